@@ -53,7 +53,7 @@ package struct TerminalChat {
         do {
             let client = try PostlineClient(
                 server: .line(host, port: port, isEncrypted: isEncrypted), store: .file(in: folder.url),
-                secrets: FileSecrets(folder: folder.url.appending(path: "secrets")), authorities: trusted,
+                secrets: FileSecretStore(folder: folder.url.appending(path: "secrets")), authorities: trusted,
                 logger: Logger(label: "postline.chat") { _ in SwiftLogNoOpLogHandler() })
             var isKept = client.account != .nobody
             if !isKept { try await signIn(client, email: email) }

@@ -13,7 +13,7 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_trusted`, `signed_out`.
     public func refresh() async throws {
-        wake.ring()
+        connectSignal.signal()
         let engine = try currentEngine()
         guard await engine.refresh() else {
             let store = try currentStore()
@@ -38,7 +38,7 @@ extension PostlineClient {
     ///   - query: 2 to 50 characters.
     ///   - limit: 1 to 50 people.
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`, `rate_limited`.
-    public func search(_ query: String, limit: Int = 20) async throws -> [Profile] {
+    public func searchProfiles(_ query: String, limit: Int = 20) async throws -> [Profile] {
         try await call("profiles.search", ["query": .string(query), "limit": .integer(limit)], as: ProfileList.self)
             .profiles
     }
@@ -46,14 +46,14 @@ extension PostlineClient {
     /// The profiles of these users, 1 to 100; unknown ones are left out.
     ///
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`.
-    public func profiles(_ ids: [String]) async throws -> [Profile] {
+    public func profiles(withIDs ids: [String]) async throws -> [Profile] {
         try await call("profiles.get", ["ids": .array(ids.map(JSONValue.string))], as: ProfileList.self).profiles
     }
 
     /// The built-in avatars of this server.
     ///
     /// - Throws: ``PostlineError``: `offline`.
-    public func avatars() async throws -> [BuiltInAvatar] {
+    public func builtInAvatars() async throws -> [BuiltInAvatar] {
         try await call("avatars.list", as: AvatarList.self).avatars
     }
 
@@ -79,7 +79,7 @@ extension PostlineClient {
     /// Renames a group, for its owner and admins. A title has 1 to 100 characters.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
-    public func rename(_ conversationID: String, to title: String) async throws {
+    public func renameGroup(_ conversationID: String, to title: String) async throws {
         _ = try await conversation(
             "conversations.update", ["conversation_id": .string(conversationID), "title": .string(title)])
     }
@@ -87,7 +87,7 @@ extension PostlineClient {
     /// Adds people to a group, for its owner and admins. A group has 256 members at most.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
-    public func add(_ userIDs: [String], to conversationID: String) async throws {
+    public func addMembers(_ userIDs: [String], to conversationID: String) async throws {
         _ = try await conversation(
             "conversations.add_members",
             ["conversation_id": .string(conversationID), "user_ids": .array(userIDs.map(JSONValue.string))])
@@ -104,11 +104,11 @@ extension PostlineClient {
             ])
     }
 
-    /// Takes somebody out of a group, for its owner and admins; for oneself it is ``leave(_:)``.
+    /// Takes somebody out of a group, for its owner and admins; for oneself it is ``leaveGroup(_:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
-    public func remove(_ userID: String, from conversationID: String) async throws {
-        if userID == me?.id { return try await leave(conversationID) }
+    public func removeMember(_ userID: String, from conversationID: String) async throws {
+        if userID == me?.id { return try await leaveGroup(conversationID) }
         _ = try await conversation(
             "conversations.remove_member",
             ["conversation_id": .string(conversationID), "user_id": .string(userID)], withPeople: false)
@@ -117,15 +117,15 @@ extension PostlineClient {
     /// Leaves a group: nothing of it stays here. Where the owner leaves, the oldest admin follows, else the oldest member.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `signed_out`.
-    public func leave(_ conversationID: String) async throws {
+    public func leaveGroup(_ conversationID: String) async throws {
         let engine = try currentEngine()
         _ = try await engine.call(
             "conversations.remove_member",
             ["conversation_id": JSONValue.string(conversationID), "user_id": .string(engine.store.userID)],
-            as: Nothing.self)
+            as: EmptyResult.self)
         var changes = Changes()
         changes.left = [conversationID]
-        try await keep(changes, by: engine)
+        try await apply(changes, from: engine)
     }
 
     private struct Revoked: Decodable, Sendable {
@@ -151,12 +151,12 @@ extension PostlineClient {
     public func deleteAccount(password: String?) async throws {
         let engine = try currentEngine()
         // Where the answer is lost, the end of the session is one.
-        try await write { try $0.noteDeletion(asked: true) }
+        try await write { try $0.setDeletionPending(true) }
         do {
             _ = try await engine.call(
-                "me.delete", password.map { ["password": JSONValue.string($0)] } ?? [:], as: Nothing.self)
+                "me.delete", password.map { ["password": JSONValue.string($0)] } ?? [:], as: EmptyResult.self)
         } catch let error as PostlineError where error.code != .offline {
-            try? await engine.store.write { try $0.noteDeletion(asked: false) }
+            try? await engine.store.write { try $0.setDeletionPending(false) }
             throw error
         }
         try await signOut(erasing: true)
@@ -172,12 +172,12 @@ extension PostlineClient {
         let answer = try await engine.call(method, params, as: WireConversation.self)
         var changes = Changes()
         changes.conversations = [answer]
-        try await keep(changes, by: engine)
+        try await apply(changes, from: engine)
         return answer.id
     }
 
     /// An answer that says nothing more than that it is done.
-    struct Nothing: Decodable, Sendable {}
+    struct EmptyResult: Decodable, Sendable {}
 
     /// Calls a method of the protocol, with a connection or not at all.
     func call<Answer: Decodable & Sendable>(
@@ -187,8 +187,8 @@ extension PostlineClient {
     }
 
     /// Takes an answer into the store of whom it was given to.
-    func keep(_ changes: Changes, by engine: SyncEngine) async throws {
-        try await engine.keep(changes)
+    func apply(_ changes: Changes, from engine: SyncEngine) async throws {
+        try await engine.apply(changes)
         await reload()
     }
 }

@@ -1,7 +1,7 @@
 /// What whoever reads an address's mail may do. Each needs the server at once, and no account but for
 /// ``requestEmailChange(to:password:)``: what a mail's link opens may be an app in which nobody is signed in.
 extension PostlineClient {
-    private struct Address: Decodable, Sendable {
+    private struct ConfirmedEmail: Decodable, Sendable {
         var email: String
     }
 
@@ -11,8 +11,8 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``: `offline`, `not_trusted`, `rate_limited`, `invalid_params`; `forbidden` where the server
     ///   sends no mail.
     public func requestPasswordReset(email: String) async throws {
-        try await apart { connection in
-            let _: Nothing = try await connection.call("auth.request_password_reset", ["email": email])
+        try await withUnauthenticatedConnection { connection in
+            let _: EmptyResult = try await connection.call("auth.request_password_reset", ["email": email])
         }
     }
 
@@ -25,10 +25,11 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``: `invalid_token`, `invalid_params`, `offline`, `not_trusted`, `rate_limited`;
     ///   `forbidden` where the server sends no mail.
     public func resetPassword(token: String, to password: String) async throws {
-        try await apart { connection in
-            let _: Nothing = try await connection.call("auth.reset_password", ["token": token, "password": password])
+        try await withUnauthenticatedConnection { connection in
+            let _: EmptyResult = try await connection.call(
+                "auth.reset_password", ["token": token, "password": password])
             // It has opened a session, which nobody needs. Where this is not heard, it ends by itself.
-            let _: Nothing? = try? await connection.call("auth.logout", [String: String]())
+            let _: EmptyResult? = try? await connection.call("auth.logout", [String: String]())
         }
     }
 
@@ -39,7 +40,7 @@ extension PostlineClient {
     ///   `rate_limited`; `forbidden` for who has no password, and where the server sends no mail.
     public func requestEmailChange(to email: String, password: String) async throws {
         _ = try await call(
-            "auth.request_email_change", ["email": .string(email), "password": .string(password)], as: Nothing.self)
+            "auth.request_email_change", ["email": .string(email), "password": .string(password)], as: EmptyResult.self)
     }
 
     /// Confirms an address by a mail's token: the account's own, or the one that it is to have, which is its own from then
@@ -49,14 +50,14 @@ extension PostlineClient {
     ///   `not_trusted`, `rate_limited`; `forbidden` where the server sends no mail.
     @discardableResult
     public func confirmEmail(token: String) async throws -> String {
-        try await apart { connection in
-            let confirmed: Address = try await connection.call("auth.confirm_email", ["token": token])
+        try await withUnauthenticatedConnection { connection in
+            let confirmed: ConfirmedEmail = try await connection.call("auth.confirm_email", ["token": token])
             return confirmed.email
         }
     }
 
     /// On a connection of its own, on which nobody is signed in.
-    private func apart<Value: Sendable>(
+    private func withUnauthenticatedConnection<Value: Sendable>(
         _ body: @Sendable (LineConnection) async throws -> Value
     ) async throws -> Value {
         let connection = try await LineConnection.connect(to: server, by: connector)

@@ -15,7 +15,7 @@ extension PostlineClient {
         var changes = Changes()
         changes.me = try await engine.call(
             "me.set_avatar", ["avatar_type": JSONValue.string("custom"), "media_id": .string(id)])
-        try await keep(changes, by: engine)
+        try await apply(changes, from: engine)
     }
 
     /// Uploads a picture for a conversation: an attachment to send there, once, within a day.
@@ -41,7 +41,7 @@ extension PostlineClient {
             mediaID: id, mimeType: type, width: width, height: height, bytes: picture.count, blurhash: blurhash)
     }
 
-    private struct Created: Decodable, Sendable {
+    private struct CreatedMedia: Decodable, Sendable {
         var id: String
         var upload: Upload
 
@@ -60,7 +60,7 @@ extension PostlineClient {
         var params = params
         params["mime_type"] = .string(type)
         params["bytes"] = .integer(picture.count)
-        let created: Created = try await call("media.create", params)
+        let created: CreatedMedia = try await call("media.create", params)
         let status = try await Upload.put(picture, to: created.upload.url, headers: created.upload.headers)
         guard 200..<300 ~= status else {
             throw PostlineError(
@@ -69,10 +69,10 @@ extension PostlineClient {
         return (created.id, type)
     }
 
-    private struct Addresses: Decodable, Sendable {
-        var media: [Address]
+    private struct MediaURLs: Decodable, Sendable {
+        var media: [MediaURL]
 
-        struct Address: Decodable, Sendable {
+        struct MediaURL: Decodable, Sendable {
             var id: String
             var url: URL
         }
@@ -82,7 +82,7 @@ extension PostlineClient {
     /// nothing. An attachment without a ``Message/Attachment/mediaID`` is where it says.
     ///
     /// - Throws: ``PostlineError``, `offline`.
-    public func addresses(of attachments: [Message.Attachment]) async throws -> [Message.Attachment: URL] {
+    public func urls(of attachments: [Message.Attachment]) async throws -> [Message.Attachment: URL] {
         var found: [Message.Attachment: URL] = [:]
         for attachment in attachments where attachment.mediaID == nil {
             found[attachment] = URL(string: attachment.url)
@@ -90,9 +90,9 @@ extension PostlineClient {
         let kept = attachments.filter { $0.mediaID != nil }
         for start in stride(from: 0, to: kept.count, by: 100) {
             let some = kept[start..<min(start + 100, kept.count)]
-            let addresses: Addresses = try await call(
+            let answer: MediaURLs = try await call(
                 "media.urls", ["ids": .array(some.compactMap { $0.mediaID.map(JSONValue.string) })])
-            let urls = Dictionary(addresses.media.map { ($0.id, $0.url) }) { first, _ in first }
+            let urls = Dictionary(answer.media.map { ($0.id, $0.url) }) { first, _ in first }
             for attachment in some { found[attachment] = attachment.mediaID.flatMap { urls[$0] } }
         }
         return found

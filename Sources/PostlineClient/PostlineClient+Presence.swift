@@ -1,7 +1,7 @@
 public import Foundation
 
 /// Somebody in a conversation.
-struct TypingPlace: Hashable {
+struct TypingKey: Hashable {
     let conversationID: String
     let userID: String
 }
@@ -21,7 +21,7 @@ extension PostlineClient {
     /// the same: not online, and never seen.
     ///
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`.
-    public func presence(_ ids: [String]) async throws -> [String: Presence] {
+    public func presence(ofUsers ids: [String]) async throws -> [String: Presence] {
         try await call("presence.get", ["user_ids": .array(ids.map(JSONValue.string))], as: PresenceList.self)
             .presence.reduce(into: [:]) {
                 $0[$1.userID] = Presence(isOnline: $1.isOnline, lastSeenAt: $1.lastSeenAt)
@@ -54,33 +54,33 @@ extension PostlineClient {
     /// Tells the others that the user types, or does not any more: what ``Chat/setDraft(_:)`` does by itself. It may be
     /// lost, waits for nothing, and nobody is told more often than every two seconds.
     public func setTyping(_ isTyping: Bool, in conversationID: String) async {
-        await engine?.tellTyping(isTyping, in: conversationID)
+        await engine?.setTyping(isTyping, in: conversationID)
     }
 
-    func take(_ notice: WireTyping) {
+    func handleTyping(_ notice: WireTyping) {
         guard state == .live else { return }
-        let place = TypingPlace(conversationID: notice.conversationID, userID: notice.userID)
+        let key = TypingKey(conversationID: notice.conversationID, userID: notice.userID)
         if notice.isTyping {
-            typingEnds[place] = .now + .seconds(min(max(notice.expiresIn ?? 6, 1), 60))
-            if typing[notice.conversationID]?.contains(notice.userID) != true {
-                typing[notice.conversationID, default: []].append(notice.userID)
+            typingExpirations[key] = .now + .seconds(min(max(notice.expiresIn ?? 6, 1), 60))
+            if typingUserIDs[notice.conversationID]?.contains(notice.userID) != true {
+                typingUserIDs[notice.conversationID, default: []].append(notice.userID)
             }
         } else {
-            end(place)
+            removeTyping(key)
         }
-        typingBell.ring()
+        typingSignal.signal()
     }
 
     /// Forgets those of whom nothing was heard any more. Returns when to look again at the latest.
-    func endTyping() -> Duration {
-        for (place, end) in typingEnds where end <= .now { self.end(place) }
-        return typingEnds.values.min().map { $0 - .now } ?? .seconds(3_600)
+    func expireTyping() -> Duration {
+        for (key, end) in typingExpirations where end <= .now { removeTyping(key) }
+        return typingExpirations.values.min().map { $0 - .now } ?? .seconds(3_600)
     }
 
-    private func end(_ place: TypingPlace) {
-        typingEnds[place] = nil
-        typing[place.conversationID]?.removeAll { $0 == place.userID }
-        if typing[place.conversationID]?.isEmpty == true { typing[place.conversationID] = nil }
+    private func removeTyping(_ key: TypingKey) {
+        typingExpirations[key] = nil
+        typingUserIDs[key.conversationID]?.removeAll { $0 == key.userID }
+        if typingUserIDs[key.conversationID]?.isEmpty == true { typingUserIDs[key.conversationID] = nil }
     }
 }
 

@@ -3,7 +3,7 @@ public import Foundation
 /// How a user is reached while no app of its is open.
 extension PostlineClient {
     /// Who pushes to a device.
-    public struct PushPlatform: OpenName {
+    public struct PushPlatform: OpenEnum {
         /// The protocol's word.
         public let rawValue: String
         /// Takes the protocol's word, whether this version knows it or not.
@@ -33,12 +33,12 @@ extension PostlineClient {
         let device = RegisteredDevice(
             platform: platform.rawValue, token: token, environment: isSandbox ? "sandbox" : "production",
             locale: locale ?? Self.languageTag)
-        try registration.update { $0.replace(by: device) }
+        try registration.update { $0.setDevice(to: device) }
         do {
             try await engine?.registerDevice()
         } catch let error as PostlineError where [.forbidden, .invalidParams, .unknownMethod].contains(error.code) {
             // What this server does not take is not offered to it again.
-            try registration.update { if $0.device == device { $0.replace(by: nil) } }
+            try registration.update { if $0.device == device { $0.setDevice(to: nil) } }
             throw error
         } catch let error as PostlineError where error.code != .storeUnusable {
             // It is tried again, with the next connection at the latest.
@@ -56,7 +56,7 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     public func unregisterDevice() async throws {
-        try registration.update { $0.replace(by: nil) }
+        try registration.update { $0.setDevice(to: nil) }
         do {
             try await engine?.registerDevice()
         } catch let error as PostlineError where error.code != .storeUnusable {
@@ -81,7 +81,7 @@ extension PostlineClient {
         let isHere = await engine.fetch(within: limit)
         if !isHere, let seq = push.number("read_seq") {
             // It was read somewhere; never more than what is known to be there.
-            try? await write(isDurable: false) { try $0.mark(conversationID, min(seq, before)) }
+            try? await write(isDurable: false) { try $0.advanceReadMark(of: conversationID, to: min(seq, before)) }
         }
         await reload()
         let seq = push.number("seq") ?? 0

@@ -27,7 +27,7 @@ extension PostlineClient {
     }
 
     /// What a guest brought into the account that it signed in to.
-    public struct Merged: Sendable, Hashable, Codable {
+    public struct GuestMergeResult: Sendable, Hashable, Codable {
         /// How many conversations came along.
         public var conversations: Int
         /// How many messages.
@@ -41,7 +41,7 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``: `invalid_credentials`, `email_unconfirmed`, `offline`, `not_trusted`, `rate_limited`;
     ///   `invalid_request` where somebody is signed in. Who was here before still is then.
     @discardableResult
-    public func signIn(email: String, password: String) async throws -> Merged? {
+    public func signIn(email: String, password: String) async throws -> GuestMergeResult? {
         try await signIn("auth.login", ["email": .string(email), "password": .string(password)])
     }
 
@@ -67,7 +67,7 @@ extension PostlineClient {
     @discardableResult
     public func signIn(
         appleIdentityToken: String, nonce: String? = nil, fullName: String? = nil
-    ) async throws -> Merged? {
+    ) async throws -> GuestMergeResult? {
         var params: [String: JSONValue] = ["identity_token": .string(appleIdentityToken)]
         if let nonce { params["nonce"] = .string(nonce) }
         if let fullName { params["full_name"] = .string(fullName) }
@@ -90,15 +90,15 @@ extension PostlineClient {
     /// - Throws: as ``signIn(accessToken:)``, `forbidden` where the server keeps the accounts itself. Who was here before
     ///   still is then.
     @discardableResult
-    public func signIn(accessToken: String, guestAccessToken: String) async throws -> Merged? {
+    public func signIn(accessToken: String, guestAccessToken: String) async throws -> GuestMergeResult? {
         try await signIn(accessToken, guestAccessToken: guestAccessToken)
     }
 
-    private func signIn(_ accessToken: String, guestAccessToken: String?) async throws -> Merged? {
+    private func signIn(_ accessToken: String, guestAccessToken: String?) async throws -> GuestMergeResult? {
         try await signIn(bringsGuest: guestAccessToken != nil) { connection, _ in
             struct Session: Decodable, Sendable {}
             let _: Session = try await connection.call("session.authenticate", ["access_token": accessToken])
-            var merged: Merged?
+            var merged: GuestMergeResult?
             if let guestAccessToken {
                 merged = try await connection.call("auth.merge_guest", ["guest_access_token": guestAccessToken])
             }
@@ -145,7 +145,7 @@ extension PostlineClient {
         // It is an account now. What it looks like comes by itself where it cannot be had at once.
         var changes = Changes()
         changes.me = try? await engine.call("me.get", [String: String]())
-        try? await keep(changes, by: engine)
+        try? await apply(changes, from: engine)
     }
 
     /// Signs out: nothing of the user is shown any more, and the tokens are forgotten.
@@ -164,11 +164,11 @@ extension PostlineClient {
         isSigningOut = true
         defer { isSigningOut = false }
         if everywhere {
-            _ = try await call("auth.logout", ["all": true], as: Nothing.self)
+            _ = try await call("auth.logout", ["all": true], as: EmptyResult.self)
         } else if case .live = state, let engine {
             // The server ends the session where it can be told soon; the tokens are gone either way.
             await withTaskGroup { group in
-                group.addTask { _ = try? await engine.call("auth.logout", [String: String](), as: Nothing.self) }
+                group.addTask { _ = try? await engine.call("auth.logout", [String: String](), as: EmptyResult.self) }
                 group.addTask { try? await Task.sleep(for: .seconds(2)) }
                 await group.next()
                 group.cancelAll()
@@ -178,45 +178,46 @@ extension PostlineClient {
         await keeper?.retire()
         // The server may have ended the session first.
         guard store === self.store else { return }
-        try secrets.erase(userID)
+        try secrets.erase(named: userID)
         try DeviceState.set(nil, in: folder)
-        show(nobodyBecause: nil)
+        show(signedOutBecause: nil)
         try store.close(erasing: erasing)
     }
 
     /// What a sign-in is answered with.
     private struct SignedIn: Decodable, Sendable {
         let tokens: Tokens
-        let merged: Merged?
+        let merged: GuestMergeResult?
 
         private enum CodingKeys: String, CodingKey {
             case merged
         }
 
-        init(tokens: Tokens, merged: Merged?) {
+        init(tokens: Tokens, merged: GuestMergeResult?) {
             self.tokens = tokens
             self.merged = merged
         }
 
         init(from decoder: any Decoder) throws {
             tokens = try Tokens(from: decoder)
-            merged = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(Merged.self, forKey: .merged)
+            merged = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(
+                GuestMergeResult.self, forKey: .merged)
         }
     }
 
     /// Signs in by a method of the protocol; a guest's data come along where it is that of an account.
     @discardableResult
-    private func signIn(_ method: String, _ params: [String: JSONValue]) async throws -> Merged? {
+    private func signIn(_ method: String, _ params: [String: JSONValue]) async throws -> GuestMergeResult? {
         try await signIn(bringsGuest: ["auth.login", "auth.apple"].contains(method)) { connection, guestToken in
-            try await Self.answer(connection, method, params, guestToken: guestToken)
+            try await Self.requestTokens(connection, method, params, guestToken: guestToken)
         }
     }
 
     /// Signs in on a connection of its own, and goes on as that user.
     @discardableResult
     private func signIn(
-        bringsGuest: Bool, _ ask: @Sendable (LineConnection, _ guestToken: String?) async throws -> SignedIn
-    ) async throws -> Merged? {
+        bringsGuest: Bool, _ request: @Sendable (LineConnection, _ guestToken: String?) async throws -> SignedIn
+    ) async throws -> GuestMergeResult? {
         let former = account
         let guest = store?.userID
         if isSigningOut { throw PostlineError(.invalidRequest, "Somebody is about to sign out.") }
@@ -230,15 +231,15 @@ extension PostlineClient {
         }
         account = .signingIn(guest: guest)
         // What still can goes out as the guest's, and is merged by the server.
-        try? await engine?.drain(atMost: .seconds(5))
+        try? await engine?.drainOutbox(atMost: .seconds(5))
         await stop()
         let answer: SignedIn
         do {
             var guestToken: String?
-            if case .guest(let id) = former { guestToken = try TokenKeeper.stored(id, in: secrets)?.refreshToken }
+            if case .guest(let id) = former { guestToken = try TokenKeeper.load(id, from: secrets)?.refreshToken }
             let connection = try await LineConnection.connect(to: server, by: connector)
             defer { connection.close() }
-            answer = try await ask(connection, guestToken)
+            answer = try await request(connection, guestToken)
             let tokens = answer.tokens
             // From here on the guest is the account's, for the server: what fails now is done by the next launch.
             try TokenKeeper.store(tokens, in: secrets)
@@ -255,7 +256,7 @@ extension PostlineClient {
 
     /// Asks for tokens. A guest's session that is over brings nothing along, and keeps nobody from signing in: its account
     /// may be the very one, of an upgrade whose answer was lost.
-    private static func answer(
+    private static func requestTokens(
         _ connection: LineConnection, _ method: String, _ params: [String: JSONValue], guestToken: String?
     ) async throws -> SignedIn {
         guard let guestToken else { return try await connection.call(method, params) }
@@ -268,7 +269,7 @@ extension PostlineClient {
     }
 
     /// The guest of this device has become one of the server's.
-    func become(_ tokens: Tokens) throws {
+    func adoptGuest(_ tokens: Tokens) throws {
         guard account == .localGuest else { return }
         try TokenKeeper.store(tokens, in: secrets)
         try DeviceState.set(tokens.userID, movingFrom: DeviceState.localGuest, in: folder)
@@ -288,7 +289,7 @@ extension PostlineClient {
             let error =
                 error as? PostlineError
                 ?? PostlineError(.storeUnusable, "The store in \(folder.path) cannot be used: \(error)")
-            show(nobodyBecause: error)
+            show(signedOutBecause: error)
             throw error
         }
     }
@@ -299,28 +300,28 @@ extension PostlineClient {
         var device = try DeviceState.read(in: folder)
         guard let userID = device.userID else { return }
         if let guest = device.movingFrom {
-            try move(guest, to: userID)
+            try moveData(ofGuest: guest, to: userID)
             device.movingFrom = nil
             try device.write(in: folder)
         }
-        try begin(userID)
+        try activate(userID)
     }
 
     /// Brings what a guest's file still has to send into the user's, and takes away what there is of the guest.
-    private func move(_ guest: String, to userID: String) throws {
+    private func moveData(ofGuest guest: String, to userID: String) throws {
         guard guest != userID else { return }
         if FileManager.default.fileExists(atPath: Store.url(folder, guest).path) {
             let old = try Store(folder: folder, userID: guest)
             let left = try old.readNow {
-                DeviceOnly(changes: try $0.changes(), drafts: try $0.drafts(), data: try $0.deviceData())
+                UnsyncedData(changes: try $0.changes(), drafts: try $0.drafts(), data: try $0.deviceData())
             }
             let new = try Store(folder: folder, userID: userID)
             // A guest of this device alone becomes one of the server's with all it has; an account has its own.
-            let isGuest = try TokenKeeper.stored(userID, in: secrets)?.isGuest == true
-            try new.writeNow { try $0.takeOver(left, filling: !isGuest) }
+            let isGuest = try TokenKeeper.load(userID, from: secrets)?.isGuest == true
+            try new.writeNow { try $0.importUnsynced(left, fillingOnly: !isGuest) }
             try new.close(erasing: false)
             try old.close(erasing: true)
         }
-        try secrets.erase(guest)
+        try secrets.erase(named: guest)
     }
 }

@@ -25,13 +25,13 @@ public final class PostlineClient {
     public internal(set) var refusedChanges: [RefusedChange] = []
 
     /// How much was written here that the server has not answered yet.
-    public internal(set) var waitingChanges = 0
+    public internal(set) var pendingChangeCount = 0
 
     /// What only this device knows of the user, in the app's own words (``setDeviceData(_:to:)``).
     public internal(set) var deviceData: [String: JSONValue] = [:]
 
     /// Who is just typing, by conversation: the ids of users, who began first stands first.
-    public internal(set) var typing: [String: [String]] = [:]
+    public internal(set) var typingUserIDs: [String: [String]] = [:]
 
     /// Why the last try to connect failed, or the connection was lost; nil while there is one.
     public internal(set) var connectionError: PostlineError?
@@ -51,11 +51,11 @@ public final class PostlineClient {
     @ObservationIgnored var isDisconnecting = false
     @ObservationIgnored var isSigningOut = false
     /// Until when they are said to type.
-    @ObservationIgnored var typingEnds: [TypingPlace: ContinuousClock.Instant] = [:]
+    @ObservationIgnored var typingExpirations: [TypingKey: ContinuousClock.Instant] = [:]
     /// Rings when somebody else types.
-    let typingBell = Bell()
+    let typingSignal = AsyncSignal()
     /// Rings when it is worth a try to connect.
-    let wake = Bell()
+    let connectSignal = AsyncSignal()
     /// The engine at work: cancelled by whoever takes the engine away.
     @ObservationIgnored var work: Task<Void, Never>?
     /// Rings when the network's path changes.
@@ -130,6 +130,6 @@ public final class PostlineClient {
         self.isInBackground = isInBackground
         self.logger = logger
         try restart()
-        networkWatch = Platform.onNetworkChange { [wake] in wake.ring() }
+        networkWatch = Platform.onNetworkChange { [connectSignal] in connectSignal.signal() }
     }
 }

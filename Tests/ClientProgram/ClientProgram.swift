@@ -51,11 +51,11 @@ struct ClientProgram {
         case "offline": await client.disconnect()
         case "online": try client.connect()
         case "path": client.networkChanged()
-        case "world":
+        case "snapshot":
             do {
-                say("world \(words[1]) \(try await world(client))")
+                say("snapshot \(words[1]) \(try await snapshot(client))")
             } catch let error as PostlineError where error.isRetryable {
-                say("world \(words[1]) cannot be told: \(error.code)")
+                say("snapshot \(words[1]) cannot be told: \(error.code)")
             }
         default: say("unknown \(words[0])")
         }
@@ -69,7 +69,7 @@ struct ClientProgram {
     }
 
     /// What there is, as JSON: the state, what waits, and of each conversation what it shows.
-    private static func world(_ client: PostlineClient) async throws -> String {
+    private static func snapshot(_ client: PostlineClient) async throws -> String {
         var conversations: [[String: Any]] = []
         for conversation in client.conversations {
             let chat = client.chat(with: conversation.id)
@@ -80,11 +80,11 @@ struct ClientProgram {
                 "messages": chat.messages.map { "\($0.seq ?? 0) \($0.senderID) \($0.content ?? "-")" },
             ])
         }
-        let world: [String: Any] = [
-            "live": client.state == .live, "waiting": client.waitingChanges, "conversations": conversations,
+        let snapshot: [String: Any] = [
+            "live": client.state == .live, "waiting": client.pendingChangeCount, "conversations": conversations,
         ]
         return String(
-            decoding: try JSONSerialization.data(withJSONObject: world, options: [.sortedKeys]), as: UTF8.self)
+            decoding: try JSONSerialization.data(withJSONObject: snapshot, options: [.sortedKeys]), as: UTF8.self)
     }
 
     private static func say(_ line: String) {

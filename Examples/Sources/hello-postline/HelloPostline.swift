@@ -39,17 +39,17 @@ struct HelloPostline {
 
         let chat = client.chat(with: newest.id)
         try await chat.send("Hello, Postline.")
-        await until { client.waitingChanges == 0 }
+        await until { client.pendingChangeCount == 0 }
         if let message = chat.messages.last { print("\(message.delivery): \(message.content ?? "")") }
         try await client.signOut(erasing: true)
     }
 
     /// Waits until it is so, and looks again whenever what it looked at changes.
-    private static func until(_ isSo: () -> Bool) async {
-        while !isSo() {
+    private static func until(_ condition: () -> Bool) async {
+        while !condition() {
             await withCheckedContinuation { changed in
                 withObservationTracking {
-                    _ = isSo()
+                    _ = condition()
                 } onChange: {
                     changed.resume()
                 }

@@ -5,7 +5,7 @@ enum ProfileChange: Sendable, Equatable {
     case name(String)
     case username(String)
     /// Nil: none.
-    case avatar(ProfileEdit.Picture?)
+    case avatar(ProfileEdit.AvatarChoice?)
     /// Nil clears it.
     case bio(String?)
     case presence(isHidden: Bool)

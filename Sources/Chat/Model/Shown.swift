@@ -60,7 +60,7 @@ struct Shown: Sendable, Equatable {
 
     /// Whether the other one of a direct conversation is online; nil where nothing is known.
     func presence(in conversation: Conversation) -> Presence? {
-        myID.flatMap { conversation.presenceOfOther(than: $0) }
+        myID.flatMap { conversation.presenceOfOtherUser(than: $0) }
     }
 
     /// Who is typing there, as a sentence, in which the one of a direct conversation needs no name; nil where nobody is.

@@ -40,8 +40,8 @@ public final class Chat: Identifiable {
     }
 
     /// Who else is just typing here, who began first stands first.
-    public var typing: [Profile] {
-        client.typing[conversationID]?.compactMap { id in conversation?.people.first { $0.id == id } } ?? []
+    public var typingUsers: [Profile] {
+        client.typingUserIDs[conversationID]?.compactMap { id in conversation?.people.first { $0.id == id } } ?? []
     }
 
     /// What was typed and not sent.
@@ -102,7 +102,7 @@ public final class Chat: Identifiable {
                 ], as: Page.self
             ).messages
             limit += Self.page
-            return try await client.keep(changes, by: engine)
+            return try await client.apply(changes, from: engine)
         }
         limit += Self.page
         await client.reload()

@@ -2,7 +2,7 @@ public import Foundation
 
 /// What was written on this device and refused by the server.
 public struct RefusedChange: Sendable, Hashable, Identifiable {
-    /// For ``PostlineClient/PostlineClient/retry(_:)`` and ``PostlineClient/PostlineClient/discard(_:)``.
+    /// For ``PostlineClient/PostlineClient/retryChange(_:)`` and ``PostlineClient/PostlineClient/discardChange(_:)``.
     public let id: Int64
     /// What it was to do.
     public let kind: Kind

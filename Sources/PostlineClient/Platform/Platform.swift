@@ -4,11 +4,11 @@ import Foundation
 enum Platform {
     #if canImport(Security)
     /// The user's keychain.
-    static func secrets(in folder: URL) -> any SecretStore { KeychainSecrets(service: "postline") }
+    static func secrets(in folder: URL) -> any SecretStore { KeychainSecretStore(service: "postline") }
     #else
     /// Files of the user alone, beside the store.
     static func secrets(in folder: URL) -> any SecretStore {
-        FileSecrets(folder: folder.appendingPathComponent("secrets"))
+        FileSecretStore(folder: folder.appendingPathComponent("secrets"))
     }
     #endif
 

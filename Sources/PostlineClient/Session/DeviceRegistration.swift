@@ -20,7 +20,7 @@ final class DeviceRegistration: Sendable {
         var formerIDs: [String] = []
 
         /// Another takes the place of what is registered.
-        mutating func replace(by device: RegisteredDevice?) {
+        mutating func setDevice(to device: RegisteredDevice?) {
             guard device != self.device else { return }
             if let id { formerIDs.append(id) }
             (self.device, id) = (device, nil)

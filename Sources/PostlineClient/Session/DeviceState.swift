@@ -10,7 +10,9 @@ struct DeviceState: Codable, Equatable {
     var legacyData: LegacyProgress?
 
     enum LegacyProgress: String, Codable {
-        case takenOver, erased
+        /// The raw value is part of the file.
+        case migrated = "takenOver"
+        case erased
     }
 
     /// The name of a guest whom the server does not know yet.

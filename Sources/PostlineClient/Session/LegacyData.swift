@@ -3,7 +3,7 @@ public protocol LegacyData: Sendable {
     /// Writes what there is into the user's data, and says whether there was something. What the user already has stays.
     ///
     /// - Throws: whatever it likes. Nothing is taken over then, and this is asked again at the next launch.
-    func takeOver(into edit: inout ProfileEdit) throws -> Bool
+    func migrate(into edit: inout ProfileEdit) throws -> Bool
     /// Deletes it. It is called after all that was taken over is stored, and again at the next launch where it failed.
     func erase() throws
 }

@@ -27,8 +27,8 @@ actor TokenKeeper {
     }
 
     /// What is kept of a user; nil where there is nothing.
-    static func stored(_ userID: String, in secrets: any SecretStore) throws -> Tokens? {
-        try secrets.read(userID).map { try JSONDecoder().decode(Tokens.self, from: $0) }
+    static func load(_ userID: String, from secrets: any SecretStore) throws -> Tokens? {
+        try secrets.read(named: userID).map { try JSONDecoder().decode(Tokens.self, from: $0) }
     }
 
     /// - Throws: ``PostlineError``, `store_unusable`.
@@ -37,14 +37,14 @@ actor TokenKeeper {
             throw PostlineError(.malformedAnswer, "The server gave a user id that is none: \(tokens.userID)")
         }
         do {
-            try secrets.write(try JSONEncoder().encode(tokens), tokens.userID)
+            try secrets.write(try JSONEncoder().encode(tokens), named: tokens.userID)
         } catch {
             throw PostlineError(.storeUnusable, "The tokens cannot be kept: \(error)")
         }
     }
 
     /// Takes new tokens of the same user.
-    func keep(_ tokens: Tokens) throws {
+    func update(_ tokens: Tokens) throws {
         guard tokens.userID == self.tokens.userID else {
             throw PostlineError(.malformedAnswer, "The server gave another user's tokens.")
         }
@@ -65,7 +65,7 @@ actor TokenKeeper {
     /// - Throws: ``PostlineError``: `session_revoked` or `invalid_token` where the session is over for good.
     func authenticate(_ connection: LineConnection) async throws -> Duration {
         do {
-            return try await present(connection)
+            return try await authenticateOnce(connection)
         } catch let error as PostlineError
             where [.tokenExpired, .invalidToken, .sessionRevoked].contains(error.code)
         {
@@ -114,17 +114,17 @@ actor TokenKeeper {
             for waiter in renewalWaiters { waiter.resume(returning: true) }
             renewalWaiters = []
         }
-        if tokens != former, let lifetime = try? await present(connection) { return lifetime }
+        if tokens != former, let lifetime = try? await authenticateOnce(connection) { return lifetime }
         // Another process of the same app may have renewed them: the old ones are over then.
-        if isStored, let kept = try Self.stored(tokens.userID, in: secrets), kept != tokens {
+        if isStored, let kept = try Self.load(tokens.userID, from: secrets), kept != tokens {
             tokens = kept
-            if let lifetime = try? await present(connection) { return lifetime }
+            if let lifetime = try? await authenticateOnce(connection) { return lifetime }
         }
         guard let refreshToken = tokens.refreshToken else {
             throw PostlineError(.invalidToken, "The token is no longer valid. Sign in with a fresh one.")
         }
-        try keep(try await connection.call("auth.refresh", ["refresh_token": refreshToken]))
-        return try await present(connection)
+        try update(try await connection.call("auth.refresh", ["refresh_token": refreshToken]))
+        return try await authenticateOnce(connection)
     }
 
     private struct Session: Decodable, Sendable {
@@ -135,7 +135,7 @@ actor TokenKeeper {
         var time: Date
     }
 
-    private func present(_ connection: LineConnection) async throws -> Duration {
+    private func authenticateOnce(_ connection: LineConnection) async throws -> Duration {
         let accessToken = tokens.accessToken
         let session: Session = try await connection.call("session.authenticate", ["access_token": accessToken])
         let server: ServerInfo = try await connection.call("server.info", [String: String]())

@@ -4,7 +4,7 @@ import GRDB
 /// A call of the outbox: it waits to be done, or was refused.
 struct QueuedChange: Sendable {
     let id: Int64
-    let lane: String
+    let queueKey: String
     let method: Method
     let params: [String: JSONValue]
     let clientID: String?
@@ -26,12 +26,12 @@ struct QueuedChange: Sendable {
     }
 
     /// The lane of the user's own data.
-    static let ownLane = "me"
+    static let profileQueueKey = "me"
 
     init?(_ row: Row) throws {
         guard let method = Method(rawValue: row["method"]) else { return nil }
         id = row["id"]
-        lane = row["lane"]
+        queueKey = row["lane"]
         self.method = method
         params = try StoreJSON.decode(row["params"])
         clientID = row["client_id"]
@@ -43,7 +43,7 @@ struct QueuedChange: Sendable {
     var delivery: Delivery { refusal.map { .refused($0, change: id) } ?? .queued(change: id) }
 
     /// The conversation that it is about.
-    var conversationID: String? { lane == Self.ownLane ? nil : lane }
+    var conversationID: String? { queueKey == Self.profileQueueKey ? nil : queueKey }
 
     /// The message that it changes.
     var seq: Int? {

@@ -61,7 +61,7 @@ final class Store: Sendable {
     /// Puts a torn file aside, and makes a new one of what can be read of what no server has.
     static func replaceDamaged(_ folder: URL, _ userID: String) throws {
         let url = url(folder, userID)
-        let saved = salvaged(url)
+        let saved = readableUnsyncedData(in: url)
         let aside = url.appendingPathExtension("damaged")
         for suffix in ["", "-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: aside.path + suffix)
@@ -70,13 +70,13 @@ final class Store: Sendable {
             }
         }
         let new = try Store(folder: folder, userID: userID)
-        try new.writeNow { try $0.takeOver(saved, filling: false) }
+        try new.writeNow { try $0.importUnsynced(saved, fillingOnly: false) }
         try new.close(erasing: false)
     }
 
     /// What can be read of a damaged file that no server has, row by row.
-    private static func salvaged(_ url: URL) -> DeviceOnly {
-        var found = DeviceOnly()
+    private static func readableUnsyncedData(in url: URL) -> UnsyncedData {
+        var found = UnsyncedData()
         guard let database = try? DatabaseQueue(path: url.path) else { return found }
         func read(_ sql: String, _ take: (Row) throws -> Void) {
             try? database.read { database in
@@ -139,7 +139,7 @@ final class Store: Sendable {
 }
 
 /// What a store has that no server has.
-struct DeviceOnly: Sendable {
+struct UnsyncedData: Sendable {
     var changes: [QueuedChange] = []
     /// By conversation.
     var drafts: [String: String] = [:]

@@ -8,7 +8,7 @@ extension StoreReader {
     /// - Parameter isLive: whether it is known who is online.
     func conversations(me: Me?, isLive: Bool) throws -> [Conversation] {
         let drafts = try drafts()
-        let marks = try queuedMarks()
+        let marks = try pendingReadMarks()
         var members: [String: [Conversation.Member]] = [:]
         let rows = try Row.fetchCursor(
             database.cachedStatement(sql: "select * from member order by conversation_id, position"))
@@ -17,7 +17,7 @@ extension StoreReader {
         }
         let presence = try presence(isLive: isLive)
         let people = try profiles(members.values.joined().map(\.userID), me: me)
-        let waiting = try lastWaiting()
+        let pendingSends = try lastPendingSends()
         let conversations = try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from conversation order by coalesce(last_message_time, created_at) desc, id")
@@ -36,25 +36,25 @@ extension StoreReader {
                 mutedUntil: Self.date(row["muted_until"]),
                 presence: members.reduce(into: [:]) { $0[$1.userID] = presence[$1.userID] })
             // What is on its way is the newest.
-            if let waiting = waiting[id] {
-                conversation.lastMessageContent = waiting.content.map { String($0.prefix(200)) }
-                conversation.lastMessageTime = waiting.createdAt
+            if let send = pendingSends[id] {
+                conversation.lastMessageContent = send.content.map { String($0.prefix(200)) }
+                conversation.lastMessageTime = send.createdAt
                 conversation.lastMessageSenderID = userID
             }
             return conversation
         }
-        guard !waiting.isEmpty else { return conversations }
+        guard !pendingSends.isEmpty else { return conversations }
         return conversations.sorted {
             ($0.lastMessageTime ?? $0.createdAt, $1.id) > ($1.lastMessageTime ?? $1.createdAt, $0.id)
         }
     }
 
     /// The last message of each conversation that is on its way.
-    private func lastWaiting() throws -> [String: QueuedChange] {
+    private func lastPendingSends() throws -> [String: QueuedChange] {
         try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from change where method = 'messages.send' and refusal is null order by id")
-        ).compactMap(QueuedChange.init).reduce(into: [:]) { $0[$1.lane] = $1 }
+        ).compactMap(QueuedChange.init).reduce(into: [:]) { $0[$1.queueKey] = $1 }
     }
 
     /// What was typed and not sent, by conversation.
@@ -66,12 +66,12 @@ extension StoreReader {
     }
 
     /// How far the user has read that the server does not know of yet.
-    func queuedMarks() throws -> [String: Int] {
+    func pendingReadMarks() throws -> [String: Int] {
         try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from change where method = 'messages.mark_read' and refusal is null")
         ).compactMap(QueuedChange.init).reduce(into: [:]) { marks, change in
-            marks[change.lane] = max(marks[change.lane] ?? 0, change.seq ?? 0)
+            marks[change.queueKey] = max(marks[change.queueKey] ?? 0, change.seq ?? 0)
         }
     }
 

@@ -2,11 +2,12 @@ import GRDB
 
 /// What is to be sent.
 extension StoreReader {
-    func changes(lane: String? = nil) throws -> [QueuedChange] {
+    func changes(queueKey: String? = nil) throws -> [QueuedChange] {
         let rows =
-            if let lane {
+            if let queueKey {
                 try Row.fetchAll(
-                    database.cachedStatement(sql: "select * from change where lane = ? order by id"), arguments: [lane])
+                    database.cachedStatement(sql: "select * from change where lane = ? order by id"),
+                    arguments: [queueKey])
             } else {
                 try Row.fetchAll(database.cachedStatement(sql: "select * from change order by id"))
             }
@@ -20,7 +21,7 @@ extension StoreReader {
     }
 
     /// The lanes in which something waits that was not refused.
-    func waitingLanes() throws -> [String] {
+    func pendingQueueKeys() throws -> [String] {
         try String.fetchAll(
             database.cachedStatement(
                 sql: """
@@ -30,14 +31,14 @@ extension StoreReader {
     }
 
     /// What is to be sent next in a lane.
-    func nextChange(lane: String) throws -> QueuedChange? {
+    func nextChange(queueKey: String) throws -> QueuedChange? {
         try Row.fetchOne(
             database.cachedStatement(
                 sql: """
                     select * from change where lane = ? and refusal is null and method in \(QueuedChange.Method.list)
                     order by id limit 1
                     """),
-            arguments: [lane]
+            arguments: [queueKey]
         ).flatMap(QueuedChange.init)
     }
 }

@@ -16,7 +16,7 @@ struct StoreReader {
     }
 
     /// Whether the account's deletion was asked for, and nothing is known of it.
-    var isDeletionAsked: Bool {
+    var isDeletionPending: Bool {
         get throws { try setting("deletion") != nil }
     }
 
@@ -27,14 +27,15 @@ struct StoreReader {
     }
 
     /// The user's own data as the server has them.
-    func serversMe() throws -> Me? {
+    func serverMe() throws -> Me? {
         try setting("me").map { try StoreJSON.decode($0) }
     }
 
     /// The user's own data, with the edits that wait.
     func me() throws -> Me? {
-        guard let me = try serversMe() else { return nil }
-        return try changes(lane: QueuedChange.ownLane).filter { $0.refusal == nil }.reduce(me) { me, change in
+        guard let me = try serverMe() else { return nil }
+        return try changes(queueKey: QueuedChange.profileQueueKey).filter { $0.refusal == nil }.reduce(me) {
+            me, change in
             let params = change.method == .fill ? try ProfileEdit.filling(change.params, in: me) : change.params
             // What cannot be shown waits for the server's word like all else, which is that it is refused.
             return (try? ProfileEdit.applying(params, to: me)) ?? me

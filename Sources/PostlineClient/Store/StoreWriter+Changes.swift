@@ -8,14 +8,14 @@ extension StoreWriter {
     /// comes, whatever its version: a database that was restored counts from further back.
     func apply(_ changes: Changes) throws {
         if changes.reset { try beginReset() }
-        for id in changes.left { try leave(id) }
+        for id in changes.left { try removeConversation(id) }
         if let me = changes.me { try apply(me) }
         for profile in changes.profiles { try apply(profile) }
         for conversation in changes.conversations { try apply(conversation) }
         try apply(changes.messages)
         for read in changes.reads { try apply(read) }
         for presence in changes.presence { try apply(presence) }
-        if !changes.more, !changes.left.isEmpty || !changes.conversations.isEmpty { try forgetStrangers() }
+        if !changes.more, !changes.left.isEmpty || !changes.conversations.isEmpty { try pruneUnreferencedPresence() }
         guard let cursor = changes.cursor else { return }
         try set("cursor", cursor)
         if !changes.more { try endReset() }
@@ -39,7 +39,7 @@ extension StoreWriter {
         let gone = try String.fetchAll(
             database, sql: "select id from conversation where generation < ? or version < 0",
             arguments: [try generation])
-        for id in gone { try forget(id) }
+        for id in gone { try deleteServerData(of: id) }
         for table in ["presence", "profile"] {
             try database.execute(sql: "delete from \(table) where generation < ?", arguments: [try generation])
         }
@@ -49,13 +49,13 @@ extension StoreWriter {
         get throws { try reader.setting("generation").flatMap { Int($0) } ?? 0 }
     }
 
-    func leave(_ conversationID: String) throws {
-        try forget(conversationID)
+    func removeConversation(_ conversationID: String) throws {
+        try deleteServerData(of: conversationID)
         try setDraft(nil, in: conversationID)
     }
 
     /// Forgets what the server has said of a conversation.
-    func forget(_ conversationID: String) throws {
+    func deleteServerData(of conversationID: String) throws {
         for table in ["member", "message"] {
             try database.execute(sql: "delete from \(table) where conversation_id = ?", arguments: [conversationID])
         }
@@ -65,7 +65,7 @@ extension StoreWriter {
     func apply(_ me: Me) throws {
         if try reader.setting("is_me_former") != nil {
             try set("is_me_former", nil)
-        } else if let held = try reader.serversMe(), held.version > me.version {
+        } else if let held = try reader.serverMe(), held.version > me.version {
             return
         }
         try set("me", try StoreJSON.encode(me))

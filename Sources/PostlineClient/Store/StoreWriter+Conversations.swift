@@ -5,14 +5,14 @@ import GRDB
 extension StoreWriter {
     func apply(_ conversation: WireConversation) throws {
         for profile in conversation.profiles ?? [] { try apply(profile) }
-        guard let held = try renewed(conversation.id) else {
+        guard let held = try resetIfStale(conversation.id) else {
             try database.cachedStatement(
                 sql: "insert into conversation values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             ).execute(arguments: [
                 conversation.id, conversation.kind.rawValue, conversation.title, conversation.createdBy,
                 conversation.version,
                 // Nothing is here yet: what comes begins after the newest.
-                try heldRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1,
+                try contiguousRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1,
                 conversation.lastSeq, conversation.lastMessageContent,
                 conversation.lastMessageTime?.timeIntervalSince1970, conversation.lastMessageSenderID,
                 conversation.lastReadSeq, conversation.createdAt.timeIntervalSince1970,
@@ -33,14 +33,14 @@ extension StoreWriter {
                     conversation.id,
                 ])
         }
-        try mark(conversation.id, conversation.lastReadSeq)
+        try advanceReadMark(of: conversation.id, to: conversation.lastReadSeq)
         guard conversation.version >= held.version else { return }
         if held.version < 0 {
             try database.execute(
                 sql: "update conversation set kind = ?, created_by = ?, created_at = ?, first_seq = ? where id = ?",
                 arguments: [
                     conversation.kind.rawValue, conversation.createdBy, conversation.createdAt.timeIntervalSince1970,
-                    try heldRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1, conversation.id,
+                    try contiguousRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1, conversation.id,
                 ])
         }
         try database.execute(
@@ -54,7 +54,7 @@ extension StoreWriter {
 
     /// What is held of a conversation. Of one from before a reset nothing is that would stand against what comes: its
     /// row has a version below all, and is shown until the conversation comes.
-    func renewed(_ id: String) throws -> (version: Int, lastSeq: Int)? {
+    func resetIfStale(_ id: String) throws -> (version: Int, lastSeq: Int)? {
         guard
             let row = try Row.fetchOne(
                 database.cachedStatement(sql: "select version, last_seq, generation from conversation where id = ?"),
@@ -91,14 +91,14 @@ extension StoreWriter {
     }
 
     func apply(_ read: WireRead) throws {
-        _ = try renewed(read.conversationID)
+        _ = try resetIfStale(read.conversationID)
         try database.execute(
             sql: "update member set last_read_seq = max(last_read_seq, ?) where conversation_id = ? and user_id = ?",
             arguments: [read.lastReadSeq, read.conversationID, read.userID])
-        if read.userID == userID { try mark(read.conversationID, read.lastReadSeq) }
+        if read.userID == userID { try advanceReadMark(of: read.conversationID, to: read.lastReadSeq) }
     }
 
-    func mark(_ conversationID: String, _ seq: Int) throws {
+    func advanceReadMark(of conversationID: String, to seq: Int) throws {
         try database.execute(
             sql: "update conversation set last_read_seq = max(last_read_seq, ?) where id = ?",
             arguments: [seq, conversationID])

@@ -6,10 +6,10 @@ extension StoreWriter {
     /// Takes in messages, of any conversations and in any order.
     func apply(_ messages: [WireMessage]) throws {
         for (conversationID, messages) in Dictionary(grouping: messages, by: \.conversationID) {
-            _ = try renewed(conversationID)
-            let held = try heldRange(conversationID)
+            _ = try resetIfStale(conversationID)
+            let held = try contiguousRange(conversationID)
             for message in messages { try insert(message) }
-            try joinUp(conversationID, held: held)
+            try extendContiguousRange(conversationID, held: held)
         }
     }
 
@@ -40,7 +40,7 @@ extension StoreWriter {
         ])
         guard message.senderID == userID else { return }
         // Who sends has read what was there, and what is here is not on its way any more.
-        try mark(message.conversationID, message.seq)
+        try advanceReadMark(of: message.conversationID, to: message.seq)
         if let clientID = message.clientID { try removeSend(clientID) }
     }
 
@@ -51,7 +51,7 @@ extension StoreWriter {
     }
 
     /// The first and the last of the messages that follow each other up to the newest; nil where there are none.
-    func heldRange(_ conversationID: String) throws -> ClosedRange<Int>? {
+    func contiguousRange(_ conversationID: String) throws -> ClosedRange<Int>? {
         guard
             let last = try Int.fetchOne(
                 database.cachedStatement(sql: "select max(seq) from message where conversation_id = ?"),
@@ -65,8 +65,8 @@ extension StoreWriter {
 
     /// Finds anew from where on nothing is missing: down from the newest for as long as each is here. What was known to be
     /// whole is skipped.
-    func joinUp(_ conversationID: String, held: ClosedRange<Int>?) throws {
-        guard var first = try heldRange(conversationID)?.upperBound else { return }
+    func extendContiguousRange(_ conversationID: String, held: ClosedRange<Int>?) throws {
+        guard var first = try contiguousRange(conversationID)?.upperBound else { return }
         let below = try database.cachedStatement(
             sql: "select seq from message where conversation_id = ? and seq < ? order by seq desc")
         func descend(until isKnown: (Int) -> Bool) throws {

@@ -10,7 +10,7 @@ extension StoreWriter {
     }
 
     /// Of whom no conversation is shared with any more nothing is told, and so nothing is known.
-    func forgetStrangers() throws {
+    func pruneUnreferencedPresence() throws {
         try database.execute(sql: "delete from presence where user_id not in (select user_id from member)")
     }
 }

@@ -19,7 +19,7 @@ struct StoreWriter {
     }
 
     /// Notes that the account's deletion was asked for, or that it was not done.
-    func noteDeletion(asked: Bool) throws { try set("deletion", asked ? "asked" : nil) }
+    func setDeletionPending(_ isPending: Bool) throws { try set("deletion", isPending ? "asked" : nil) }
 
     func set(_ name: String, _ value: String?) throws {
         guard let value else {

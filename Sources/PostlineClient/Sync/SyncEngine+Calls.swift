@@ -3,7 +3,7 @@ import Threads
 /// What the app asks for.
 extension SyncEngine {
     /// Says that the outbox has got something.
-    nonisolated func ringOutbox() { outbox.ring() }
+    nonisolated func wakeOutbox() { outboxSignal.signal() }
 
     /// The app is not seen any more, or again.
     func setInBackground(_ isInBackground: Bool) {
@@ -11,11 +11,11 @@ extension SyncEngine {
         if isInBackground {
             isLive = false
             connection?.close()
-            give(nil)
+            resumeConnectionWaiters(with: nil)
         } else {
-            fetchBell.ring()
+            fetchStopSignal.signal()
         }
-        wake.ring()
+        connectSignal.signal()
     }
 
     /// Calls a method on the connection that there is or is being made.
@@ -42,30 +42,27 @@ extension SyncEngine {
         }
     }
 
-    /// Takes in what an answer says, as if it had been pushed.
-    func keep(_ changes: Changes) async throws { try await apply(changes) }
-
     /// Makes the guest an account, whose tokens this connection goes on with.
     func upgrade(_ params: [String: JSONValue]) async throws -> Tokens {
         let tokens: Tokens = try await readyConnection().call("auth.upgrade", params)
-        try await keeper.keep(tokens)
+        try await keeper.update(tokens)
         return tokens
     }
 
     /// Waits until nothing waits any more that the server has not refused, for so long at most.
-    func drain(atMost limit: Duration) async throws {
+    func drainOutbox(atMost limit: Duration) async throws {
         let end = ContinuousClock.now + limit
-        while isReady, ContinuousClock.now < end, try await !store.read({ try $0.waitingLanes().isEmpty }) {
+        while isReady, ContinuousClock.now < end, try await !store.read({ try $0.pendingQueueKeys().isEmpty }) {
             try await Task.sleep(for: .milliseconds(20))
         }
     }
 
     func readyConnection() async throws -> LineConnection {
-        if connection == nil { wake.ring() }
+        if connection == nil { connectSignal.signal() }
         let ready = await withSuspension { waiter -> Suspension<LineConnection?> in
-            if isOver || isInBackground { return .resume(nil) }
+            if hasEnded || isInBackground { return .resume(nil) }
             if isReady { return .resume(connection) }
-            waiters.append(waiter)
+            connectionWaiters.append(waiter)
             return .suspend
         }
         guard let connection = ready else {
@@ -74,8 +71,8 @@ extension SyncEngine {
         return connection
     }
 
-    func give(_ connection: LineConnection?) {
-        for waiter in waiters { waiter.resume(returning: connection) }
-        waiters = []
+    func resumeConnectionWaiters(with connection: LineConnection?) {
+        for waiter in connectionWaiters { waiter.resume(returning: connection) }
+        connectionWaiters = []
     }
 }

@@ -4,18 +4,18 @@ import Logging
 extension SyncEngine {
     /// Registers this device for this session, since a device goes with its session, and has the server forget what it is
     /// known by no more: with each connection, and whenever that changes.
-    func keepDeviceRegistered(_ connection: LineConnection) async {
+    func runRegistrationLoop(_ connection: LineConnection) async {
         var backoff = Backoff()
         while !Task.isCancelled {
             do {
                 try await registerDevice(on: connection)
-                await deviceBell.wait()
+                await registrationSignal.wait()
             } catch let error as PostlineError where error.isRetryable && error.code != .offline {
-                await deviceBell.wait(
+                await registrationSignal.wait(
                     atMost: error.retryAfter.map { .seconds(min(max($0, 0.5), 300)) } ?? backoff.next())
             } catch {
                 logger.info("the device is not registered for pushes", metadata: ["error": "\(error)"])
-                await deviceBell.wait()
+                await registrationSignal.wait()
             }
         }
     }
@@ -28,7 +28,7 @@ extension SyncEngine {
         do {
             try await registerDevice(on: connection)
         } catch let error as PostlineError where error.isRetryable {
-            deviceBell.ring()
+            registrationSignal.signal()
             throw error
         }
     }
@@ -37,27 +37,27 @@ extension SyncEngine {
         struct Registered: Codable, Sendable {
             var id: String
         }
-        let registration = try device.read()
-        if let wanted = registration.device {
+        let state = try registration.read()
+        if let wanted = state.device {
             let id = try await connection.call("devices.register", wanted, as: Registered.self).id
-            try device.update { registration in
-                if registration.device == wanted {
-                    registration.id = id
-                    registration.formerIDs.removeAll { $0 == id }
+            try registration.update { state in
+                if state.device == wanted {
+                    state.id = id
+                    state.formerIDs.removeAll { $0 == id }
                 } else {
                     // It was changed meanwhile, which another turn tells.
-                    registration.formerIDs.append(id)
-                    deviceBell.ring()
+                    state.formerIDs.append(id)
+                    registrationSignal.signal()
                 }
             }
         }
-        for id in registration.formerIDs where try device.read().formerIDs.contains(id) {
+        for id in state.formerIDs where try registration.read().formerIDs.contains(id) {
             do {
-                _ = try await connection.call("devices.remove", Registered(id: id), as: PostlineClient.Nothing.self)
+                _ = try await connection.call("devices.remove", Registered(id: id), as: PostlineClient.EmptyResult.self)
             } catch let error as PostlineError where error.code == .notFound {
                 // It went with its session.
             }
-            try device.update { registration in registration.formerIDs.removeAll { $0 == id } }
+            try registration.update { state in state.formerIDs.removeAll { $0 == id } }
         }
     }
 }

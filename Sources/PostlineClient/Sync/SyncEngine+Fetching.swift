@@ -18,8 +18,8 @@ extension SyncEngine {
             }
             let isHere = await group.next() ?? false
             group.cancelAll()
-            endFetches(false, of: [id])
-            if fetches.isEmpty { fetchBell.ring() }
+            resumeFetchWaiters(false, of: [id])
+            if fetchWaiters.isEmpty { fetchStopSignal.signal() }
             return isHere
         }
     }
@@ -27,16 +27,16 @@ extension SyncEngine {
     private func waitForFetch(_ id: Int) async -> Bool {
         await withSuspension { waiter -> Suspension<Bool> in
             if isLive { return .resume(true) }
-            if isOver || Task.isCancelled { return .resume(false) }
-            fetches[id] = waiter
-            wake.ring()
+            if hasEnded || Task.isCancelled { return .resume(false) }
+            fetchWaiters[id] = waiter
+            connectSignal.signal()
             return .suspend
         }
     }
 
     /// Lets those go on who wait for what is here now, or will not be; nil: all of them.
-    func endFetches(_ isHere: Bool, of ids: Set<Int>? = nil) {
-        for id in ids ?? Set(fetches.keys) { fetches.removeValue(forKey: id)?.resume(returning: isHere) }
+    func resumeFetchWaiters(_ isHere: Bool, of ids: Set<Int>? = nil) {
+        for id in ids ?? Set(fetchWaiters.keys) { fetchWaiters.removeValue(forKey: id)?.resume(returning: isHere) }
     }
 
     /// Fetches what is new on a connection of its own, for as long as somebody waits for it and nobody sees the app.
@@ -44,16 +44,16 @@ extension SyncEngine {
     /// - Throws: ``PostlineError``.
     func fetchInBackground() async throws {
         // Whoever comes later may wait for what this does not find.
-        let ids = Set(fetches.keys)
-        defer { endFetches(false, of: isInBackground ? ids : []) }
-        fetchBell.reset()
+        let ids = Set(fetchWaiters.keys)
+        defer { resumeFetchWaiters(false, of: isInBackground ? ids : []) }
+        fetchStopSignal.reset()
         try await withThrowingTaskGroup { group in
             group.addTask { try await self.fetchAll() }
-            group.addTask { [fetchBell] in
-                await fetchBell.wait()
+            group.addTask { [fetchStopSignal] in
+                await fetchStopSignal.wait()
                 return false
             }
-            if try await group.next() == true { endFetches(true, of: ids) }
+            if try await group.next() == true { resumeFetchWaiters(true, of: ids) }
             group.cancelAll()
         }
     }
@@ -63,10 +63,10 @@ extension SyncEngine {
     /// - Returns: whether it is; false if there is no connection, or it was lost.
     func refresh() async -> Bool {
         await withSuspension { waiter -> Suspension<Bool> in
-            if isOver || isInBackground { return .resume(false) }
-            refreshes.append(waiter)
-            refreshBell.ring()
-            wake.ring()
+            if hasEnded || isInBackground { return .resume(false) }
+            refreshWaiters.append(waiter)
+            refreshSignal.signal()
+            connectSignal.signal()
             return .suspend
         }
     }
@@ -75,12 +75,12 @@ extension SyncEngine {
     ///
     /// It belongs to the connection and not to the task that asks: a sync that was cut off would leave the connection
     /// without pushes.
-    func keepRefreshing(_ connection: LineConnection) async {
+    func runRefreshLoop(_ connection: LineConnection) async {
         while true {
-            await refreshBell.wait()
+            await refreshSignal.wait()
             if Task.isCancelled { return }
-            let waiters = refreshes
-            refreshes = []
+            let waiters = refreshWaiters
+            refreshWaiters = []
             if waiters.isEmpty { continue }
             var isHere = false
             defer { for waiter in waiters { waiter.resume(returning: isHere) } }
@@ -88,16 +88,16 @@ extension SyncEngine {
                 try await catchUp(connection)
                 isHere = true
             } catch {
-                if !(error is PostlineError) { failed(error) }
+                if !(error is PostlineError) { storeDidFail(error) }
                 return connection.close()
             }
         }
     }
 
     /// Lets those go on who wait for a refresh.
-    func endRefreshes(_ isHere: Bool) {
-        for waiter in refreshes { waiter.resume(returning: isHere) }
-        refreshes = []
+    func resumeRefreshWaiters(_ isHere: Bool) {
+        for waiter in refreshWaiters { waiter.resume(returning: isHere) }
+        refreshWaiters = []
     }
 
     private func fetchAll() async throws -> Bool {

@@ -15,7 +15,7 @@ extension SyncEngine {
             try await apply(page)
             guard page.more else {
                 // Who they share a conversation with may have come with any page.
-                return try await store.write(isDurable: false) { try $0.forgetStrangers() }
+                return try await store.write(isDurable: false) { try $0.pruneUnreferencedPresence() }
             }
             guard let next = page.cursor, next != cursor else {
                 throw PostlineError(.malformedAnswer, "The server says that there is more, and not where.")
@@ -25,18 +25,18 @@ extension SyncEngine {
     }
 
     func apply(_ changes: Changes) async throws {
-        guard changes.isPossible else {
+        guard changes.hasValidNumbers else {
             throw PostlineError(.malformedAnswer, "The server counts messages as nobody can.")
         }
         try await store.write(isDurable: false) { try $0.apply(changes) }
-        changed()
+        storeDidChange()
     }
 
     /// Takes in what is pushed, until the connection ends.
-    func read(_ connection: LineConnection) async {
+    func runPushLoop(_ connection: LineConnection) async {
         do {
             for await push in connection.pushes {
-                await connection.tookPush()
+                await connection.didReadPush()
                 switch push {
                 case .changes(let changes):
                     try await apply(changes)
@@ -53,7 +53,7 @@ extension SyncEngine {
                     isLive = false
                     try await catchUp(connection)
                     isLive = true
-                    endFetches(true)
+                    resumeFetchWaiters(true)
                     report(.state(.live))
                 case .ping(let cursor):
                     guard let cursor else { break }
@@ -66,21 +66,21 @@ extension SyncEngine {
             // The connection's end, which whoever waits for this sees.
         } catch {
             // What could not be stored is not passed over: the next connection asks for it again, from the cursor that is.
-            failed(error)
+            storeDidFail(error)
         }
     }
 
     /// Looks whether the connection still goes, whenever there is reason to ask: one over a network that is gone closes.
-    func probe(_ connection: LineConnection) async {
+    func runProbeLoop(_ connection: LineConnection) async {
         while true {
-            await wake.wait()
+            await connectSignal.wait()
             if Task.isCancelled { return }
             await connection.probe()
         }
     }
 
     /// Renews the access token well before its time is over, and tries again until it is.
-    func renew(_ connection: LineConnection, _ lifetime: Duration) async {
+    func runTokenRenewalLoop(_ connection: LineConnection, _ lifetime: Duration) async {
         var lifetime = lifetime
         while true {
             do {

@@ -4,24 +4,24 @@ extension SyncEngine {
     func sendOutbox(_ connection: LineConnection) async {
         await withTaskGroup(of: String.self) { group in
             var busy: Set<String> = []
-            group.addTask { [outbox] in
-                await outbox.wait()
+            group.addTask { [outboxSignal] in
+                await outboxSignal.wait()
                 return ""
             }
             while let ended = await group.next(), !Task.isCancelled {
                 if ended.isEmpty {
-                    group.addTask { [outbox] in
-                        await outbox.wait()
+                    group.addTask { [outboxSignal] in
+                        await outboxSignal.wait()
                         return ""
                     }
                 } else {
                     busy.remove(ended)
                 }
-                let lanes = (try? await store.read { try $0.waitingLanes() }) ?? []
-                for lane in lanes where busy.count < 16 && busy.insert(lane).inserted {
+                let queueKeys = (try? await store.read { try $0.pendingQueueKeys() }) ?? []
+                for queueKey in queueKeys where busy.count < 16 && busy.insert(queueKey).inserted {
                     group.addTask {
-                        await self.send(lane, connection)
-                        return lane
+                        await self.sendQueue(queueKey, connection)
+                        return queueKey
                     }
                 }
             }
@@ -30,18 +30,18 @@ extension SyncEngine {
     }
 
     /// Sends what waits in one lane. What is refused stays, and holds nothing up.
-    func send(_ lane: String, _ connection: LineConnection) async {
+    func sendQueue(_ queueKey: String, _ connection: LineConnection) async {
         var backoff = Backoff()
         while !Task.isCancelled {
             do {
-                guard let change = try await store.read({ try $0.nextChange(lane: lane) }) else { return }
+                guard let change = try await store.read({ try $0.nextChange(queueKey: queueKey) }) else { return }
                 do {
-                    let answer = try await answer(to: change, connection)
+                    let answer = try await perform(change, connection)
                     try await store.write { writer in
                         try writer.apply(answer)
                         try writer.remove(change)
                     }
-                    changed()
+                    storeDidChange()
                     backoff.reset()
                 } catch let error as PostlineError {
                     if error.code == .offline { return }
@@ -52,22 +52,22 @@ extension SyncEngine {
                         let wait = backoff.next()
                         try await Task.sleep(for: error.retryAfter.map { .seconds(min(max($0, 0.5), 300)) } ?? wait)
                     } else {
-                        try await store.write { try $0.refuse(change, error) }
-                        changed()
+                        try await store.write { try $0.setRefusal(of: change, to: error) }
+                        storeDidChange()
                     }
                 }
             } catch is CancellationError {
                 return
             } catch {
                 // Another connection, another try.
-                failed(error)
+                storeDidFail(error)
                 return connection.close()
             }
         }
     }
 
     /// Does a call of the outbox, and gives what it is answered with.
-    func answer(to change: QueuedChange, _ connection: LineConnection) async throws -> Changes {
+    func perform(_ change: QueuedChange, _ connection: LineConnection) async throws -> Changes {
         var changes = Changes()
         switch change.method {
         case .send:
@@ -84,7 +84,7 @@ extension SyncEngine {
         case .save: changes.me = try await connection.call(change.method.rawValue, change.params)
         case .fill:
             // Whoever sends has caught up, and knows what there is.
-            let me = try await store.read { try $0.serversMe() }
+            let me = try await store.read { try $0.serverMe() }
             let missing = try me.map { try ProfileEdit.filling(change.params, in: $0) } ?? change.params
             if !missing.isEmpty {
                 changes.me = try await connection.call(QueuedChange.Method.save.rawValue, missing)

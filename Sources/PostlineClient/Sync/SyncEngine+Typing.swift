@@ -5,25 +5,25 @@ extension SyncEngine {
         var is_typing: Bool
     }
 
-    func tellTyping(_ isTyping: Bool, in conversationID: String) {
+    func setTyping(_ isTyping: Bool, in conversationID: String) {
         // What nobody can be told now is not told later.
         guard isReady else { return }
-        typing.note(isTyping, in: conversationID, now: .now)
-        typingBell.ring()
+        typingThrottle.setTyping(isTyping, in: conversationID, now: .now)
+        typingSignal.signal()
     }
 
-    func hasSent(in conversationID: String) { typing.noteSent(in: conversationID) }
+    func didSend(in conversationID: String) { typingThrottle.messageSent(in: conversationID) }
 
     /// Tells what there is to tell, each when its time has come, until the task ends.
-    func keepTellingTyping(_ connection: LineConnection) async {
+    func runTypingLoop(_ connection: LineConnection) async {
         while !Task.isCancelled {
-            let (due, next) = typing.take(now: .now)
+            let (due, next) = typingThrottle.nextNotices(now: .now)
             for notice in due {
-                await connection.tell(
+                await connection.notify(
                     "conversations.typing",
                     TypingParams(conversation_id: notice.conversationID, is_typing: notice.isTyping))
             }
-            await typingBell.wait(atMost: next ?? .seconds(3_600))
+            await typingSignal.wait(atMost: next ?? .seconds(3_600))
         }
     }
 }

@@ -10,7 +10,7 @@ actor SyncEngine {
         /// Somebody types, or does not any more.
         case typing(WireTyping)
         /// There is no connection, for this reason.
-        case notConnected(PostlineError)
+        case connectionFailed(PostlineError)
         /// The store could not be written: it is tried again with the next connection.
         case storeFailed(PostlineError)
         /// The store's file is torn. The engine has ended.
@@ -23,10 +23,10 @@ actor SyncEngine {
     let connector: any Connector
     let store: Store
     let keeper: TokenKeeper
-    let device: DeviceRegistration
+    let registration: DeviceRegistration
     let logger: Logger
     let report: @Sendable (Report) -> Void
-    let changed: @Sendable () -> Void
+    let storeDidChange: @Sendable () -> Void
 
     /// The connection that there is, from its beginning on.
     var connection: LineConnection?
@@ -37,60 +37,60 @@ actor SyncEngine {
     var isInBackground: Bool
     var offlineSince = Date()
     /// Whether this has ended, and nothing connects any more.
-    var isOver = false
+    var hasEnded = false
     var isStoreDamaged = false
     var backoff = Backoff()
     /// Rings when it is worth a try to connect.
-    let wake: Bell
+    let connectSignal: AsyncSignal
     /// Rings when the outbox has got something.
-    let outbox = Bell()
+    let outboxSignal = AsyncSignal()
     /// What the others are to be told of the user's typing.
-    var typing = TypingPace()
-    let typingBell = Bell()
+    var typingThrottle = TypingThrottle()
+    let typingSignal = AsyncSignal()
     /// Rings when this device is to be registered by another token, or by none.
-    let deviceBell = Bell()
+    let registrationSignal = AsyncSignal()
     /// Those who wait for a connection to make a call on.
-    var waiters: [CheckedContinuation<LineConnection?, Never>] = []
+    var connectionWaiters: [CheckedContinuation<LineConnection?, Never>] = []
     /// Those who wait for all that the server has.
-    var fetches: [Int: CheckedContinuation<Bool, Never>] = [:]
+    var fetchWaiters: [Int: CheckedContinuation<Bool, Never>] = [:]
     var lastFetch = 0
     /// Rings when a fetch in the background is wanted no more.
-    let fetchBell = Bell()
+    let fetchStopSignal = AsyncSignal()
     /// Those who wait for what the server has now, whether it is live or not.
-    var refreshes: [CheckedContinuation<Bool, Never>] = []
-    let refreshBell = Bell()
+    var refreshWaiters: [CheckedContinuation<Bool, Never>] = []
+    let refreshSignal = AsyncSignal()
 
     init(
         server: Server, connector: any Connector, store: Store, keeper: TokenKeeper,
-        device: DeviceRegistration, wake: Bell, isInBackground: Bool,
-        logger: Logger, report: @escaping @Sendable (Report) -> Void, changed: @escaping @Sendable () -> Void
+        registration: DeviceRegistration, connectSignal: AsyncSignal, isInBackground: Bool,
+        logger: Logger, report: @escaping @Sendable (Report) -> Void, storeDidChange: @escaping @Sendable () -> Void
     ) {
         self.server = server
         self.connector = connector
         self.store = store
         self.keeper = keeper
-        self.device = device
-        self.wake = wake
+        self.registration = registration
+        self.connectSignal = connectSignal
         self.isInBackground = isInBackground
         self.logger = logger
         self.report = report
-        self.changed = changed
+        self.storeDidChange = storeDidChange
     }
 
     /// Runs until its task is cancelled or the session is over.
     func run() async {
         defer {
-            isOver = true
-            give(nil)
-            endFetches(false)
-            endRefreshes(false)
+            hasEnded = true
+            resumeConnectionWaiters(with: nil)
+            resumeFetchWaiters(false)
+            resumeRefreshWaiters(false)
         }
-        var asksWhetherRevoked = false
+        var isConfirmingRevocation = false
         var mayReconnect = true
         while !Task.isCancelled, !isStoreDamaged {
-            if isInBackground, fetches.isEmpty {
+            if isInBackground, fetchWaiters.isEmpty {
                 report(.state(.offline(since: offlineSince)))
-                await wake.wait()
+                await connectSignal.wait()
                 continue
             }
             do {
@@ -99,33 +99,35 @@ actor SyncEngine {
                     continue
                 }
                 report(.state(.connecting))
-                let goodbye = try await serve()
+                let goodbye = try await runConnection()
                 // The next try says so, or finds newer tokens; nobody is offline meanwhile.
                 let wasRevoked = goodbye?.code == PostlineError.Code.sessionRevoked.rawValue
-                asksWhetherRevoked = wasRevoked && !asksWhetherRevoked
+                isConfirmingRevocation = wasRevoked && !isConfirmingRevocation
                 mayReconnect = goodbye?.reconnect ?? true
-                if let goodbye { report(.notConnected(PostlineError(.offline, goodbye.message, isRetryable: true))) }
+                if let goodbye {
+                    report(.connectionFailed(PostlineError(.offline, goodbye.message, isRetryable: true)))
+                }
             } catch let error as PostlineError where Self.endsSession(error) {
                 return report(.signedOut(error))
             } catch let error as PostlineError {
                 logger.log(
                     level: error.code == .offline ? .debug : .warning, "no connection", metadata: ["error": "\(error)"])
-                report(.notConnected(error))
+                report(.connectionFailed(error))
             } catch {
-                failed(error)
+                storeDidFail(error)
             }
-            give(nil)
-            endRefreshes(false)
-            if !isInBackground { endFetches(false) }
+            resumeConnectionWaiters(with: nil)
+            resumeRefreshWaiters(false)
+            if !isInBackground { resumeFetchWaiters(false) }
             guard !Task.isCancelled, !isStoreDamaged else { break }
-            if asksWhetherRevoked { continue }
+            if isConfirmingRevocation { continue }
             report(.state(.offline(since: offlineSince)))
-            if isInBackground, !fetches.isEmpty { continue }
+            if isInBackground, !fetchWaiters.isEmpty { continue }
             if mayReconnect {
-                await wake.wait(atMost: backoff.next())
+                await connectSignal.wait(atMost: backoff.next())
             } else {
                 // The server does not want this one back. Whoever asks for it still may.
-                await wake.wait()
+                await connectSignal.wait()
                 mayReconnect = true
             }
         }
@@ -133,14 +135,14 @@ actor SyncEngine {
     }
 
     /// The store failed somewhere else: the connection ends, and with it what stands on a damaged file.
-    func end(_ error: any Error) {
-        failed(error)
+    func stop(afterStoreError error: any Error) {
+        storeDidFail(error)
         connection?.close()
-        wake.ring()
+        connectSignal.signal()
     }
 
     /// The store failed.
-    func failed(_ error: any Error) {
+    func storeDidFail(_ error: any Error) {
         if error is CancellationError { return }
         isStoreDamaged = isStoreDamaged || Store.isDamaged(error)
         logger.error("the store cannot be used", metadata: ["error": "\(error)"])
@@ -153,41 +155,41 @@ actor SyncEngine {
     }
 
     /// One connection, from its beginning to its end. Returns what the server said when it ended it.
-    func serve() async throws -> LineConnection.Goodbye? {
+    func runConnection() async throws -> LineConnection.Goodbye? {
         let connection = try await LineConnection.connect(to: server, by: connector)
         self.connection = connection
         defer {
             if isReady { offlineSince = Date() }
             (self.connection, isReady, isLive) = (nil, false, false)
-            typing = TypingPace()
+            typingThrottle = TypingThrottle()
             connection.close()
         }
         guard !isInBackground else { return nil }
         return try await withTaskCancellationHandler {
             let lifetime = try await keeper.authenticate(connection)
             // Whoever can sign in is not deleted.
-            if try await store.read({ try $0.isDeletionAsked }) {
-                try await store.write { try $0.noteDeletion(asked: false) }
+            if try await store.read({ try $0.isDeletionPending }) {
+                try await store.write { try $0.setDeletionPending(false) }
             }
             isReady = true
-            give(connection)
+            resumeConnectionWaiters(with: connection)
             report(.state(.catchingUp))
             try await catchUp(connection)
             isLive = true
-            endFetches(true)
+            resumeFetchWaiters(true)
             let start = ContinuousClock.now
             defer { if ContinuousClock.now - start > .seconds(30) { backoff.reset() } }
             report(.state(.live))
-            outbox.ring()
+            outboxSignal.signal()
             let canRenew = await keeper.tokens.refreshToken != nil
             await withTaskGroup { group in
-                group.addTask { await self.read(connection) }
+                group.addTask { await self.runPushLoop(connection) }
                 group.addTask { await self.sendOutbox(connection) }
-                group.addTask { await self.keepDeviceRegistered(connection) }
-                group.addTask { await self.keepTellingTyping(connection) }
-                group.addTask { await self.probe(connection) }
-                group.addTask { await self.keepRefreshing(connection) }
-                if canRenew { group.addTask { await self.renew(connection, lifetime) } }
+                group.addTask { await self.runRegistrationLoop(connection) }
+                group.addTask { await self.runTypingLoop(connection) }
+                group.addTask { await self.runProbeLoop(connection) }
+                group.addTask { await self.runRefreshLoop(connection) }
+                if canRenew { group.addTask { await self.runTokenRenewalLoop(connection, lifetime) } }
                 // The reader ends with the connection.
                 await group.next()
                 group.cancelAll()

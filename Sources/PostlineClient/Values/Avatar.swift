@@ -2,7 +2,7 @@
 public enum Avatar: Sendable, Hashable {
     /// The picture at this https URL.
     case custom(url: String)
-    /// The one of the server's catalogue with this id (``PostlineClient/PostlineClient/avatars()``). An app may have no
+    /// The one of the server's catalogue with this id (``PostlineClient/PostlineClient/builtInAvatars()``). An app may have no
     /// picture for it: ``Profile/avatar(builtInIDs:)`` never returns such an id.
     case builtIn(id: String)
     /// At most two letters, before a colour that is the user's for good.
@@ -50,7 +50,7 @@ public struct AvatarColor: Sendable, Hashable {
 
 /// A built-in avatar of the server's catalogue.
 public struct BuiltInAvatar: Sendable, Hashable, Codable, Identifiable {
-    /// What ``ProfileEdit/Picture/builtIn(id:)`` takes.
+    /// What ``ProfileEdit/AvatarChoice/builtIn(id:)`` takes.
     public let id: String
     /// A name for a person to read.
     public let name: String
@@ -58,7 +58,7 @@ public struct BuiltInAvatar: Sendable, Hashable, Codable, Identifiable {
     public let color: String
 
     /// The ids of the avatars that Postline comes with. A server may have a set of its own
-    /// (``PostlineClient/PostlineClient/avatars()``).
+    /// (``PostlineClient/PostlineClient/builtInAvatars()``).
     public static let standardIDs: Set<String> = [
         "fox", "otter", "owl", "panda", "whale", "turtle", "bee", "flamingo", "hedgehog", "penguin", "koala", "dragon",
         "blue_circle", "red_circle", "green_circle", "orange_circle", "yellow_circle", "purple_circle", "pink_circle",

@@ -41,18 +41,20 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     public var isMuted: Bool { mutedUntil.map { $0 > Date() } ?? false }
 
     /// Whether the other one of a direct conversation is online; nil for a group, and where nothing is known.
-    public func presenceOfOther(than userID: String) -> Presence? { other(than: userID).flatMap { presence[$0.id] } }
+    public func presenceOfOtherUser(than userID: String) -> Presence? {
+        otherUser(than: userID).flatMap { presence[$0.id] }
+    }
 
     /// The messages after the user's mark.
     public var unreadCount: Int { max(0, lastSeq - lastReadSeq) }
 
     /// The other one of a direct conversation; nil for a group.
-    public func other(than userID: String) -> Profile? {
+    public func otherUser(than userID: String) -> Profile? {
         kind == .direct ? people.first { $0.id != userID } : nil
     }
 
     /// What to call it: a group's title, else the other's name.
-    public func name(for userID: String) -> String? { title ?? other(than: userID)?.displayName }
+    public func name(for userID: String) -> String? { title ?? otherUser(than: userID)?.displayName }
 
     /// Who is in it, and how far it has read.
     public struct Member: Sendable, Hashable, Codable, Identifiable {

@@ -11,7 +11,7 @@ public struct GroupEvent: Sendable, Hashable {
 }
 
 /// The kind of a ``GroupEvent``.
-public struct GroupEventKind: OpenName {
+public struct GroupEventKind: OpenEnum {
     /// The protocol's word.
     public let rawValue: String
     /// Takes the protocol's word, whether this version knows it or not.

@@ -34,7 +34,7 @@ public struct Message: Sendable, Hashable, Identifiable {
     /// A picture of a message.
     public struct Attachment: Sendable, Hashable, Codable {
         /// Where it is: an https URL, of at most 2,048 bytes. Of a picture that was uploaded it shows nothing by itself:
-        /// ``PostlineClient/PostlineClient/addresses(of:)`` does; empty until it is sent.
+        /// ``PostlineClient/PostlineClient/urls(of:)`` does; empty until it is sent.
         public var url: String
         /// The picture that was uploaded; nil where it is elsewhere.
         public var mediaID: String?

@@ -32,7 +32,7 @@ public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringCon
     public var description: String { "\(code): \(message)" }
 
     /// An error's name: those of the protocol (`docs/protocol.md`, section 2), and those that arise on the device.
-    public struct Code: OpenName {
+    public struct Code: OpenEnum {
         /// The protocol's word.
         public let rawValue: String
         /// Takes the protocol's word, whether this version knows it or not.

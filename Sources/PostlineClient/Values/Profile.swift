@@ -63,7 +63,7 @@ extension Profile {
     /// it is the user's initials, as for a user without an avatar.
     ///
     /// - Parameter builtInIDs: the ids that the app can draw, such as ``BuiltInAvatar/standardIDs``, or those of
-    ///   ``PostlineClient/PostlineClient/avatars()``.
+    ///   ``PostlineClient/PostlineClient/builtInAvatars()``.
     public func avatar(builtInIDs: Set<String>) -> Avatar {
         if case .builtIn(let id) = avatar, !builtInIDs.contains(id) { return .initials(of: self) }
         return avatar

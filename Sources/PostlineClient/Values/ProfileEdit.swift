@@ -24,15 +24,15 @@ public struct ProfileEdit: Sendable, Hashable {
     /// 3 to 30 of a-z, 0-9, `_` and `.`, with a letter first; it can be changed once in 90 days, and not cleared.
     public var username: String?
     /// A picture of the user's own or one of the catalogue; nil: none.
-    public var avatar: Picture?
+    public var avatar: AvatarChoice?
     /// The biological sex; nil: it is not told.
     public var biologicalSex: BiologicalSex?
     /// The height in centimetres, 30 to 300; nil: it is not told.
     public var heightCM: Double?
 
     /// A choice of avatar.
-    public enum Picture: Sendable, Hashable {
-        /// One of ``PostlineClient/PostlineClient/avatars()``.
+    public enum AvatarChoice: Sendable, Hashable {
+        /// One of ``PostlineClient/PostlineClient/builtInAvatars()``.
         case builtIn(id: String)
         /// The picture at this https URL.
         case custom(url: String)

@@ -18,7 +18,9 @@ final class Inbox: Sendable {
 
     /// Waits for the first line of a connection that is being opened, and gives it with its channel. Where there is none
     /// in time, or nobody waits any more, the connection is closed as soon as it is there.
-    func first(of opening: EventLoopFuture<any Channel>, within timeout: Duration) async throws -> (any Channel, Data) {
+    func firstLine(of opening: EventLoopFuture<any Channel>, within timeout: Duration) async throws -> (
+        any Channel, Data
+    ) {
         opening.whenFailure { error in
             self.failed(error)
             self.abandon()
@@ -30,7 +32,7 @@ final class Inbox: Sendable {
                 await withSuspension { waiter in
                     state.withLockedValue { state -> Suspension<Result<Data, PostlineError>> in
                         if !state.waiting.isEmpty { return .resume(.success(state.waiting.removeFirst())) }
-                        if state.isClosed { return .resume(.failure(Self.ending(state.failure))) }
+                        if state.isClosed { return .resume(.failure(Self.connectError(for: state.failure))) }
                         state.first = waiter
                         return .suspend
                     }
@@ -52,7 +54,7 @@ final class Inbox: Sendable {
             defer { (state.first, state.isClosed) = (nil, true) }
             return (state.first, state.failure)
         }
-        first?.resume(returning: .failure(Self.ending(failure)))
+        first?.resume(returning: .failure(Self.connectError(for: failure)))
     }
 
     /// Gives all further lines to their reader, which lives on the channel's event loop, where this is called. Nothing
@@ -96,12 +98,12 @@ final class Inbox: Sendable {
             defer { (state.first, state.reader, state.isClosed) = (nil, nil, true) }
             return (state.first, state.reader, state.failure)
         }
-        first?.resume(returning: .failure(Self.ending(failure)))
+        first?.resume(returning: .failure(Self.connectError(for: failure)))
         reader?.assumeIsolated { $0.closed() }
     }
 
     /// Why there is no first line.
-    private static func ending(_ failure: (any Error)?) -> PostlineError {
+    private static func connectError(for failure: (any Error)?) -> PostlineError {
         switch failure {
         case let error as NIOSSLError where "\(error)".contains("CERTIFICATE_VERIFY_FAILED"):
             untrusted("its certificate is by nobody whom this device trusts, or it is not valid now")

@@ -27,12 +27,12 @@ actor LineConnection {
 
     /// Looks now and then whether anything was heard since the last time.
     private var silence: RepeatedTask?
-    private var hasHeard = false
-    private var quietTimes = 0
+    private var hasReceivedSinceCheck = false
+    private var silentIntervals = 0
 
     /// How many pushes wait for their reader. Beyond some nothing is read: the server bounds what it holds back.
-    private(set) var untakenPushes = 0
-    private static let maxUntakenPushes = 256
+    private(set) var unreadPushes = 0
+    private static let maxUnreadPushes = 256
 
     /// What comes unasked.
     enum Push: Sendable {
@@ -72,8 +72,8 @@ actor LineConnection {
     ) async throws -> LineConnection {
         let inbox = Inbox()
         let opening = connector.connect(to: server, inbox: inbox, timeout: timeout)
-        let (channel, first) = try await inbox.first(of: opening, within: timeout)
-        switch try? WireJSON.decode(Incoming.self, from: first) {
+        let (channel, first) = try await inbox.firstLine(of: opening, within: timeout)
+        switch try? WireJSON.decode(IncomingLine.self, from: first) {
         case .hello(let hello) where hello.server == "postline":
             let connection = LineConnection(channel, hello)
             await connection.listen(to: inbox)
@@ -107,14 +107,18 @@ actor LineConnection {
         guard let seconds = hello.pingSeconds, 1...3_600 ~= seconds else { return }
         silence = channel.eventLoop.scheduleRepeatedTask(
             initialDelay: .seconds(Int64(seconds)), delay: .seconds(Int64(seconds))
-        ) { [weak self] _ in self?.assumeIsolated { $0.looksForSilence() } }
+        ) { [weak self] _ in self?.assumeIsolated { $0.checkForSilence() } }
     }
 
-    private func looksForSilence() {
+    private func checkForSilence() {
         // What is not read for want of a reader is no silence.
-        if hasHeard || untakenPushes >= Self.maxUntakenPushes { quietTimes = 0 } else { quietTimes += 1 }
-        hasHeard = false
-        if quietTimes > 1 { close() }
+        if hasReceivedSinceCheck || unreadPushes >= Self.maxUnreadPushes {
+            silentIntervals = 0
+        } else {
+            silentIntervals += 1
+        }
+        hasReceivedSinceCheck = false
+        if silentIntervals > 1 { close() }
     }
 
     /// Calls a method, and reads its answer.
@@ -125,15 +129,17 @@ actor LineConnection {
     ) async throws -> Answer {
         let data = try await call(method, params)
         do {
-            return try WireJSON.decode(AnswerLine<Answer>.self, from: data).result
+            return try WireJSON.decode(ResponseLine<Answer>.self, from: data).result
         } catch {
             throw PostlineError(.malformedAnswer, "The server's answer to \(method) cannot be understood: \(error)")
         }
     }
 
     /// Calls a method whose answer nobody wants.
-    func tell(_ method: String, _ params: some Encodable & Sendable) {
-        guard !isClosed, var line = try? WireJSON.encode(Notice(method: method, params: params)) else { return }
+    func notify(_ method: String, _ params: some Encodable & Sendable) {
+        guard !isClosed, var line = try? WireJSON.encode(NotificationLine(method: method, params: params)) else {
+            return
+        }
         line.append(UInt8(ascii: "\n"))
         channel.writeAndFlush(ByteBuffer(bytes: line), promise: nil)
     }
@@ -146,7 +152,7 @@ actor LineConnection {
     ) async throws -> Data {
         lastID += 1
         let id = lastID
-        var line = try WireJSON.encode(Request(id: id, method: method, params: params))
+        var line = try WireJSON.encode(RequestLine(id: id, method: method, params: params))
         line.append(UInt8(ascii: "\n"))
         if let most = hello.maximumLineBytes, line.count > most {
             throw PostlineError(
@@ -158,26 +164,26 @@ actor LineConnection {
         defer { deadline.cancel() }
         return try await withTaskCancellationHandler {
             await withSuspension { caller -> Suspension<Result<Data, PostlineError>> in
-                guard !isClosed, !Task.isCancelled else { return .resume(.failure(lost)) }
+                guard !isClosed, !Task.isCancelled else { return .resume(.failure(connectionLost)) }
                 calls[id] = caller
                 channel.writeAndFlush(bytes, promise: nil)
                 return .suspend
             }
         } onCancel: {
             // The answer is nobody's any more; whether it was done is not known.
-            channel.eventLoop.execute { self.assumeIsolated { $0.abandon(id) } }
+            channel.eventLoop.execute { self.assumeIsolated { $0.cancelCall(id) } }
         }.get()
     }
 
-    private func abandon(_ id: Int) {
+    private func cancelCall(_ id: Int) {
         calls.removeValue(forKey: id)?.resume(
             returning: .failure(PostlineError(.offline, "The call was cancelled.", isRetryable: true)))
     }
 
     /// The reader of pushes has got one of them.
-    func tookPush() {
-        if untakenPushes == Self.maxUntakenPushes { _ = channel.setOption(.autoRead, value: true) }
-        untakenPushes -= 1
+    func didReadPush() {
+        if unreadPushes == Self.maxUnreadPushes { _ = channel.setOption(.autoRead, value: true) }
+        unreadPushes -= 1
     }
 
     /// Closes the connection. What is not answered is given up.
@@ -192,13 +198,13 @@ actor LineConnection {
 
     /// A line from the server.
     func received(_ data: Data) {
-        hasHeard = true
-        switch try? WireJSON.decode(Incoming.self, from: data) {
+        hasReceivedSinceCheck = true
+        switch try? WireJSON.decode(IncomingLine.self, from: data) {
         case .answer(let id, let error):
             calls.removeValue(forKey: id)?.resume(returning: error.map { .failure($0.error) } ?? .success(data))
         case .push(let pushed):
-            untakenPushes += 1
-            if untakenPushes == Self.maxUntakenPushes { _ = channel.setOption(.autoRead, value: false) }
+            unreadPushes += 1
+            if unreadPushes == Self.maxUnreadPushes { _ = channel.setOption(.autoRead, value: false) }
             push.yield(pushed)
         case .goodbye(let goodbye): self.goodbye = goodbye
         case .hello, .unknown: break
@@ -211,18 +217,18 @@ actor LineConnection {
     func closed() {
         isClosed = true
         silence?.cancel()
-        for caller in calls.values { caller.resume(returning: .failure(lost)) }
+        for caller in calls.values { caller.resume(returning: .failure(connectionLost)) }
         calls = [:]
         push.finish()
     }
 
-    private var lost: PostlineError {
+    private var connectionLost: PostlineError {
         PostlineError(.offline, goodbye?.message ?? "The connection to the server was lost.", isRetryable: true)
     }
 }
 
 /// A request.
-private struct Request<Params: Encodable>: Encodable {
+private struct RequestLine<Params: Encodable>: Encodable {
     let jsonrpc = "2.0"
     let id: Int
     let method: String
@@ -230,14 +236,14 @@ private struct Request<Params: Encodable>: Encodable {
 }
 
 /// A request without an answer.
-private struct Notice<Params: Encodable>: Encodable {
+private struct NotificationLine<Params: Encodable>: Encodable {
     let jsonrpc = "2.0"
     let method: String
     let params: Params
 }
 
 /// A line from the server.
-private enum Incoming: Decodable {
+private enum IncomingLine: Decodable {
     /// Its result is read by who waits for it.
     case answer(id: Int, WireError?)
     case push(LineConnection.Push)
@@ -273,7 +279,7 @@ private enum Incoming: Decodable {
 }
 
 /// An answer that is no error.
-private struct AnswerLine<Result: Decodable>: Decodable {
+private struct ResponseLine<Result: Decodable>: Decodable {
     var result: Result
 }
 

@@ -120,7 +120,7 @@ struct Changes: Sendable, Decodable {
     init() {}
 
     /// Whether all numbers are such as a server counts, with which one can reckon.
-    var isPossible: Bool {
+    var hasValidNumbers: Bool {
         let counts = 0...(1 << 53)
         return conversations.allSatisfy {
             counts.contains($0.lastSeq) && counts.contains($0.lastReadSeq)

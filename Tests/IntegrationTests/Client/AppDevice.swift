@@ -50,13 +50,13 @@ final class AppDevice {
 
     func signIn(_ person: Person) async throws {
         try await client.signIn(email: person.email, password: "postline-dev")
-        try await isLive()
+        try await waitUntilLive()
     }
 
-    func isLive() async throws { try await shows("that it is live") { $0.state == .live } }
+    func waitUntilLive() async throws { try await waitUntil("that it is live") { $0.state == .live } }
 
     /// Waits until the client shows it.
-    func shows(_ what: String, _ condition: @MainActor (PostlineClient) -> Bool) async throws {
+    func waitUntil(_ what: String, _ condition: @MainActor (PostlineClient) -> Bool) async throws {
         try await eventually(what) { condition(client) }
     }
 }

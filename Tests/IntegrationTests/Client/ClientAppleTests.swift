@@ -20,14 +20,14 @@ struct ClientAppleTests {
     private static func apple(_ node: TestNode, _ key: AppleKey) async throws {
         try await AppDevice.with(.node(node.port)) { device in
             try await device.client.signInAsGuest(fullName: "Gwen")
-            try await device.isLive()
+            try await device.waitUntilLive()
             guard case .guest(let id) = device.client.account else { throw PostlineError(.signedOut, "no guest") }
             try await device.client.updateProfile { $0.location = "Here" }
             let merged = try await device.client.signIn(
                 appleIdentityToken: key.token("sue", ["nonce": #""abc""#]), nonce: "abc", fullName: "Sue")
             #expect(merged == .init(conversations: 0, messages: 0))
             #expect(device.client.account == .user(id: id))
-            try await device.shows("its data") { $0.me?.location == "Here" && $0.me?.fullName == "Sue" }
+            try await device.waitUntil("its data") { $0.me?.location == "Here" && $0.me?.fullName == "Sue" }
             // A token that was used brings nobody in.
             try await device.client.signOut(erasing: true)
             let token = try key.token("sue")
@@ -58,7 +58,7 @@ struct ClientAppleTests {
     private static func external(_ node: TestNode, _ guestToken: String, _ token: String) async throws {
         try await AppDevice.with(.node(node.port)) { device in
             try await device.client.signIn(accessToken: guestToken)
-            try await device.isLive()
+            try await device.waitUntilLive()
             try await device.client.updateProfile { $0.website = "https://gwen.example.com" }
             await #expect {
                 try await device.client.signIn(accessToken: token)
@@ -68,7 +68,7 @@ struct ClientAppleTests {
             let merged = try await device.client.signIn(accessToken: token, guestAccessToken: guestToken)
             #expect(merged == .init(conversations: 0, messages: 0))
             #expect(device.client.account == .user(id: Person.frank.id))
-            try await device.shows("the guest's data") { $0.me?.website == "https://gwen.example.com" }
+            try await device.waitUntil("the guest's data") { $0.me?.website == "https://gwen.example.com" }
         }
     }
 }

@@ -27,7 +27,9 @@ struct ClientGuestTests {
                 let node = try await ServeProcess.start(database, port: port)
                 defer { node.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.shows("the guest") { if case .guest = $0.account { $0.state == .live } else { false } }
+                try await device.waitUntil("the guest") {
+                    if case .guest = $0.account { $0.state == .live } else { false }
+                }
                 let id = try #require(device.client.me?.id)
                 #expect(device.client.me?.dateOfBirth == date)
                 try await eventually("the server to have it") {
@@ -38,7 +40,7 @@ struct ClientGuestTests {
                 try await device.client.upgrade(
                     email: "guest@new.example.com", password: "postline-dev", fullName: "Gus Guest")
                 #expect(device.client.account == .user(id: id))
-                try await device.shows("the account") { $0.me?.email == "guest@new.example.com" }
+                try await device.waitUntil("the account") { $0.me?.email == "guest@new.example.com" }
                 #expect(device.client.me?.dateOfBirth == date)
                 #expect(device.client.me?.isGuest == false)
                 try await device.relaunch()
@@ -55,7 +57,7 @@ struct ClientGuestTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try device.client.continueAsGuest()
-                    try await device.shows("the guest") {
+                    try await device.waitUntil("the guest") {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let guest = try #require(device.client.me?.id)
@@ -69,12 +71,12 @@ struct ClientGuestTests {
                         $0.location = "Linz"
                     }
                     try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     #expect(device.client.account == .user(id: Person.alice.id))
-                    try await device.shows("what the guest said") { client in
+                    try await device.waitUntil("what the guest said") { client in
                         client.conversations.contains { $0.lastMessageContent == "from the guest" }
                     }
-                    try await device.shows("the guest's place, and the account's own bio") {
+                    try await device.waitUntil("the guest's place, and the account's own bio") {
                         $0.me?.location == "Linz" && $0.me?.bio == "Her own."
                     }
                     let files = try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
@@ -91,15 +93,18 @@ struct ClientGuestTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.frank)
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let guest = try await TestClient.connect(port: node.port)
                     let tokens = try await guest.becomeGuest("Gwen")
                     let room = try await guest.conversation(with: Person.frank.id)
                     try await guest.send("hello frank", to: room)
                     let chat = device.client.chat(with: room)
-                    try await device.shows("the guest's message") { _ in chat.messages.last?.content == "hello frank" }
+                    try await device.waitUntil("the guest's message") { _ in
+                        chat.messages.last?.content == "hello frank"
+                    }
                     try await TestClient.connect(port: node.port).logIn(Person.alice.email, guest: tokens)
-                    try await device.shows("its new sender") { _ in chat.messages.last?.senderID == Person.alice.id }
+                    try await device.waitUntil("its new sender") { _ in chat.messages.last?.senderID == Person.alice.id
+                    }
                 }
             }
         }
@@ -121,7 +126,7 @@ struct ClientGuestTests {
                 let node = try await ServeProcess.start(database, port: port)
                 defer { node.command.signal(SIGKILL) }
                 try await device.signIn(.alice)
-                try await device.shows("the guest's place, and the account's own bio") {
+                try await device.waitUntil("the guest's place, and the account's own bio") {
                     $0.me?.location == "Linz" && $0.me?.bio == "Her own."
                 }
                 #expect(try await database.value("select count(*) from user_profiles where is_guest") == "0")
@@ -148,7 +153,9 @@ struct ClientGuestTests {
                 #expect(device.client.account == .localGuest)
                 #expect(try await database.value("select count(*) from user_profiles where is_guest") == "0")
                 await device.client.enterForeground()
-                try await device.shows("the guest") { if case .guest = $0.account { $0.state == .live } else { false } }
+                try await device.waitUntil("the guest") {
+                    if case .guest = $0.account { $0.state == .live } else { false }
+                }
             }
         }
     }
@@ -159,7 +166,7 @@ struct ClientGuestTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try device.client.continueAsGuest()
-                    try await device.shows("the guest") {
+                    try await device.waitUntil("the guest") {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let id = try #require(device.client.me?.id)
@@ -173,9 +180,11 @@ struct ClientGuestTests {
                         "auth.upgrade", ["email": "lost@new.example.com", "password": "postline-dev"])
                     try await device.client.signIn(email: "lost@new.example.com", password: "postline-dev")
                     #expect(device.client.account == .user(id: id))
-                    try await device.shows("what it had") { $0.me?.bio == "Of the guest." && $0.waitingChanges == 0 }
+                    try await device.waitUntil("what it had") {
+                        $0.me?.bio == "Of the guest." && $0.pendingChangeCount == 0
+                    }
                     try await device.relaunch()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     #expect(device.client.account == .user(id: id))
                 }
             }
@@ -188,7 +197,7 @@ struct ClientGuestTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try device.client.continueAsGuest()
-                    try await device.shows("the guest") {
+                    try await device.waitUntil("the guest") {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let account = device.client.account
@@ -214,10 +223,10 @@ struct ClientGuestTests {
                     #expect(error.code == .storeUnusable)
                     try FileManager.default.removeItem(at: place)
                     try device.client.connect()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     #expect(device.client.account == .user(id: Person.alice.id))
-                    try await device.shows("what the guest wrote") { client in
-                        client.waitingChanges == 0
+                    try await device.waitUntil("what the guest wrote") { client in
+                        client.pendingChangeCount == 0
                             && client.conversations.contains { $0.lastMessageContent == "written before" }
                     }
                     #expect(device.client.refusedChanges.isEmpty)
@@ -240,7 +249,7 @@ struct ClientGuestTests {
                     try await device.signIn(.alice)
                     #expect(legacy.asked == 1 && legacy.erasures == 0)
                     try await device.relaunch()
-                    try await device.shows("what it kept") { $0.me?.preferences["units_seen"] == true }
+                    try await device.waitUntil("what it kept") { $0.me?.preferences["units_seen"] == true }
                     #expect(device.client.me?.location == "Linz")
                     // What the account has of its own stays.
                     #expect(device.client.me?.bio == "Her own.")
@@ -252,7 +261,7 @@ struct ClientGuestTests {
                             == "true"
                     }
                     try await device.relaunch()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     // What the user changed since stays.
                     #expect(legacy.asked == 2)
                     #expect(legacy.erasures == 1)
@@ -268,7 +277,7 @@ struct ClientGuestTests {
         var asked: Int { counts.withLock(\.asked) }
         var erasures: Int { counts.withLock(\.erasures) }
 
-        func takeOver(into edit: inout ProfileEdit) throws -> Bool {
+        func migrate(into edit: inout ProfileEdit) throws -> Bool {
             let isFirst = counts.withLock { counts in
                 counts.asked += 1
                 return counts.asked == 1

@@ -29,7 +29,7 @@ struct ClientMailTests {
         try await Self.with { node, server in
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.client.signInAsGuest(fullName: "Gwen")
-                try await device.isLive()
+                try await device.waitUntilLive()
                 try await device.client.requestPasswordReset(email: "Bob@example.com")
                 let token = try #require(try await server.mails(1, to: "bob@example.com")[0].token)
                 await #expect {
@@ -60,7 +60,7 @@ struct ClientMailTests {
         try await Self.with { node, server in
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.client.signIn(email: "carol@example.com", password: TestNode.password)
-                try await device.shows("the address") { $0.me?.email == "carol@example.com" }
+                try await device.waitUntil("the address") { $0.me?.email == "carol@example.com" }
                 await #expect {
                     try await device.client.requestEmailChange(to: "new@example.com", password: "wrong")
                 } throws: { error in
@@ -69,7 +69,7 @@ struct ClientMailTests {
                 try await device.client.requestEmailChange(to: "new@example.com", password: TestNode.password)
                 let token = try #require(try await server.mails(1, to: "new@example.com")[0].token)
                 #expect(try await device.client.confirmEmail(token: token) == "new@example.com")
-                try await device.shows("the new address") { $0.me?.email == "new@example.com" }
+                try await device.waitUntil("the new address") { $0.me?.email == "new@example.com" }
             }
         }
     }
@@ -89,7 +89,7 @@ struct ClientMailTests {
                 let token = try #require(try await server.mails(1, to: "wanda@example.com")[0].token)
                 try await client.confirmEmail(token: token)
                 try await client.signIn(email: "wanda@example.com", password: TestNode.password)
-                try await device.shows("her name") { $0.me?.fullName == "Wanda" }
+                try await device.waitUntil("her name") { $0.me?.fullName == "Wanda" }
             }
         }
     }

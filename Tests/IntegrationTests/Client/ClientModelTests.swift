@@ -57,7 +57,7 @@ struct ClientModelTests {
                 try app.type("online")
                 try app.type("path")
             }
-            for app in apps { try await app.equals(database) }
+            for app in apps { try await app.waitUntilEqual(to: database) }
             let queued = apps.flatMap(\.queued)
             let kept = try await database.column("select client_id from messages where client_id is not null")
             #expect(
@@ -121,7 +121,7 @@ struct ClientModelTests {
             try? FileManager.default.removeItem(atPath: folder)
         }
 
-        private struct World: Decodable, Equatable {
+        private struct Snapshot: Decodable, Equatable {
             struct Conversation: Decodable, Equatable {
                 var id: String
                 var unread: Int
@@ -136,17 +136,18 @@ struct ClientModelTests {
         }
 
         /// Waits until the app shows what the database shows its user.
-        func equals(_ database: TestDatabase) async throws {
+        func waitUntilEqual(to database: TestDatabase) async throws {
             var number = 0
             var difference = ""
             do {
                 try await eventually("\(person) to equal the database") {
                     number += 1
-                    try type("world \(number)")
-                    try await command.says("world \(number) ", then: "\n")
-                    let text = command.output.components(separatedBy: "world \(number) ").last ?? ""
+                    try type("snapshot \(number)")
+                    try await command.says("snapshot \(number) ", then: "\n")
+                    let text = command.output.components(separatedBy: "snapshot \(number) ").last ?? ""
                     let line = text.prefix { $0 != "\n" }
-                    let shown = line.hasPrefix("{") ? try JSONDecoder().decode(World.self, from: Data(line.utf8)) : nil
+                    let shown =
+                        line.hasPrefix("{") ? try JSONDecoder().decode(Snapshot.self, from: Data(line.utf8)) : nil
                     let kept = try await expected(database)
                     difference = "\(line)\nbut:\n\(kept)"
                     guard let shown, shown.live, shown.waiting == 0 else { return false }
@@ -157,7 +158,7 @@ struct ClientModelTests {
             }
         }
 
-        private func expected(_ database: TestDatabase) async throws -> [World.Conversation] {
+        private func expected(_ database: TestDatabase) async throws -> [Snapshot.Conversation] {
             let json = try await database.value(
                 """
                 select coalesce(jsonb_agg(jsonb_build_object(
@@ -172,7 +173,7 @@ struct ClientModelTests {
                 from conversations c join conversation_members m on m.conversation_id = c.id
                 where m.user_id = '\(person.id)'
                 """)
-            return try JSONDecoder().decode([World.Conversation].self, from: Data((json ?? "[]").utf8))
+            return try JSONDecoder().decode([Snapshot.Conversation].self, from: Data((json ?? "[]").utf8))
         }
     }
 }

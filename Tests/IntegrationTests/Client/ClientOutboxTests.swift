@@ -17,7 +17,7 @@ struct ClientOutboxTests {
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 try await node.kill()
-                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("that it is offline") { if case .offline = $0.state { true } else { false } }
                 let before = device.client.chat(with: Room.aliceBob).messages
                 let written = (1...20).map { "written offline \($0)" }
                 for content in written { try await device.client.send(content, in: Room.aliceBob) }
@@ -35,7 +35,8 @@ struct ClientOutboxTests {
                 let again = try await ServeProcess.start(database, port: node.port)
                 defer { again.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.shows("that all is sent") { _ in chat.messages.allSatisfy { $0.delivery == .sent } }
+                try await device.waitUntil("that all is sent") { _ in chat.messages.allSatisfy { $0.delivery == .sent }
+                }
                 // A message stays the same one to whoever draws it.
                 #expect(chat.messages.map(\.id) == ids)
                 #expect(
@@ -44,7 +45,9 @@ struct ClientOutboxTests {
                         select content from messages where conversation_id = '\(Room.aliceBob)'
                         and content like 'written%' order by seq
                         """) == written)
-                try await device.shows("the profile") { $0.refusedChanges.isEmpty && $0.me?.fullName == "Alice Away" }
+                try await device.waitUntil("the profile") {
+                    $0.refusedChanges.isEmpty && $0.me?.fullName == "Alice Away"
+                }
                 try await database.wait(
                     for: "select full_name from user_profiles where id = '\(Person.alice.id)'", toBe: "Alice Away")
             }
@@ -69,15 +72,15 @@ struct ClientOutboxTests {
                 await device.client.disconnect()
                 let store = try Store(folder: device.folder, userID: Person.alice.id)
                 try store.writeNow {
-                    try $0.enqueue(.save, lane: QueuedChange.ownLane, ["attributes": "none"])
+                    try $0.enqueue(.save, queueKey: QueuedChange.profileQueueKey, ["attributes": "none"])
                 }
                 try store.close(erasing: false)
                 try await device.relaunch()
-                #expect(device.client.me?.bio == "kept" && device.client.waitingChanges == 3)
+                #expect(device.client.me?.bio == "kept" && device.client.pendingChangeCount == 3)
                 let again = try await ServeProcess.start(database, port: node.port)
                 defer { again.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.shows("the refusals") { $0.waitingChanges == 0 }
+                try await device.waitUntil("the refusals") { $0.pendingChangeCount == 0 }
                 #expect(device.client.refusedChanges.map(\.error.field) == ["full_name", "attributes"])
                 #expect(device.client.me?.bio == "kept" && device.client.me?.fullName == "Alice Moreau")
             }
@@ -95,7 +98,7 @@ struct ClientOutboxTests {
                     let chat = device.client.chat(with: Room.aliceBob)
                     try await chat.send("")
                     try await chat.send("after it")
-                    try await device.shows("the refusal, and the next") { client in
+                    try await device.waitUntil("the refusal, and the next") { client in
                         client.refusedChanges.count == 1
                             && chat.messages.contains { $0.content == "after it" && $0.delivery == .sent }
                     }
@@ -104,18 +107,20 @@ struct ClientOutboxTests {
                     #expect(refused.error.code == .invalidParams)
                     #expect(refused.error.field == "content")
                     #expect(chat.messages.last?.delivery == .refused(refused.error, change: refused.id))
-                    try await device.client.retry(refused.id)
-                    try await device.shows("that it is refused again") { $0.refusedChanges.map(\.id) == [refused.id] }
-                    try await device.client.discard(refused.id)
+                    try await device.client.retryChange(refused.id)
+                    try await device.waitUntil("that it is refused again") {
+                        $0.refusedChanges.map(\.id) == [refused.id]
+                    }
+                    try await device.client.discardChange(refused.id)
                     #expect(device.client.refusedChanges.isEmpty)
                     #expect(chat.messages.last?.content == "after it")
 
                     try await device.client.updateProfile { $0.website = "no address" }
-                    try await device.shows("the refusal") { $0.refusedChanges.first?.error.field == "website" }
+                    try await device.waitUntil("the refusal") { $0.refusedChanges.first?.error.field == "website" }
                     // What was refused is not shown as if it were so.
                     #expect(device.client.me?.website != "no address")
                     try await device.client.updateProfile { $0.bio = "A bio." }
-                    try await device.shows("the next edit") { $0.me?.bio == "A bio." }
+                    try await device.waitUntil("the next edit") { $0.me?.bio == "A bio." }
                 }
             }
         }
@@ -142,7 +147,7 @@ struct ClientOutboxTests {
                 let again = try await ServeProcess.start(database, port: node.port)
                 defer { again.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.shows("both edits") { client in
+                try await device.waitUntil("both edits") { client in
                     client.me?.bio == "From the train." && client.me?.location == "Graz"
                         && client.me?.fullName == "Alice Elsewhere" && client.me?.preferences["theme"] == "dark"
                         && client.state == .live
@@ -175,7 +180,8 @@ struct ClientOutboxTests {
                     node = try await ServeProcess.start(database, port: port)
                     device.client.networkChanged()
                 }
-                try await device.shows("that all is sent") { _ in chat.messages.allSatisfy { $0.delivery == .sent } }
+                try await device.waitUntil("that all is sent") { _ in chat.messages.allSatisfy { $0.delivery == .sent }
+                }
                 #expect(
                     try await database.column(
                         """
@@ -198,12 +204,12 @@ struct ClientOutboxTests {
                     let chat = device.client.chat(with: Room.aliceBob)
                     for length in [70_000, 1_200_000] { try await chat.send(String(repeating: "x", count: length)) }
                     try await chat.send("behind it")
-                    try await device.shows("the refusals, and the next") { client in
+                    try await device.waitUntil("the refusals, and the next") { client in
                         client.refusedChanges.map(\.error.code) == [.lineTooLong, .lineTooLong]
                             && chat.messages.contains { $0.content == "behind it" && $0.delivery == .sent }
                     }
                     await #expect {
-                        try await device.client.search(String(repeating: "y", count: 70_000))
+                        try await device.client.searchProfiles(String(repeating: "y", count: 70_000))
                     } throws: { error in
                         (error as? PostlineError)?.code == .lineTooLong
                     }
@@ -231,10 +237,10 @@ struct ClientOutboxTests {
                         Issue.record("\(chat.messages)")
                         return
                     }
-                    try await device.client.discard(change)
+                    try await device.client.discardChange(change)
                     #expect(chat.contents == sent + ["meant so"])
                     try device.client.connect()
-                    try await device.shows("that all is sent") { $0.waitingChanges == 0 && $0.state == .live }
+                    try await device.waitUntil("that all is sent") { $0.pendingChangeCount == 0 && $0.state == .live }
                     #expect(
                         try await database.column("select content from messages where content like '%meant so'")
                             == ["meant so"])
@@ -270,9 +276,9 @@ struct ClientOutboxTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let client = device.client
-                    let builtIn = try #require(try await client.avatars().last)
+                    let builtIn = try #require(try await client.builtInAvatars().last)
                     for (picture, shown) in [
-                        (ProfileEdit.Picture.builtIn(id: builtIn.id), Avatar.builtIn(id: builtIn.id)),
+                        (ProfileEdit.AvatarChoice.builtIn(id: builtIn.id), Avatar.builtIn(id: builtIn.id)),
                         (
                             .custom(url: "https://pictures.example.com/a.png"),
                             .custom(url: "https://pictures.example.com/a.png")
@@ -280,12 +286,12 @@ struct ClientOutboxTests {
                     ] {
                         try await client.updateProfile { $0.avatar = picture }
                         #expect(client.me?.avatar == shown)
-                        try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                        try await device.waitUntil("that it is saved") { $0.pendingChangeCount == 0 }
                         #expect(client.me?.avatar == shown)
                         #expect(client.refusedChanges.isEmpty)
                     }
                     try await client.updateProfile { $0.avatar = nil }
-                    try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("that it is saved") { $0.pendingChangeCount == 0 }
                     guard case .initials("AM", _)? = client.me?.avatar else {
                         Issue.record("\(String(describing: client.me?.avatar))")
                         return

@@ -29,7 +29,7 @@ struct ClientPictureTests {
         let face = Data(picture(.jpeg, bytes: 200_000))
         try await alice.client.setAvatar(face)
         let url = try #require(alice.client.me?.profile.avatarURL)
-        try await bob.shows("her face") { client in
+        try await bob.waitUntil("her face") { client in
             client.conversations.contains { $0.people.contains { $0.avatarURL == url } }
         }
         #expect(try await PictureAnswer.get(url).body == Array(face))
@@ -43,16 +43,16 @@ struct ClientPictureTests {
         #expect(own.messages.last?.attachment == attachment)
         try alice.client.connect()
         let chat = bob.client.chat(with: Room.aliceBob)
-        try await bob.shows("her picture") { _ in chat.messages.last?.content == "Look!" }
+        try await bob.waitUntil("her picture") { _ in chat.messages.last?.content == "Look!" }
         let seen = try #require(chat.messages.last?.attachment)
         #expect(seen.mediaID == attachment.mediaID && seen.blurhash == "L00" && seen.bytes == 5_000)
         #expect(seen.width == 40 && seen.height == 30 && seen.mimeType == "image/png" && !seen.url.isEmpty)
-        let address = try #require(try await bob.client.addresses(of: [seen])[seen])
+        let address = try #require(try await bob.client.urls(of: [seen])[seen])
         #expect(try await PictureAnswer.get(address.absoluteString).body == Array(view))
         // It is sent once.
-        try await alice.isLive()
+        try await alice.waitUntilLive()
         try await own.send("Again", attachment: attachment)
-        try await alice.shows("that it was refused") { $0.refusedChanges.count == 1 }
+        try await alice.waitUntil("that it was refused") { $0.refusedChanges.count == 1 }
         #expect(alice.client.refusedChanges[0].error.field == "attachment.media_id")
         await #expect {
             try await alice.client.setAvatar(Data("<svg>".utf8))

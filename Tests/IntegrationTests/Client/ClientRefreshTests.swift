@@ -23,7 +23,7 @@ struct ClientRefreshTests {
                     }
                     // Pushes go on coming.
                     try await bob.send("pushed", to: Room.aliceBob)
-                    try await device.shows("what was pushed") { _ in chat.messages.last?.content == "pushed" }
+                    try await device.waitUntil("what was pushed") { _ in chat.messages.last?.content == "pushed" }
                     #expect(device.client.state == .live)
                 }
             }
@@ -46,7 +46,7 @@ struct ClientRefreshTests {
                 #expect(await refusal() == .signedOut)
                 try await device.signIn(.alice)
                 try await node.kill()
-                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("that it is offline") { if case .offline = $0.state { true } else { false } }
                 #expect(await refusal() == .offline)
                 try await database.psql(
                     "update user_profiles set full_name = 'Alice Elsewhere' where id = '\(Person.alice.id)'")
@@ -75,7 +75,7 @@ struct ClientRefreshTests {
                 await #expect(throws: PostlineError.self) { try await device.client.refresh() }
                 // The state is that of the closed connection until the client opens the next.
                 try await eventually("the next sync") { server.calls("sync.open").count == before + 3 }
-                try await device.isLive()
+                try await device.waitUntilLive()
                 try await device.client.refresh()
                 #expect(server.calls("sync.open").last?["cursor"] == "e")
             }

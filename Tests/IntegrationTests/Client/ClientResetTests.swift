@@ -71,7 +71,7 @@ struct ClientResetTests {
         try store.writeNow { writer in
             try writer.apply(Self.former())
             try writer.setDraft("typed", in: "gone")
-            try writer.enqueue(.send, lane: "shared", ["content": "waits"], clientID: "mine")
+            try writer.enqueue(.send, queueKey: "shared", ["content": "waits"], clientID: "mine")
         }
         try body(store, folder)
         try store.close(erasing: false)
@@ -107,9 +107,9 @@ struct ClientResetTests {
         #expect(try contents(store, "left") == ["eight"])
         try store.readNow { reader throws in
             #expect(try reader.profiles([Self.bob, nobody], me: nil).values.map(\.fullName) == ["New Bob"])
-            #expect(try reader.serversMe()?.fullName == "New Alice")
+            #expect(try reader.serverMe()?.fullName == "New Alice")
             #expect(try reader.drafts() == ["gone": "typed"])
-            #expect(try reader.changes(lane: "shared").map(\.clientID) == ["mine"])
+            #expect(try reader.changes(queueKey: "shared").map(\.clientID) == ["mine"])
             #expect(try reader.cursor == "new 3")
         }
         // What follows is taken, with the versions of this world.
@@ -175,7 +175,7 @@ struct ClientResetTests {
             #expect(shown["shared"]?.title == "New" && shown["shared"]?.lastSeq == 5)
             #expect(shown["shared"]?.lastMessageContent == "mine" && shown["shared"]?.lastReadSeq == 5)
             #expect(try contents(store) == ["three", "four", "mine"])
-            #expect(try store.readNow { try $0.serversMe()?.fullName } == "Answered Alice")
+            #expect(try store.readNow { try $0.serverMe()?.fullName } == "Answered Alice")
         }
     }
 
@@ -211,16 +211,16 @@ struct ClientResetTests {
         defer { again.command.signal(SIGKILL) }
         device.client.networkChanged()
         // The session was the old database's.
-        try await device.shows("that it is over") { $0.account == .nobody }
+        try await device.waitUntil("that it is over") { $0.account == .nobody }
         try await device.signIn(.alice)
-        try await device.shows("the fresh world, and what waited") { $0.waitingChanges == 0 }
+        try await device.waitUntil("the fresh world, and what waited") { $0.pendingChangeCount == 0 }
         let client = device.client
         let chat = client.chat(with: Room.aliceBob)
         while chat.hasOlder { try await chat.loadOlder() }
         #expect(chat.contents == said + ["waited"])
         #expect(client.me?.fullName == "Alice Moreau")
         #expect(chat.conversation?.lastMessageContent == "waited")
-        #expect(chat.conversation?.other(than: Self.alice)?.fullName == "Bob Okafor")
+        #expect(chat.conversation?.otherUser(than: Self.alice)?.fullName == "Bob Okafor")
         #expect(client.chat(with: Room.alps).draft == "typed")
         try await fresh.psql(
             """
@@ -228,8 +228,8 @@ struct ClientResetTests {
             insert into messages (conversation_id, sender_id, content)
             values ('\(Room.aliceBob)', '\(Self.bob)', 'and then')
             """)
-        try await device.shows("what follows") { _ in
-            chat.conversation?.other(than: Self.alice)?.fullName == "Bob the Second"
+        try await device.waitUntil("what follows") { _ in
+            chat.conversation?.otherUser(than: Self.alice)?.fullName == "Bob the Second"
                 && chat.messages.last?.content == "and then"
                 && chat.conversation?.lastMessageContent == "and then"
         }

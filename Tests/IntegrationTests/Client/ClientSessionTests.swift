@@ -46,7 +46,7 @@ struct ClientSessionTests {
                     let profile = ClientObserver { client.me?.username }
                     try await client.signOut()
                     let (hers, his) = (PostlineClient.Account.user(id: Person.alice.id), Person.bob.id)
-                    try await device.shows("the sign-out to both parts") { _ in
+                    try await device.waitUntil("the sign-out to both parts") { _ in
                         root.values == [hers, .nobody] && profile.values == ["alice", nil]
                     }
                     #expect(client.account == .nobody)
@@ -61,7 +61,7 @@ struct ClientSessionTests {
                     // Bob is in no conversation of Alice and Carol.
                     try await device.signIn(.bob)
                     #expect(client.me?.username == "bob")
-                    try await device.shows("the sign-in to both parts") { _ in
+                    try await device.waitUntil("the sign-in to both parts") { _ in
                         root.values == [hers, .nobody, .signingIn(guest: nil), .user(id: his)]
                             && profile.values == ["alice", nil, "bob"]
                     }
@@ -93,7 +93,7 @@ struct ClientSessionTests {
                     try await device.client.setDeviceData("last_synced", to: ["day": "2026-11-20", "steps": 9_000])
                     try await database.psql(
                         "update user_profiles set full_name = 'Renamed' where id = '\(Person.alice.id)'")
-                    try await device.shows("the change") { $0.me?.fullName == "Renamed" }
+                    try await device.waitUntil("the change") { $0.me?.fullName == "Renamed" }
                     try await device.relaunch()
                     let kept: [String: JSONValue] = [
                         "synced_once": true, "last_synced": ["day": "2026-11-20", "steps": 9_000],
@@ -110,7 +110,7 @@ struct ClientSessionTests {
                     try await device.client.setDeviceData("synced_once", to: nil)
                     #expect(device.client.deviceData.keys.sorted() == ["last_synced"])
                     // Nothing of it is on its way, or at the server.
-                    #expect(device.client.waitingChanges == 0)
+                    #expect(device.client.pendingChangeCount == 0)
                     #expect(
                         try await database.value(
                             "select preferences ? 'last_synced' from user_private where id = '\(Person.alice.id)'")
@@ -175,7 +175,7 @@ struct ClientSessionTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     let client = device.client
                     try client.continueAsGuest()
-                    try await device.shows("the guest") {
+                    try await device.waitUntil("the guest") {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let attempts = (0..<2).map { _ in
@@ -187,7 +187,7 @@ struct ClientSessionTests {
                     var refused = 0
                     for attempt in attempts { if case .failure = await attempt.result { refused += 1 } }
                     #expect(refused == 1)
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     #expect(client.account == .user(id: Person.alice.id))
                     await client.disconnect()
                     try await eventually("the node to have no connection") {
@@ -213,7 +213,7 @@ struct ClientSessionTests {
                     await Task.yield()
                     try client.connect()
                     await disconnecting.value
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let signingOut = Task { try await client.signOut() }
                     await Task.yield()
                     try client.connect()
@@ -242,7 +242,7 @@ struct ClientSessionTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     let client = device.client
                     try await client.signInAsGuest(fullName: "Gus")
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let guest = client.account
                     for attempt in [
                         { try await client.signInAsGuest() }, { try await client.signIn(accessToken: "any") },
@@ -272,7 +272,7 @@ struct ClientSessionTests {
                     func loseAnswer() async throws {
                         await device.client.disconnect()
                         let store = try Store(folder: device.folder, userID: Person.alice.id)
-                        try store.writeNow { try $0.noteDeletion(asked: true) }
+                        try store.writeNow { try $0.setDeletionPending(true) }
                         try store.close(erasing: false)
                     }
                     try await device.signIn(.alice)
@@ -282,16 +282,16 @@ struct ClientSessionTests {
                     try await loseAnswer()
                     // It was not done: the account is there.
                     try await device.relaunch()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
-                    try await device.shows("the end") { $0.account == .nobody }
+                    try await device.waitUntil("the end") { $0.account == .nobody }
                     #expect(try !files().isEmpty)
                     try await device.signIn(.alice)
                     try await loseAnswer()
                     try Data("torn".utf8).write(to: device.folder.appending(path: "\(Person.alice.id).sqlite.damaged"))
                     try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
                     try await device.relaunch()
-                    try await device.shows("the end") { $0.account == .nobody }
+                    try await device.waitUntil("the end") { $0.account == .nobody }
                     #expect(try files().isEmpty)
                 }
             }
@@ -304,7 +304,7 @@ struct ClientSessionTests {
             try await ServeProcess.with(database) { node in
                 let folder = FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)")
                 defer { try? FileManager.default.removeItem(at: folder) }
-                let secrets = FileSecrets(folder: folder)
+                let secrets = FileSecretStore(folder: folder)
                 let connection = try await LineConnection.connect(to: .node(node.port), by: PosixConnector())
                 defer { connection.close() }
                 let tokens: Tokens = try await connection.call("auth.guest", [String: String]())
@@ -312,11 +312,11 @@ struct ClientSessionTests {
                 let keepers = (0..<2).map { _ in TokenKeeper(tokens: tokens, secrets: secrets) }
                 for keeper in keepers + keepers { _ = try await keeper.renew(connection) }
                 let renewed = await keepers[1].tokens
-                #expect(try TokenKeeper.stored(tokens.userID, in: secrets) == renewed)
+                #expect(try TokenKeeper.load(tokens.userID, from: secrets) == renewed)
                 await keepers[1].retire()
-                try secrets.erase(tokens.userID)
-                try await keepers[1].keep(renewed)
-                #expect(try TokenKeeper.stored(tokens.userID, in: secrets) == nil)
+                try secrets.erase(named: tokens.userID)
+                try await keepers[1].update(renewed)
+                #expect(try TokenKeeper.load(tokens.userID, from: secrets) == nil)
             }
         }
     }
@@ -336,7 +336,7 @@ struct ClientSessionTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
-                    try await device.shows("that it is signed out") { client in
+                    try await device.waitUntil("that it is signed out") { client in
                         if case .signedOut(let error?) = client.state { error.code == .sessionRevoked } else { false }
                     }
                     #expect(device.client.me == nil && device.client.account == .nobody)
@@ -356,14 +356,14 @@ struct ClientSessionTests {
                     for number in 0..<3 {
                         let chat = device.client.chat(with: Room.aliceBob)
                         try await chat.send("number \(number)")
-                        try await device.shows("that it is sent") { _ in chat.messages.last?.delivery == .sent }
+                        try await device.waitUntil("that it is sent") { _ in chat.messages.last?.delivery == .sent }
                         // A new token, and so it is renewed while the client is live.
                         let before = try await database.value("select sum(generation) from app.sessions")
                         try await eventually("the token to be renewed") {
                             try await database.value("select sum(generation) from app.sessions") != before
                         }
                         try await device.relaunch()
-                        try await device.isLive()
+                        try await device.waitUntilLive()
                     }
                     #expect(device.client.account == .user(id: Person.alice.id))
                 }
@@ -388,11 +388,13 @@ struct ClientSessionTests {
                     }
                     #expect(try await node.metrics()["postline_connections"] ?? 0 == 0)
                     try device.client.connect()
-                    try await device.shows("the change") { $0.me?.fullName == "Renamed" && $0.state == .live }
+                    try await device.waitUntil("the change") { $0.me?.fullName == "Renamed" && $0.state == .live }
                     await device.client.enterBackground()
-                    try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                    try await device.waitUntil("that it is offline") {
+                        if case .offline = $0.state { true } else { false }
+                    }
                     await device.client.enterForeground()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                 }
             }
         }

@@ -27,10 +27,10 @@ struct ClientStoreTests {
                 }
                 try damage.strike(file)
                 try await device.relaunch()
-                try await device.isLive()
+                try await device.waitUntilLive()
                 #expect(device.client.conversations.contains { $0.id == Room.aliceBob && !$0.people.isEmpty })
                 #expect(device.client.me?.username == "alice")
-                try await device.shows("that nothing waits") { $0.waitingChanges == 0 }
+                try await device.waitUntil("that nothing waits") { $0.pendingChangeCount == 0 }
                 let arrived = try await database.column(
                     "select content from messages where content like 'waiting%' order by seq")
                 #expect(arrived == (damage.leavesOutbox ? ["waiting 0", "waiting 1", "waiting 2"] : []))
@@ -84,9 +84,9 @@ struct ClientStoreTests {
                     return app
                 }
                 let first = try await app()
-                try await eventually("its world") { try (await world(of: first)).contains("\"live\":true") }
+                try await eventually("its world") { try (await snapshot(of: first)).contains("\"live\":true") }
                 try first.type("offline")
-                _ = try await world(of: first)
+                _ = try await snapshot(of: first)
                 first.signal(SIGKILL)
                 _ = try await first.exit()
                 let sizes = try FileManager.default.contentsOfDirectory(
@@ -97,7 +97,7 @@ struct ClientStoreTests {
                 try full.type("offline")
                 let text = String(repeating: "x", count: 3_000)
                 for number in 0..<100 { try full.type("send \(Room.aliceBob) \(number) \(text)") }
-                let told = try await world(of: full)
+                let told = try await snapshot(of: full)
                 let queued = full.output.split(separator: "\n").filter { $0.hasPrefix("queued ") }.map {
                     $0.dropFirst(7)
                 }
@@ -110,7 +110,7 @@ struct ClientStoreTests {
                 let last = try await app()
                 defer { last.signal(SIGKILL) }
                 try await eventually("all that was kept to arrive") {
-                    try (await world(of: last)).contains("\"waiting\":0")
+                    try (await snapshot(of: last)).contains("\"waiting\":0")
                 }
                 let kept = try await database.column(
                     "select client_id from messages where content like '%xxx' order by seq")
@@ -120,11 +120,11 @@ struct ClientStoreTests {
     }
 
     /// What an app tells of its world now.
-    private nonisolated func world(of app: Command) async throws -> String {
+    private nonisolated func snapshot(of app: Command) async throws -> String {
         let number = UUID().uuidString
-        try app.type("world \(number)")
-        try await app.says("world \(number) ", then: "\n")
-        let text = app.output.components(separatedBy: "world \(number) ").last ?? ""
+        try app.type("snapshot \(number)")
+        try await app.says("snapshot \(number) ", then: "\n")
+        let text = app.output.components(separatedBy: "snapshot \(number) ").last ?? ""
         return String(text.prefix { $0 != "\n" })
     }
 
@@ -143,10 +143,10 @@ struct ClientStoreTests {
                             arguments: [Room.aliceBob])
                     }
                     try device.client.connect()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let chat = device.client.chat(with: Room.aliceBob)
                     try await chat.send("behind it")
-                    try await device.shows("that it is sent") { _ in chat.messages.last?.delivery == .sent }
+                    try await device.waitUntil("that it is sent") { _ in chat.messages.last?.delivery == .sent }
                 }
             }
         }

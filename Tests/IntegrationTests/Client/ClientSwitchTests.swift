@@ -23,16 +23,16 @@ struct ClientSwitchTests {
                     try await client.send("device of alice", in: Room.aliceBob)
                     try await client.updateProfile { $0.bio = "Of Alice's outbox." }
                     try await client.chat(with: Room.aliceBob).setDraft("Alice's draft")
-                    #expect(client.waitingChanges == 2)
+                    #expect(client.pendingChangeCount == 2)
                     try await client.signOut()
 
                     try await device.signIn(.bob)
-                    #expect(client.me?.username == "bob" && client.waitingChanges == 0)
+                    #expect(client.me?.username == "bob" && client.pendingChangeCount == 0)
                     let his = client.chat(with: Room.aliceBob)
                     #expect(!his.contents.contains("device of alice") && his.draft == "")
                     #expect(!client.conversations.contains { $0.id == Room.aliceCarol })
                     try await his.send("device of bob")
-                    try await device.shows("that it is sent") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("that it is sent") { $0.pendingChangeCount == 0 }
                     #expect(try await database.column(sent) == ["bob: device of bob"])
                     await client.disconnect()
                     try await his.send("device of bob, later")
@@ -40,7 +40,7 @@ struct ClientSwitchTests {
 
                     try await device.signIn(.alice)
                     #expect(client.me?.username == "alice")
-                    try await device.shows("that hers is sent") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("that hers is sent") { $0.pendingChangeCount == 0 }
                     #expect(client.me?.bio == "Of Alice's outbox.")
                     #expect(client.chat(with: Room.aliceBob).draft == "Alice's draft")
                     #expect(client.chat(with: Room.bobDave).messages.isEmpty)
@@ -52,7 +52,7 @@ struct ClientSwitchTests {
                     try await client.signOut()
 
                     try await device.signIn(.bob)
-                    try await device.shows("that his is sent") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("that his is sent") { $0.pendingChangeCount == 0 }
                     #expect(
                         try await database.column(sent) == [
                             "bob: device of bob", "alice: device of alice", "bob: device of bob, later",
@@ -87,7 +87,7 @@ struct ClientSwitchTests {
                     try await device.signIn(.alice)
                     #expect(client.chat(with: Room.aliceCarol).draft == "A draft")
                     #expect(client.deviceData == ["seen": true])
-                    try await device.shows("that it is sent") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("that it is sent") { $0.pendingChangeCount == 0 }
                     try await client.signOut()
 
                     try await write("device, erased")
@@ -95,7 +95,7 @@ struct ClientSwitchTests {
                     #expect(try files() == [])
                     try await device.signIn(.alice)
                     #expect(client.chat(with: Room.aliceCarol).draft == "" && client.deviceData.isEmpty)
-                    #expect(client.waitingChanges == 0)
+                    #expect(client.pendingChangeCount == 0)
                     #expect(
                         try await database.column("select content from messages where content like 'device, %'")
                             == ["device, kept"])

@@ -29,8 +29,8 @@ struct ClientSyncTests {
                     #expect(client.conversations.map { "\($0.id) \($0.unreadCount)" } == unread)
                     #expect(shown.contains(Room.aliceBob))
                     let withBob = try #require(client.conversations.first { $0.id == Room.aliceBob })
-                    #expect(withBob.other(than: Person.alice.id)?.username == "bob")
-                    #expect(withBob.name(for: Person.alice.id) == withBob.other(than: Person.alice.id)?.fullName)
+                    #expect(withBob.otherUser(than: Person.alice.id)?.username == "bob")
+                    #expect(withBob.name(for: Person.alice.id) == withBob.otherUser(than: Person.alice.id)?.fullName)
                     let chat = client.chat(with: Room.aliceBob)
                     while chat.hasOlder { try await chat.loadOlder() }
                     let said = try await database.column(
@@ -55,7 +55,7 @@ struct ClientSyncTests {
                     /// Bob as each view draws him.
                     @MainActor func faces() -> Set<Face> {
                         var people = chat.messages.filter { $0.senderID == Person.bob.id }.map(\.sender)
-                        people.append(chat.conversation?.other(than: Person.alice.id))
+                        people.append(chat.conversation?.otherUser(than: Person.alice.id))
                         people += client.conversations.flatMap(\.people).filter { $0.id == Person.bob.id }
                         return Set(people.map { Face(name: $0?.displayName, avatar: $0?.avatar) })
                     }
@@ -67,7 +67,7 @@ struct ClientSyncTests {
                             update user_profiles set avatar_type = 'custom', avatar_id = null, avatar_url = '\(url)',
                             full_name = 'Bob \(number)' where id = '\(Person.bob.id)'
                             """)
-                        try await device.shows("the new name and picture") { _ in
+                        try await device.waitUntil("the new name and picture") { _ in
                             let shown = faces()
                             #expect(shown.count == 1, "two views disagree: \(shown)")
                             return shown == [Face(name: "Bob \(number)", avatar: .custom(url: url))]
@@ -93,28 +93,28 @@ struct ClientSyncTests {
                         try await alice.signIn(.alice)
                         try await bob.signIn(.bob)
                         let group = try await alice.client.createGroup("Plans", with: [Person.bob.id])
-                        try await bob.shows("the group") { $0.conversations.first?.title == "Plans" }
+                        try await bob.waitUntil("the group") { $0.conversations.first?.title == "Plans" }
                         let (hers, his) = (alice.client.chat(with: group), bob.client.chat(with: group))
                         try await hers.send("one")
                         try await hers.send("two")
-                        try await bob.shows("the messages") { _ in his.contents == ["one", "two"] }
+                        try await bob.waitUntil("the messages") { _ in his.contents == ["one", "two"] }
                         #expect(bob.client.conversations.first?.unreadCount == 2)
                         #expect(bob.client.conversations.first?.lastMessageContent == "two")
-                        try await alice.shows("that they are sent") { _ in
+                        try await alice.waitUntil("that they are sent") { _ in
                             hers.messages.allSatisfy { $0.delivery == .sent }
                         }
                         #expect(hers.messages.map(\.isRead) == [false, false])
                         try await his.markRead()
                         #expect(bob.client.conversations.first?.unreadCount == 0)
-                        try await alice.shows("that they are read") { _ in hers.messages.allSatisfy(\.isRead) }
+                        try await alice.waitUntil("that they are read") { _ in hers.messages.allSatisfy(\.isRead) }
                         try await alice.client.edit(hers.messages[0], to: "uno")
                         try await alice.client.delete(hers.messages[1])
-                        try await bob.shows("the edit and the deletion") { _ in his.contents == ["uno", nil] }
+                        try await bob.waitUntil("the edit and the deletion") { _ in his.contents == ["uno", nil] }
                         #expect(his.messages[1].deletedAt != nil)
-                        try await alice.client.rename(group, to: "Old plans")
-                        try await bob.shows("the name") { $0.conversations.first?.title == "Old plans" }
-                        try await alice.client.remove(Person.bob.id, from: group)
-                        try await bob.shows("nothing of it") { client in
+                        try await alice.client.renameGroup(group, to: "Old plans")
+                        try await bob.waitUntil("the name") { $0.conversations.first?.title == "Old plans" }
+                        try await alice.client.removeMember(Person.bob.id, from: group)
+                        try await bob.waitUntil("nothing of it") { client in
                             !client.conversations.contains { $0.id == group } && his.messages.isEmpty
                                 && his.conversation == nil
                         }
@@ -172,7 +172,7 @@ struct ClientSyncTests {
                         select '\(Room.aliceBob)', '\(Person.bob.id)', 'missed ' || n from generate_series(1, 400) n
                         """)
                     try await device.relaunch()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let chat = device.client.chat(with: Room.aliceBob)
                     repeat {
                         let seqs = chat.messages.compactMap(\.seq)
@@ -198,7 +198,7 @@ struct ClientSyncTests {
                     try await device.signIn(.alice)
                     let chat = device.client.chat(with: Room.aliceBob)
                     try await chat.send("by WebSocket")
-                    try await device.shows("that it is sent") { _ in chat.messages.last?.delivery == .sent }
+                    try await device.waitUntil("that it is sent") { _ in chat.messages.last?.delivery == .sent }
                     #expect(chat.messages.last?.content == "by WebSocket")
                 }
                 // What is no such path is no server, and says so.

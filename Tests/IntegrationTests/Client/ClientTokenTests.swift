@@ -30,7 +30,7 @@ struct ClientTokenTests {
                 #expect(try await device.client.accessToken() == token)
                 // It needs no server for as long as it is good.
                 try await node.kill()
-                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("that it is offline") { if case .offline = $0.state { true } else { false } }
                 #expect(try await device.client.accessToken() == token)
                 try await device.client.signOut()
                 await #expect {
@@ -72,7 +72,7 @@ struct ClientTokenTests {
                 let connection = try await LineConnection.connect(to: .node(node.port), by: PosixConnector())
                 defer { connection.close() }
                 let tokens: Tokens = try await connection.call("auth.guest", [String: String]())
-                let keeper = TokenKeeper(tokens: tokens, secrets: FileSecrets(folder: folder))
+                let keeper = TokenKeeper(tokens: tokens, secrets: FileSecretStore(folder: folder))
                 let first = try await keeper.accessToken(connection)
                 #expect(first.value == tokens.accessToken)
                 #expect(try await keeper.accessToken(connection) == first)

@@ -17,7 +17,7 @@ struct ClientUserTests {
                     try await client.register(
                         email: "robin@new.example.com", password: "postline-dev", fullName: "Robin Ray",
                         username: "robin_ray")
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let id = try #require(client.me?.id)
                     #expect(client.account == .user(id: id))
                     #expect(client.me?.email == "robin@new.example.com" && client.me?.isGuest == false)
@@ -33,7 +33,7 @@ struct ClientUserTests {
                         $0.biologicalSex = .female
                         $0.dateOfBirth = birth
                     }
-                    try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("that it is saved") { $0.pendingChangeCount == 0 }
                     #expect(client.refusedChanges.isEmpty)
                     #expect(client.me?.bio == "A ray." && client.me?.preferredUnitSystem == .imperial)
                     #expect(client.me?.languageCode == "pt" && client.me?.fullName == "Robin Ray")
@@ -50,13 +50,13 @@ struct ClientUserTests {
                             == "Robin Ray A ray. pt imperial 181.50 female 1990-01-15")
                     // One field goes, and the others stay.
                     try await client.updateProfile { $0.heightCM = nil }
-                    try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("that it is saved") { $0.pendingChangeCount == 0 }
                     #expect(
                         try await database.value(stored) == "Robin Ray A ray. pt imperial female 1990-01-15")
                     // Another device has it by signing in.
                     try await AppDevice.with(.node(node.port)) { other in
                         try await other.client.signIn(email: "robin@new.example.com", password: "postline-dev")
-                        try await other.isLive()
+                        try await other.waitUntilLive()
                         #expect(other.client.account == .user(id: id))
                         #expect(other.client.me?.physical == client.me?.physical)
                         #expect(other.client.me?.profile == client.me?.profile)
@@ -93,7 +93,7 @@ struct ClientUserTests {
                         update user_private set preferences = '{"theme":"light"}' where id = '\(Person.alice.id)'
                         """)
                     let names: [String?] = ["Alice Moreau", "Alice Newname"]
-                    try await device.shows("the change everywhere") { _ in
+                    try await device.waitUntil("the change everywhere") { _ in
                         list.values == names && open.values == names && profile.values == names
                             && settings.values == ["dark", "light"]
                     }
@@ -118,21 +118,21 @@ struct ClientUserTests {
                 }
                 try await device.signIn(.alice)
                 try await node.kill()
-                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("that it is offline") { if case .offline = $0.state { true } else { false } }
                 try await rename("Alice Elsewhere")
                 try await device.relaunch()
                 #expect(device.client.me?.fullName == "Alice Moreau")
                 let again = try await ServeProcess.start(database, ["--access-token-seconds", "2"], port: port)
                 defer { again.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.shows("the user as of now") { $0.me?.fullName == "Alice Elsewhere" }
-                try await device.isLive()
+                try await device.waitUntil("the user as of now") { $0.me?.fullName == "Alice Elsewhere" }
+                try await device.waitUntilLive()
                 let renewals = try await database.value("select sum(generation) from app.sessions")
                 try await eventually("a new token") {
                     try await database.value("select sum(generation) from app.sessions") != renewals
                 }
                 try await rename("Alice Again")
-                try await device.shows("the change") { $0.me?.fullName == "Alice Again" }
+                try await device.waitUntil("the change") { $0.me?.fullName == "Alice Again" }
             }
         }
     }
@@ -146,7 +146,7 @@ struct ClientUserTests {
                     #expect(secrets.names.isEmpty)
                     try await device.signIn(.alice)
                     #expect(secrets.names == [Person.alice.id])
-                    let kept = try #require(try secrets.read(Person.alice.id))
+                    let kept = try #require(try secrets.read(named: Person.alice.id))
                     let tokens = try #require(try JSONSerialization.jsonObject(with: kept) as? [String: Any])
                     #expect(tokens["user_id"] as? String == Person.alice.id)
                     #expect(tokens["access_token"] as? String == (try await device.client.accessToken().value))
@@ -162,12 +162,12 @@ struct ClientUserTests {
                     // The next launch signs in by them.
                     try await device.relaunch()
                     #expect(device.client.account == .user(id: Person.alice.id))
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     try await device.client.signOut()
                     #expect(secrets.names.isEmpty)
                     // Without them, as when the keychain was emptied, nobody is signed in.
                     try await device.signIn(.alice)
-                    try secrets.erase(Person.alice.id)
+                    try secrets.erase(named: Person.alice.id)
                     try await device.relaunch()
                     #expect(device.client.account == .nobody && device.client.state == .signedOut(nil))
                 }
@@ -186,21 +186,21 @@ struct ClientUserTests {
                     try await client.updateProfile {
                         $0.dateOfBirth = CalendarDate(year: 1990, month: 2, day: 28)
                     }
-                    try await device.shows("the guest") {
+                    try await device.waitUntil("the guest") {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let guest = try #require(client.me?.id)
                     #expect(client.me?.dateOfBirth?.description == "1990-02-28")
                     try await client.signIn(email: Person.bob.email, password: "postline-dev")
-                    try await device.isLive()
-                    try await device.shows("each state") { _ in
+                    try await device.waitUntilLive()
+                    try await device.waitUntil("each state") { _ in
                         accounts.values == [
                             .nobody, .localGuest, .guest(id: guest), .signingIn(guest: guest),
                             .user(id: Person.bob.id),
                         ]
                     }
                     try await client.signOut()
-                    try await device.shows("nobody") { _ in accounts.values.last == .nobody }
+                    try await device.waitUntil("nobody") { _ in accounts.values.last == .nobody }
                     try await device.relaunch()
                     #expect(device.client.account == .nobody)
                 }
@@ -214,8 +214,8 @@ struct ClientUserTests {
 
         var names: [String] { items.withLock { $0.keys.sorted() } }
 
-        func read(_ name: String) throws -> Data? { items.withLock { $0[name] } }
-        func write(_ secret: Data, _ name: String) throws { items.withLock { $0[name] = secret } }
-        func erase(_ name: String) throws { items.withLock { $0[name] = nil } }
+        func read(named name: String) throws -> Data? { items.withLock { $0[name] } }
+        func write(_ secret: Data, named name: String) throws { items.withLock { $0[name] = secret } }
+        func erase(named name: String) throws { items.withLock { $0[name] = nil } }
     }
 }

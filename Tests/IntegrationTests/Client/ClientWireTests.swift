@@ -69,7 +69,9 @@ struct ClientWireTests {
     func noServer(_ said: String, _ code: PostlineError.Code) async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Says(said)) }
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(SendThenClose(said))
+                }
             }.bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(listener.localAddress?.port)
         await #expect {
@@ -87,7 +89,7 @@ struct ClientWireTests {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
-                        ByteToMessageHandler(LineDecoder()), SaysHelloWhenSpokenTo { saying.yield($0) })
+                        ByteToMessageHandler(LineDecoder()), HelloAfterFirstLine { saying.yield($0) })
                 }
             }.bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(listener.localAddress?.port)
@@ -102,16 +104,16 @@ struct ClientWireTests {
     }
 
     /// Says hello to who has said a line.
-    private final class SaysHelloWhenSpokenTo: ChannelInboundHandler {
+    private final class HelloAfterFirstLine: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        private let hears: (String) -> Void
+        private let didReceive: (String) -> Void
 
-        init(_ hears: @escaping (String) -> Void) { self.hears = hears }
+        init(_ didReceive: @escaping (String) -> Void) { self.didReceive = didReceive }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            hears(String(buffer: unwrapInboundIn(data)))
+            didReceive(String(buffer: unwrapInboundIn(data)))
             let hello = #"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: hello + "\n")), promise: nil)
         }
@@ -129,7 +131,7 @@ struct ClientWireTests {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
-                        Says(([hello] + lines).joined(separator: "\n") + "\n"))
+                        SendThenClose(([hello] + lines).joined(separator: "\n") + "\n"))
                 }
             }.bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(listener.localAddress?.port)
@@ -137,8 +139,8 @@ struct ClientWireTests {
         var cursors: [String?] = []
         var most = 0
         for await push in connection.pushes {
-            most = max(most, await connection.untakenPushes)
-            await connection.tookPush()
+            most = max(most, await connection.unreadPushes)
+            await connection.didReadPush()
             guard case .ping(let cursor) = push else { continue }
             cursors.append(cursor)
         }
@@ -155,7 +157,7 @@ struct ClientWireTests {
             #expect {
                 try TokenKeeper.store(
                     Tokens(accessToken: "a", refreshToken: "r", userID: id, isGuest: false),
-                    in: FileSecrets(folder: folder))
+                    in: FileSecretStore(folder: folder))
             } throws: { error in
                 (error as? PostlineError)?.code == .malformedAnswer
             }
@@ -164,7 +166,7 @@ struct ClientWireTests {
     }
 
     /// Says one thing to whoever connects, and hangs up.
-    private final class Says: ChannelInboundHandler {
+    private final class SendThenClose: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
@@ -197,9 +199,9 @@ struct ClientWireTests {
                 var connections = accepted.makeAsyncIterator()
                 device.client.networkChanged()
                 await connections.next()
-                let search = Task { try await device.client.search("bob") }
+                let search = Task { try await device.client.searchProfiles("bob") }
                 await device.client.enterBackground()
-                for search in [search, Task { try await device.client.search("bob") }] {
+                for search in [search, Task { try await device.client.searchProfiles("bob") }] {
                     await #expect {
                         try await search.value
                     } throws: { error in
@@ -227,7 +229,7 @@ struct ClientWireTests {
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandlers(
-                            ByteToMessageHandler(LineDecoder()), Answers(answers))
+                            ByteToMessageHandler(LineDecoder()), FixedAnswers(answers))
                     }
                 }.bind(host: "127.0.0.1", port: 0).get()
             let port = try #require(listener.localAddress?.port)
@@ -235,10 +237,10 @@ struct ClientWireTests {
                 await device.client.disconnect()
                 try TokenKeeper.store(
                     Tokens(accessToken: "a", refreshToken: "r", userID: Person.alice.id, isGuest: false),
-                    in: FileSecrets(folder: device.folder.appending(path: "secrets")))
+                    in: FileSecretStore(folder: device.folder.appending(path: "secrets")))
                 try DeviceState.set(Person.alice.id, in: device.folder)
                 try await device.relaunch()
-                try await device.shows("what is wrong") { $0.connectionError?.code == .malformedAnswer }
+                try await device.waitUntil("what is wrong") { $0.connectionError?.code == .malformedAnswer }
                 #expect(device.client.account == .user(id: Person.alice.id))
             }
             try await listener.close()
@@ -246,11 +248,11 @@ struct ClientWireTests {
     }
 
     /// Says hello, and answers each method with one thing.
-    private final class Answers: ChannelInboundHandler {
+    private final class FixedAnswers: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        private struct Asked: Decodable {
+        private struct Request: Decodable {
             let id: Int
             let method: String
         }
@@ -260,16 +262,16 @@ struct ClientWireTests {
         init(_ answers: [String: String]) { self.answers = answers }
 
         func channelActive(context: ChannelHandlerContext) {
-            say(#"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#, context)
+            send(#"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#, context)
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            guard let asked = try? WireJSON.decode(Asked.self, from: Data(unwrapInboundIn(data).readableBytesView))
+            guard let request = try? WireJSON.decode(Request.self, from: Data(unwrapInboundIn(data).readableBytesView))
             else { return }
-            say(#"{"jsonrpc":"2.0","id":\#(asked.id),"result":\#(answers[asked.method] ?? "{}")}"#, context)
+            send(#"{"jsonrpc":"2.0","id":\#(request.id),"result":\#(answers[request.method] ?? "{}")}"#, context)
         }
 
-        private func say(_ line: String, _ context: ChannelHandlerContext) {
+        private func send(_ line: String, _ context: ChannelHandlerContext) {
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: line + "\n")), promise: nil)
         }
     }
@@ -282,15 +284,15 @@ struct ClientWireTests {
                     try await device.signIn(.alice)
                     // One that goes stays.
                     device.client.networkChanged()
-                    _ = try await device.client.avatars()
+                    _ = try await device.client.builtInAvatars()
                     #expect(device.client.state == .live && device.client.connectionError == nil)
                     node.command.signal(SIGSTOP)
                     defer { node.command.signal(SIGCONT) }
                     device.client.networkChanged()
-                    try await device.shows("that it is not live") { $0.state != .live }
+                    try await device.waitUntil("that it is not live") { $0.state != .live }
                     node.command.signal(SIGCONT)
                     device.client.networkChanged()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     #expect(device.client.connectionError == nil)
                 }
             }
@@ -306,7 +308,7 @@ struct ClientWireTests {
                 let tokens: Tokens = try await connection.call("auth.guest", [String: String]())
                 let keeper = TokenKeeper(
                     tokens: tokens,
-                    secrets: FileSecrets(
+                    secrets: FileSecretStore(
                         folder: FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)")))
                 let lifetime = try await keeper.authenticate(connection)
                 // An hour, by the server's settings.
@@ -325,20 +327,22 @@ struct ClientWireTests {
                 try await device.signIn(.alice)
                 // Each refresh is answered with an error from here on.
                 try await postgres.stop(mode: .immediate)
-                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("that it is offline") { if case .offline = $0.state { true } else { false } }
                 try await device.relaunch()
                 for _ in 0..<5 {
                     device.client.networkChanged()
-                    try await device.shows("another try") { $0.state == .connecting }
-                    try await device.shows("that it failed") { if case .offline = $0.state { true } else { false } }
+                    try await device.waitUntil("another try") { $0.state == .connecting }
+                    try await device.waitUntil("that it failed") { if case .offline = $0.state { true } else { false } }
                     #expect(device.client.conversations.contains { $0.id == Room.aliceBob })
                     #expect(device.client.account == .user(id: Person.alice.id))
                 }
                 try await postgres.start()
                 device.client.networkChanged()
-                try await device.isLive()
+                try await device.waitUntilLive()
                 try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
-                try await device.shows("that it is over") { if case .signedOut(_?) = $0.state { true } else { false } }
+                try await device.waitUntil("that it is over") {
+                    if case .signedOut(_?) = $0.state { true } else { false }
+                }
             }
         }
     }

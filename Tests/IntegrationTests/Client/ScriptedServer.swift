@@ -8,7 +8,7 @@ import NIOPosix
 /// A server of lines that answers each method with what it is told to, and keeps what it was asked: for what a real one
 /// does too rarely, or not yet.
 ///
-/// In its world Alice has one conversation, with Bob.
+/// In its defaultResults Alice has one conversation, with Bob.
 final class ScriptedServer: Sendable {
     private struct State {
         var answers: [String: [String]]
@@ -28,12 +28,12 @@ final class ScriptedServer: Sendable {
         answers: [String: String] = [:],
         _ body: @MainActor (ScriptedServer) async throws -> Value
     ) async throws -> Value {
-        let state = NIOLockedValueBox(State(answers: world.merging(answers) { $1 }.mapValues { [$0] }))
+        let state = NIOLockedValueBox(State(answers: defaultResults.merging(answers) { $1 }.mapValues { [$0] }))
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
-                        ByteToMessageHandler(LineDecoder()), Conversation(state: state))
+                        ByteToMessageHandler(LineDecoder()), RequestHandler(state: state))
                 }
             }.bind(host: "127.0.0.1", port: 0).get()
         let server = ScriptedServer(state, listener)
@@ -91,7 +91,7 @@ final class ScriptedServer: Sendable {
             """
     }
 
-    private static let world: [String: String] = [
+    private static let defaultResults: [String: String] = [
         "auth.login": """
         {"access_token":"a","refresh_token":"r","user_id":"\(Person.alice.id)","is_guest":false}
         """,
@@ -110,10 +110,10 @@ final class ScriptedServer: Sendable {
     ]
 
     /// Says hello, and answers.
-    private final class Conversation: ChannelInboundHandler {
+    private final class RequestHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
-        private struct Asked: Decodable {
+        private struct Request: Decodable {
             /// Of a notice there is none.
             let id: Int?
             let method: String
@@ -127,7 +127,7 @@ final class ScriptedServer: Sendable {
         func channelActive(context: ChannelHandlerContext) {
             let channel = context.channel
             state.withLockedValue { $0.channels.append(channel) }
-            say(
+            send(
                 #"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#, context)
         }
 
@@ -137,26 +137,26 @@ final class ScriptedServer: Sendable {
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            guard let asked = try? WireJSON.decode(Asked.self, from: Data(unwrapInboundIn(data).readableBytesView))
+            guard let request = try? WireJSON.decode(Request.self, from: Data(unwrapInboundIn(data).readableBytesView))
             else { return }
             let result = state.withLockedValue { state in
-                state.calls.append((asked.method, asked.params))
-                guard let answers = state.answers[asked.method], let next = answers.first else { return "{}" }
-                if answers.count > 1 { state.answers[asked.method]?.removeFirst() }
+                state.calls.append((request.method, request.params))
+                guard let answers = state.answers[request.method], let next = answers.first else { return "{}" }
+                if answers.count > 1 { state.answers[request.method]?.removeFirst() }
                 return next
             }
-            guard let id = asked.id, result != "silence" else { return }
+            guard let id = request.id, result != "silence" else { return }
             guard result.hasPrefix("error:") else {
-                return say(#"{"jsonrpc":"2.0","id":\#(id),"result":\#(result)}"#, context)
+                return send(#"{"jsonrpc":"2.0","id":\#(id),"result":\#(result)}"#, context)
             }
             let code = result.dropFirst(6)
             let isRetryable = ["unavailable", "rate_limited"].contains(code)
-            say(
+            send(
                 #"{"jsonrpc":"2.0","id":\#(id),"error":{"code":-32000,"message":"No.","data":{"code":"\#(code)","retryable":\#(isRetryable)}}}"#,
                 context)
         }
 
-        private func say(_ line: String, _ context: ChannelHandlerContext) {
+        private func send(_ line: String, _ context: ChannelHandlerContext) {
             context.writeAndFlush(NIOAny(ByteBuffer(string: line + "\n")), promise: nil)
         }
     }

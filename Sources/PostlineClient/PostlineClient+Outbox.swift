@@ -7,7 +7,7 @@ extension PostlineClient {
         let store = try currentStore()
         do {
             try await store.write(isDurable: isDurable, body)
-            engine?.ringOutbox()
+            engine?.wakeOutbox()
             await reload()
         } catch let error as PostlineError {
             throw error
@@ -43,10 +43,10 @@ extension PostlineClient {
             params["attachment"] = try StoreJSON.decode(try StoreJSON.encode(attachment))
         }
         try await write { [params] writer in
-            try writer.enqueue(.send, lane: conversationID, params, clientID: clientID)
+            try writer.enqueue(.send, queueKey: conversationID, params, clientID: clientID)
             try writer.setDraft(nil, in: conversationID)
         }
-        await engine?.hasSent(in: conversationID)
+        await engine?.didSend(in: conversationID)
         return clientID
     }
 
@@ -59,7 +59,7 @@ extension PostlineClient {
             "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
             "content": .string(content),
         ]
-        try await write { try $0.enqueue(.edit, lane: message.conversationID, params) }
+        try await write { try $0.enqueue(.edit, queueKey: message.conversationID, params) }
     }
 
     /// Deletes a message for everybody. It is stored on the device when this returns, and shown.
@@ -70,7 +70,7 @@ extension PostlineClient {
         let params: [String: JSONValue] = [
             "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
         ]
-        try await write { try $0.enqueue(.delete, lane: message.conversationID, params) }
+        try await write { try $0.enqueue(.delete, queueKey: message.conversationID, params) }
     }
 
     func seq(of message: Message) throws -> Int {
@@ -89,7 +89,7 @@ extension PostlineClient {
         let params: [String: JSONValue] = [
             "conversation_id": .string(conversationID), "seq": .integer(conversation.lastSeq),
         ]
-        try await write { try $0.enqueue(.markRead, lane: conversationID, params) }
+        try await write { try $0.enqueue(.markRead, queueKey: conversationID, params) }
     }
 
     /// Notes that the user has read a conversation up to a message. A mark never goes back, and a message that the server
@@ -102,7 +102,7 @@ extension PostlineClient {
             seq > conversation.lastReadSeq
         else { return }
         let params: [String: JSONValue] = ["conversation_id": .string(id), "seq": .integer(seq)]
-        try await write { try $0.enqueue(.markRead, lane: id, params) }
+        try await write { try $0.enqueue(.markRead, queueKey: id, params) }
     }
 
     /// Changes the user's own data: the fields that the body changes and no others, all of them or none.
@@ -118,7 +118,7 @@ extension PostlineClient {
         body(&edit)
         let params = edit.params(since: before)
         guard !params.isEmpty else { return }
-        try await write { try $0.enqueue(.save, lane: QueuedChange.ownLane, params) }
+        try await write { try $0.enqueue(.save, queueKey: QueuedChange.profileQueueKey, params) }
     }
 
     /// Keeps something that only this device is to know of the user, such as when the app last read a sensor: with the
@@ -132,16 +132,16 @@ extension PostlineClient {
     /// Tries what was refused again. Where there is no such change it does nothing.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func retry(_ change: Int64) async throws {
+    public func retryChange(_ change: Int64) async throws {
         try await write { writer in
-            if let change = try writer.reader.change(change) { try writer.refuse(change, nil) }
+            if let change = try writer.reader.change(change) { try writer.setRefusal(of: change, to: nil) }
         }
     }
 
     /// Gives up what waits or was refused. It may be done nevertheless, where it is on its way.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func discard(_ change: Int64) async throws {
+    public func discardChange(_ change: Int64) async throws {
         try await write { writer in
             if let change = try writer.reader.change(change) { try writer.remove(change) }
         }

@@ -4,7 +4,7 @@ import Security
 
 /// Secrets in the user's keychain (Security, Keychain Services), for this device alone and after its first unlock, so that
 /// an app in the background can go on.
-public struct KeychainSecrets: SecretStore {
+public struct KeychainSecretStore: SecretStore {
     private let service: String
 
     /// Secrets of one service, an item each.
@@ -15,7 +15,7 @@ public struct KeychainSecrets: SecretStore {
     /// What is kept under that name; nil where there is nothing.
     ///
     /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
-    public func read(_ name: String) throws -> Data? {
+    public func read(named name: String) throws -> Data? {
         var query = query(name)
         query[kSecReturnData] = true
         var found: CFTypeRef?
@@ -28,7 +28,7 @@ public struct KeychainSecrets: SecretStore {
     /// Keeps it, in place of what was there.
     ///
     /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
-    public func write(_ secret: Data, _ name: String) throws {
+    public func write(_ secret: Data, named name: String) throws {
         let new: [CFString: Any] = [
             kSecValueData: secret, kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
         ]
@@ -43,7 +43,7 @@ public struct KeychainSecrets: SecretStore {
     /// Forgets it; nothing happens where there is nothing.
     ///
     /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
-    public func erase(_ name: String) throws {
+    public func erase(named name: String) throws {
         let status = SecItemDelete(query(name) as CFDictionary)
         if status != errSecItemNotFound { try Self.check(status) }
     }

@@ -4,22 +4,22 @@ import Logging
 /// What runs: one engine for whoever is signed in.
 extension PostlineClient {
     /// Shows a user's store, and connects.
-    func begin(_ userID: String) throws {
+    func activate(_ userID: String) throws {
         let (store, snapshot) = try open(userID)
         self.store = store
         show(snapshot)
         if userID == DeviceState.localGuest {
             account = .localGuest
             state = .offline(since: Date())
-            connectGuest()
-        } else if let tokens = try TokenKeeper.stored(userID, in: secrets) {
+            registerLocalGuest()
+        } else if let tokens = try TokenKeeper.load(userID, from: secrets) {
             account = tokens.isGuest ? .guest(id: userID) : .user(id: userID)
             state = .connecting
             start(store, tokens)
         } else {
             try DeviceState.set(nil, in: folder)
             try store.close(erasing: false)
-            show(nobodyBecause: nil)
+            show(signedOutBecause: nil)
         }
     }
 
@@ -28,9 +28,9 @@ extension PostlineClient {
         let store = try Store(folder: folder, userID: userID)
         do {
             if userID == DeviceState.localGuest {
-                try store.writeNow { if try $0.reader.serversMe() == nil { try $0.apply(Me.localGuest) } }
+                try store.writeNow { if try $0.reader.serverMe() == nil { try $0.apply(Me.localGuest) } }
             }
-            try takeOverLegacyData(store)
+            try migrateLegacyData(store)
             return (store, try snapshot(of: store))
         } catch  where Store.isDamaged(error) {
             try? store.close(erasing: false)
@@ -46,12 +46,12 @@ extension PostlineClient {
         let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let engine = SyncEngine(
             server: server, connector: connector, store: store, keeper: TokenKeeper(tokens: tokens, secrets: secrets),
-            device: registration,
-            wake: wake, isInBackground: isInBackground, logger: logger, report: { report.yield($0) },
-            changed: { change.yield() })
+            registration: registration,
+            connectSignal: connectSignal, isInBackground: isInBackground, logger: logger, report: { report.yield($0) },
+            storeDidChange: { change.yield() })
         self.engine = engine
         // It ends with `stop`, which waits for it, or with the session.
-        work = Task { [weak self, typingBell] in
+        work = Task { [weak self, typingSignal] in
             await withTaskGroup { group in
                 group.addTask {
                     await engine.run()
@@ -61,17 +61,17 @@ extension PostlineClient {
                 group.addTask { for await _ in changes { await self?.reload() } }
                 group.addTask {
                     while !Task.isCancelled {
-                        guard let next = await self?.endTyping() else { return }
-                        await typingBell.wait(atMost: next)
+                        guard let next = await self?.expireTyping() else { return }
+                        await typingSignal.wait(atMost: next)
                     }
                 }
-                for await report in reports { await self?.take(report, from: engine) }
+                for await report in reports { await self?.handle(report, from: engine) }
                 group.cancelAll()
             }
         }
     }
 
-    func take(_ report: SyncEngine.Report, from engine: SyncEngine) async {
+    func handle(_ report: SyncEngine.Report, from engine: SyncEngine) async {
         guard engine === self.engine else { return }
         switch report {
         case .state(let state):
@@ -79,12 +79,12 @@ extension PostlineClient {
             if state == .live { await reload() }
             let wasLive = self.state == .live
             if self.state != state { self.state = state }
-            if wasLive, !typing.isEmpty { typing = [:] }
+            if wasLive, !typingUserIDs.isEmpty { typingUserIDs = [:] }
             // Who is online is known while it is live.
             if wasLive != (state == .live) { await reload() }
             if state == .live { connectionError = nil }
-        case .notConnected(let error): connectionError = error
-        case .typing(let notice): take(notice)
+        case .connectionFailed(let error): connectionError = error
+        case .typing(let notice): handleTyping(notice)
         case .storeFailed(let error): storeError = error
         case .storeDamaged:
             // The engine has ended. What can be read of what waits is kept, and the world comes anew.
@@ -103,16 +103,16 @@ extension PostlineClient {
             guard engine === self.engine else { return }
             if let store {
                 // An account whose deletion was asked for, and not answered, is deleted.
-                let isDeleted = (try? store.readNow { try $0.isDeletionAsked }) == true
+                let isDeleted = (try? store.readNow { try $0.isDeletionPending }) == true
                 do {
-                    try secrets.erase(store.userID)
+                    try secrets.erase(named: store.userID)
                     try DeviceState.set(nil, in: folder)
                     try store.close(erasing: isDeleted)
                 } catch {
                     logger.error("the device cannot forget", metadata: ["error": "\(error)"])
                 }
             }
-            show(nobodyBecause: error)
+            show(signedOutBecause: error)
         }
     }
 
@@ -161,13 +161,13 @@ extension PostlineClient {
 
     private func setInBackground(_ isInBackground: Bool) async {
         self.isInBackground = isInBackground
-        wake.ring()
+        connectSignal.signal()
         await engine?.setInBackground(isInBackground)
     }
 
     /// Tries to connect at once instead of waiting, and looks whether the connection that there is still goes: the network
     /// is another.
-    public func networkChanged() { wake.ring() }
+    public func networkChanged() { connectSignal.signal() }
 
     func currentEngine() throws -> SyncEngine {
         guard let engine else {
@@ -183,31 +183,31 @@ extension PostlineClient {
     }
 
     /// Gets an account for a guest whom the server does not know yet, however long that takes.
-    func connectGuest() {
+    func registerLocalGuest() {
         // It ends with `stop`, which waits for it, or with the guest's account.
-        work = Task { [weak self, server, connector, wake] in
+        work = Task { [weak self, server, connector, connectSignal] in
             var backoff = Backoff()
             var tokens: Tokens?
             while !Task.isCancelled {
                 if self?.isInBackground == true {
-                    await wake.wait()
+                    await connectSignal.wait()
                     continue
                 }
                 do {
-                    let granted = if let tokens { tokens } else { try await Self.guest(server, connector) }
+                    let granted = if let tokens { tokens } else { try await Self.createGuest(server, connector) }
                     tokens = granted
                     guard !Task.isCancelled, let self else { return }
-                    return try self.become(granted)
+                    return try self.adoptGuest(granted)
                 } catch {
                     self?.connectionError = error as? PostlineError
-                    await wake.wait(atMost: backoff.next())
+                    await connectSignal.wait(atMost: backoff.next())
                 }
             }
         }
     }
 
     /// Has the server make a guest.
-    private nonisolated static func guest(_ server: Server, _ connector: any Connector) async throws -> Tokens {
+    private nonisolated static func createGuest(_ server: Server, _ connector: any Connector) async throws -> Tokens {
         let connection = try await LineConnection.connect(to: server, by: connector)
         defer { connection.close() }
         return try await connection.call("auth.guest", [String: String]())
@@ -215,7 +215,7 @@ extension PostlineClient {
 
     /// Takes over what a former version of the app kept, once, and then has it deleted. What cannot be read or deleted
     /// now is tried again at the next launch.
-    func takeOverLegacyData(_ store: Store) throws {
+    func migrateLegacyData(_ store: Store) throws {
         guard let legacy else { return }
         var device = try DeviceState.read(in: folder)
         guard device.legacyData != .erased else { return }
@@ -223,13 +223,13 @@ extension PostlineClient {
             if device.legacyData == nil {
                 let before = ProfileEdit(try store.readNow { try $0.me() })
                 var edit = before
-                let params = try legacy.takeOver(into: &edit) ? edit.params(since: before) : [:]
+                let params = try legacy.migrate(into: &edit) ? edit.params(since: before) : [:]
                 try store.writeNow { writer in
                     // What an account has of its own stays. A guest of this device has nothing yet.
                     let method: QueuedChange.Method = store.userID == DeviceState.localGuest ? .save : .fill
-                    if !params.isEmpty { try writer.enqueue(method, lane: QueuedChange.ownLane, params) }
+                    if !params.isEmpty { try writer.enqueue(method, queueKey: QueuedChange.profileQueueKey, params) }
                 }
-                device.legacyData = .takenOver
+                device.legacyData = .migrated
                 try device.write(in: folder)
             }
             try legacy.erase()

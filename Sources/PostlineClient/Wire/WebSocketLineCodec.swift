@@ -9,7 +9,7 @@ extension ChannelPipeline.SynchronousOperations {
     /// Adds what makes lines of bytes, and of WebSocket's messages where the server is spoken to so.
     func addLines(of server: Server, to inbox: Inbox) throws {
         guard case .webSocket(let path) = server.transport else {
-            try addHandler(SilenceBreaker())
+            try addHandler(SilentServerProbe())
             try addHandler(ByteToMessageHandler(LineDecoder(), maximumBufferSize: Self.maximumLineBytes))
             return try addHandler(InboxHandler(inbox))
         }
@@ -19,7 +19,7 @@ extension ChannelPipeline.SynchronousOperations {
                     NIOWebSocketFrameAggregator(
                         minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1_024,
                         maxAccumulatedFrameSize: Self.maximumLineBytes),
-                    WebSocketLines())
+                    WebSocketLineCodec())
                 try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
             }
         }
@@ -29,17 +29,17 @@ extension ChannelPipeline.SynchronousOperations {
                 upgraders: [upgrader],
                 completionHandler: { context in
                     let pipeline = context.pipeline.syncOperations
-                    if let refusal = try? pipeline.context(handlerType: UpgradeRefusal.self) {
+                    if let refusal = try? pipeline.context(handlerType: UpgradeRejectionHandler.self) {
                         pipeline.removeHandler(context: refusal, promise: nil)
                     }
                 }
             ))
-        try addHandlers(UpgradeRequest(host: server.host, path: path), UpgradeRefusal(inbox))
+        try addHandlers(UpgradeRequestHandler(host: server.host, path: path), UpgradeRejectionHandler(inbox))
     }
 }
 
 /// Asks for the upgrade as soon as there is a connection.
-private final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandler {
+private final class UpgradeRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
 
@@ -62,7 +62,7 @@ private final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandl
 }
 
 /// Tells the inbox what was answered in place of the upgrade.
-private final class UpgradeRefusal: ChannelInboundHandler, RemovableChannelHandler {
+private final class UpgradeRejectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
 
     private let inbox: Inbox
@@ -92,7 +92,7 @@ private final class UpgradeRefusal: ChannelInboundHandler, RemovableChannelHandl
 }
 
 /// Lines within WebSocket's text messages, as a client sends and reads them.
-private final class WebSocketLines: ChannelDuplexHandler {
+private final class WebSocketLineCodec: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer

@@ -3,7 +3,7 @@ import NIOCore
 /// Says something where a server has said nothing for a second.
 ///
 /// A server of lines speaks first; one of HTTP waits for a request, and says what it is only to what it cannot read.
-final class SilenceBreaker: ChannelInboundHandler, RemovableChannelHandler {
+final class SilentServerProbe: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -12,10 +12,10 @@ final class SilenceBreaker: ChannelInboundHandler, RemovableChannelHandler {
 
     private static let waitTimeout = TimeAmount.seconds(1)
 
-    private var speaking: Scheduled<Void>?
+    private var probe: Scheduled<Void>?
 
     func channelActive(context: ChannelHandlerContext) {
-        speaking = context.eventLoop.assumeIsolated().scheduleTask(in: Self.waitTimeout) {
+        probe = context.eventLoop.assumeIsolated().scheduleTask(in: Self.waitTimeout) {
             context.writeAndFlush(Self.wrapOutboundOut(Self.notice), promise: nil)
         }
         context.fireChannelActive()
@@ -27,9 +27,9 @@ final class SilenceBreaker: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        speaking?.cancel()
+        probe?.cancel()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { speaking?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { probe?.cancel() }
 }

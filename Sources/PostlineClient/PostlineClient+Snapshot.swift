@@ -8,7 +8,7 @@ extension PostlineClient {
         var me: Me?
         var conversations: [Conversation]
         var refused: [RefusedChange]
-        var waiting: Int
+        var pendingChangeCount: Int
         var deviceData: [String: JSONValue]
         var chats: [String: (messages: [Message], hasOlder: Bool)]
     }
@@ -21,7 +21,7 @@ extension PostlineClient {
         return Snapshot(
             me: me, conversations: try reader.conversations(me: me, isLive: isLive),
             refused: changes.compactMap(RefusedChange.init),
-            waiting: changes.count { $0.refusal == nil }, deviceData: try reader.deviceData(),
+            pendingChangeCount: changes.count { $0.refusal == nil }, deviceData: try reader.deviceData(),
             chats: try chats.reduce(into: [:]) { found, chat in
                 found[chat.key] = try reader.messages(chat.key, limit: chat.value, me: me)
             })
@@ -67,7 +67,7 @@ extension PostlineClient {
             } catch {
                 // It is read again with the next change, and the server's pings are such.
                 storeError = PostlineError(.storeUnusable, "The store \(store.url.path) cannot be read: \(error)")
-                if Store.isDamaged(error) { await engine?.end(error) }
+                if Store.isDamaged(error) { await engine?.stop(afterStoreError: error) }
             }
         }
     }
@@ -77,7 +77,7 @@ extension PostlineClient {
         if me != snapshot.me { me = snapshot.me }
         if conversations != snapshot.conversations { conversations = snapshot.conversations }
         if refusedChanges != snapshot.refused { refusedChanges = snapshot.refused }
-        if waitingChanges != snapshot.waiting { waitingChanges = snapshot.waiting }
+        if pendingChangeCount != snapshot.pendingChangeCount { pendingChangeCount = snapshot.pendingChangeCount }
         if deviceData != snapshot.deviceData { deviceData = snapshot.deviceData }
         for (id, shown) in snapshot.chats {
             chats[id]?.chat?.show(
@@ -85,11 +85,11 @@ extension PostlineClient {
         }
     }
 
-    func show(nobodyBecause error: PostlineError?) {
+    func show(signedOutBecause error: PostlineError?) {
         (store, engine, work) = (nil, nil, nil)
-        (account, me, conversations, refusedChanges, waitingChanges) = (.nobody, nil, [], [], 0)
+        (account, me, conversations, refusedChanges, pendingChangeCount) = (.nobody, nil, [], [], 0)
         deviceData = [:]
-        typing = [:]
+        typingUserIDs = [:]
         (storeError, connectionError) = (nil, nil)
         for chat in chats.values { chat.chat?.show([], hasOlder: false, in: nil) }
         chats = [:]

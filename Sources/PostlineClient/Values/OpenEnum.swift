@@ -1,12 +1,12 @@
 /// A word of the protocol whose list may grow: one that this version does not know is kept as it is.
-public protocol OpenName: RawRepresentable, Codable, Sendable, Hashable, ExpressibleByStringLiteral,
+public protocol OpenEnum: RawRepresentable, Codable, Sendable, Hashable, ExpressibleByStringLiteral,
     CustomStringConvertible
 where RawValue == String, StringLiteralType == String {
     /// Takes the protocol's word, whether this version knows it or not.
     init(rawValue: String)
 }
 
-extension OpenName {
+extension OpenEnum {
     /// Takes the protocol's word, whether this version knows it or not.
     public init(stringLiteral value: String) { self.init(rawValue: value) }
     /// Reads the word from a string.
@@ -25,7 +25,7 @@ extension OpenName {
 }
 
 /// What stands for a user's face.
-public struct AvatarType: OpenName {
+public struct AvatarType: OpenEnum {
     /// The protocol's word.
     public let rawValue: String
     /// Takes the protocol's word, whether this version knows it or not.
@@ -37,7 +37,7 @@ public struct AvatarType: OpenName {
 }
 
 /// The units that a user wants to read.
-public struct UnitSystem: OpenName {
+public struct UnitSystem: OpenEnum {
     /// The protocol's word.
     public let rawValue: String
     /// Takes the protocol's word, whether this version knows it or not.
@@ -49,7 +49,7 @@ public struct UnitSystem: OpenName {
 }
 
 /// A user's biological sex, where it is told.
-public struct BiologicalSex: OpenName {
+public struct BiologicalSex: OpenEnum {
     /// The protocol's word.
     public let rawValue: String
     /// Takes the protocol's word, whether this version knows it or not.
@@ -63,7 +63,7 @@ public struct BiologicalSex: OpenName {
 }
 
 /// How many people a conversation is for.
-public struct ConversationKind: OpenName {
+public struct ConversationKind: OpenEnum {
     /// The protocol's word.
     public let rawValue: String
     /// Takes the protocol's word, whether this version knows it or not.
@@ -75,7 +75,7 @@ public struct ConversationKind: OpenName {
 }
 
 /// What a member may do in a group.
-public struct MemberRole: OpenName {
+public struct MemberRole: OpenEnum {
     /// The protocol's word.
     public let rawValue: String
     /// Takes the protocol's word, whether this version knows it or not.
@@ -89,7 +89,7 @@ public struct MemberRole: OpenName {
 }
 
 /// What a message is.
-public struct MessageKind: OpenName {
+public struct MessageKind: OpenEnum {
     /// The protocol's word.
     public let rawValue: String
     /// Takes the protocol's word, whether this version knows it or not.

@@ -9,7 +9,7 @@ import Glibc
 #endif
 
 /// Secrets as files that the user alone can read (mode 0600), where there is no keychain.
-public struct FileSecrets: SecretStore {
+public struct FileSecretStore: SecretStore {
     private let folder: URL
 
     /// Secrets in a folder, a file each.
@@ -18,7 +18,7 @@ public struct FileSecrets: SecretStore {
     public init(folder: URL) { self.folder = folder }
 
     /// What is kept under that name; nil where there is nothing.
-    public func read(_ name: String) throws -> Data? {
+    public func read(named name: String) throws -> Data? {
         let file = url(name)
         return FileManager.default.fileExists(atPath: file.path) ? try Data(contentsOf: file) : nil
     }
@@ -26,7 +26,7 @@ public struct FileSecrets: SecretStore {
     /// Keeps it, in place of what was there: after a crash the old one is there, or the new one.
     ///
     /// - Throws: `CocoaError` where the file cannot be written.
-    public func write(_ secret: Data, _ name: String) throws {
+    public func write(_ secret: Data, named name: String) throws {
         try FileManager.default.makePrivateFolder(folder)
         let new = url(name).appendingPathExtension("new")
         try? FileManager.default.removeItem(at: new)
@@ -41,7 +41,7 @@ public struct FileSecrets: SecretStore {
     }
 
     /// Forgets it; nothing happens where there is nothing.
-    public func erase(_ name: String) throws {
+    public func erase(named name: String) throws {
         let file = url(name)
         if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
     }
