@@ -1,9 +1,9 @@
 import Foundation
 import Logging
 
-/// What runs: one engine for whoever is signed in.
+/// Starting and stopping the sync engine of the signed-in user.
 extension PostlineClient {
-    /// Shows a user's store, and connects.
+    /// Shows a user's store and connects.
     func activate(_ userID: String) throws {
         let (store, snapshot) = try open(userID)
         self.store = store
@@ -23,7 +23,7 @@ extension PostlineClient {
         }
     }
 
-    /// Opens a user's store, and reads what is shown first. A file that turns out to be torn is replaced.
+    /// Opens a user's store and reads its first snapshot. Replaces a damaged file.
     func open(_ userID: String) throws -> (Store, Snapshot) {
         let store = try Store(folder: folder, userID: userID)
         do {
@@ -42,7 +42,7 @@ extension PostlineClient {
 
     func start(_ store: Store, _ tokens: Tokens) {
         let (reports, report) = AsyncStream<SyncEngine.Report>.makeStream()
-        // However much has been written, it is read once.
+        // Any number of writes lead to one read.
         let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let engine = SyncEngine(
             server: server, connector: connector, store: store, keeper: TokenKeeper(tokens: tokens, secrets: secrets),
@@ -50,7 +50,7 @@ extension PostlineClient {
             connectSignal: connectSignal, isInBackground: isInBackground, logger: logger, report: { report.yield($0) },
             storeDidChange: { change.yield() })
         self.engine = engine
-        // It ends with `stop`, which waits for it, or with the session.
+        // The task ends with the session, or in `stop`, which awaits it.
         work = Task { [weak self, typingSignal] in
             await withTaskGroup { group in
                 group.addTask {
@@ -75,19 +75,19 @@ extension PostlineClient {
         guard engine === self.engine else { return }
         switch report {
         case .state(let state):
-            // What was written before is shown before the state that follows from it.
+            // Earlier writes are shown before the state that follows them.
             if state == .live { await reload() }
             let wasLive = self.state == .live
             if self.state != state { self.state = state }
             if wasLive, !typingUserIDs.isEmpty { typingUserIDs = [:] }
-            // Who is online is known while it is live.
+            // Presence is known only while the state is live.
             if wasLive != (state == .live) { await reload() }
             if state == .live { connectionError = nil }
         case .connectionFailed(let error): connectionError = error
         case .typing(let notice): handleTyping(notice)
         case .storeFailed(let error): storeError = error
         case .storeDamaged:
-            // The engine has ended. What can be read of what waits is kept, and the world comes anew.
+            // The engine has ended. Its readable unsent changes are kept, and the rest is fetched again.
             (self.engine, work) = (nil, nil)
             guard let store else { return }
             self.store = nil
@@ -102,7 +102,7 @@ extension PostlineClient {
             await engine.keeper.retire()
             guard engine === self.engine else { return }
             if let store {
-                // An account whose deletion was asked for, and not answered, is deleted.
+                // If the response to the deletion was lost, the end of the session confirms it.
                 let isDeleted = (try? store.readNow { try $0.isDeletionPending }) == true
                 do {
                     try secrets.erase(named: store.userID)
@@ -116,20 +116,20 @@ extension PostlineClient {
         }
     }
 
-    /// Ends what runs, and waits for its end.
+    /// Stops the engine and awaits its end.
     func stop() async {
         engine = nil
         guard let work else { return }
         work.cancel()
         await work.value
-        // Until here it is still at work, and nobody begins anew.
+        // The task was running until here, and no other could have started.
         guard work == self.work else { return }
         self.work = nil
         if store != nil { state = .offline(since: Date()) }
     }
 
-    /// Connects again after ``disconnect()``, and tries again to use a store that could not be used. It does nothing where
-    /// it is connected, or tries to be.
+    /// Connects after ``disconnect()``, and tries again to open a store that could not be used. Does nothing if the
+    /// client is connected or connecting.
     ///
     /// - Throws: ``PostlineError``: `store_unusable`.
     public func connect() throws {
@@ -139,20 +139,20 @@ extension PostlineClient {
         try restart()
     }
 
-    /// Disconnects, and stays so: nothing connects again but ``connect()``. What is written meanwhile is kept.
+    /// Disconnects until ``connect()`` is called. The outbox keeps changes that are made meanwhile.
     public func disconnect() async {
         if isChangingUser { return }
         isDisconnecting = true
         await stop()
-        // The last word counts.
+        // A call of `connect` during the wait takes precedence.
         if !isDisconnecting, work == nil, !isChangingUser { try? restart() }
     }
 
-    /// To be called when nobody sees the app any more: the connection ends, and the system may stop the process. What
-    /// needs the server at once is `offline` meanwhile.
+    /// Closes the connection. Call it when the app goes to the background, where the system may stop the process. Calls
+    /// that need the server then throw `offline`.
     public func enterBackground() async { await setInBackground(true) }
 
-    /// To be called when the app is seen again: it connects at once.
+    /// Connects at once. Call it when the app comes to the foreground.
     public func enterForeground() async { await setInBackground(false) }
 
     var isChangingUser: Bool {
@@ -165,8 +165,7 @@ extension PostlineClient {
         await engine?.setInBackground(isInBackground)
     }
 
-    /// Tries to connect at once instead of waiting, and looks whether the connection that there is still goes: the network
-    /// is another.
+    /// Connects without waiting for the back-off, or checks the current connection. Call it when the network changes.
     public func networkChanged() { connectSignal.signal() }
 
     func currentEngine() throws -> SyncEngine {
@@ -182,9 +181,9 @@ extension PostlineClient {
         return store
     }
 
-    /// Gets an account for a guest whom the server does not know yet, however long that takes.
+    /// Registers the local guest at the server, and retries until it succeeds.
     func registerLocalGuest() {
-        // It ends with `stop`, which waits for it, or with the guest's account.
+        // The task ends with the guest's registration, or in `stop`, which awaits it.
         work = Task { [weak self, server, connector, connectSignal] in
             var backoff = Backoff()
             var tokens: Tokens?
@@ -206,15 +205,15 @@ extension PostlineClient {
         }
     }
 
-    /// Has the server make a guest.
+    /// Creates a guest at the server.
     private nonisolated static func createGuest(_ server: Server, _ connector: any Connector) async throws -> Tokens {
         let connection = try await LineConnection.connect(to: server, by: connector)
         defer { connection.close() }
         return try await connection.call("auth.guest", [String: String]())
     }
 
-    /// Takes over what a former version of the app kept, once, and then has it deleted. What cannot be read or deleted
-    /// now is tried again at the next launch.
+    /// Migrates the data of an older version of the app once, and then has it erased. A failure is retried at the next
+    /// launch.
     func migrateLegacyData(_ store: Store) throws {
         guard let legacy else { return }
         var device = try DeviceState.read(in: folder)
@@ -225,7 +224,7 @@ extension PostlineClient {
                 var edit = before
                 let params = try legacy.migrate(into: &edit) ? edit.params(since: before) : [:]
                 try store.writeNow { writer in
-                    // What an account has of its own stays. A guest of this device has nothing yet.
+                    // An account's own values win. A local guest has none yet.
                     let method: QueuedChange.Method = store.userID == DeviceState.localGuest ? .save : .fill
                     if !params.isEmpty { try writer.enqueue(method, queueKey: QueuedChange.profileQueueKey, params) }
                 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What is done here, and told the server later.
+/// Changes that are stored on the device and sent by the outbox.
 extension PostlineClient {
-    /// Writes to the store, and shows it before it returns.
+    /// Writes to the store and shows the result.
     func write(isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Void) async throws {
         let store = try currentStore()
         do {
@@ -12,7 +12,7 @@ extension PostlineClient {
         } catch let error as PostlineError {
             throw error
         } catch is CancellationError {
-            // The caller's task was cancelled: nothing is written, and nothing is wrong with the store.
+            // The caller's task was cancelled: nothing is written, and the store is usable.
             throw CancellationError()
         } catch let error as EncodingError {
             throw PostlineError(.invalidParams, "This cannot be said in JSON: \(error)")
@@ -21,14 +21,14 @@ extension PostlineClient {
         }
     }
 
-    /// Sends a message. It is stored on the device when this returns, and shown; how far it has come is the message's
-    /// ``Message/delivery``.
+    /// Sends a message. When it returns, the message is stored on the device and shown. ``Message/delivery`` says if
+    /// the server has it.
     ///
     /// - Parameters:
-    ///   - content: 1 to 8,000 characters, or none with a picture. The server refuses others.
-    ///   - conversationID: where to.
-    ///   - attachment: a picture.
-    /// - Returns: the message's id.
+    ///   - content: 1 to 8,000 characters, or none with a picture. The server refuses other lengths.
+    ///   - conversationID: The conversation's id.
+    ///   - attachment: A picture.
+    /// - Returns: The message's id.
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     @discardableResult
     public func send(
@@ -50,9 +50,9 @@ extension PostlineClient {
         return clientID
     }
 
-    /// Changes a message of the user's own. It is stored on the device when this returns, and shown.
+    /// Edits one of the user's own messages. When it returns, the edit is stored on the device and shown.
     ///
-    /// - Throws: ``PostlineError``: `not_found` for a message that the server does not have yet; `signed_out`,
+    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
     public func edit(_ message: Message, to content: String) async throws {
         let params: [String: JSONValue] = [
@@ -62,9 +62,9 @@ extension PostlineClient {
         try await write { try $0.enqueue(.edit, queueKey: message.conversationID, params) }
     }
 
-    /// Deletes a message for everybody. It is stored on the device when this returns, and shown.
+    /// Deletes a message for all members. When it returns, the deletion is stored on the device and shown.
     ///
-    /// - Throws: ``PostlineError``: `not_found` for a message that the server does not have yet; `signed_out`,
+    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
     public func delete(_ message: Message) async throws {
         let params: [String: JSONValue] = [
@@ -80,7 +80,7 @@ extension PostlineClient {
         return seq
     }
 
-    /// Notes that the user has read a conversation, up to its newest message. Where nothing is unread it does nothing.
+    /// Marks a conversation as read up to its newest message. Does nothing if no message is unread.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead(_ conversationID: String) async throws {
@@ -92,8 +92,8 @@ extension PostlineClient {
         try await write { try $0.enqueue(.markRead, queueKey: conversationID, params) }
     }
 
-    /// Notes that the user has read a conversation up to a message. A mark never goes back, and a message that the server
-    /// does not have yet moves none.
+    /// Marks a conversation as read up to a message. A mark never goes back, and a message that the server does not
+    /// have yet does not move it.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead(upTo message: Message) async throws {
@@ -105,11 +105,11 @@ extension PostlineClient {
         try await write { try $0.enqueue(.markRead, queueKey: id, params) }
     }
 
-    /// Changes the user's own data: the fields that the body changes and no others, all of them or none.
+    /// Edits the user's own data. The client sends only the fields that the body changed, as one change.
     ///
     ///     try await client.updateProfile { $0.fullName = "Alice" }
     ///
-    /// It is stored on the device when this returns, and shown.
+    /// When it returns, the edit is stored on the device and shown.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func updateProfile(_ body: (inout ProfileEdit) -> Void) async throws {
@@ -121,15 +121,15 @@ extension PostlineClient {
         try await write { try $0.enqueue(.save, queueKey: QueuedChange.profileQueueKey, params) }
     }
 
-    /// Keeps something that only this device is to know of the user, such as when the app last read a sensor: with the
-    /// user's store, shown as ``deviceData``, and never sent. With nil it is forgotten.
+    /// Stores a value for this user on this device only, such as the time of the last sensor reading. ``deviceData``
+    /// shows it. It is never sent. Nil removes it.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func setDeviceData(_ name: String, to value: JSONValue?) async throws {
         try await write { try $0.setDeviceData(name, to: value) }
     }
 
-    /// Tries what was refused again. Where there is no such change it does nothing.
+    /// Sends a refused change again. Does nothing if there is no such change.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func retryChange(_ change: Int64) async throws {
@@ -138,7 +138,7 @@ extension PostlineClient {
         }
     }
 
-    /// Gives up what waits or was refused. It may be done nevertheless, where it is on its way.
+    /// Removes a pending or refused change from the outbox. A change that is in flight may still be done.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func discardChange(_ change: Int64) async throws {

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// Pictures: their bytes go to the server's store and come from it, beside the connection.
+/// Pictures. Their bytes are uploaded to and downloaded from the server's store by separate HTTP requests.
 extension PostlineClient {
-    /// Uploads a picture and makes it the user's avatar, seen by everybody.
+    /// Uploads a picture and makes it the user's avatar, which all users see.
     ///
-    /// On Apple's systems it is made smaller first, to 512 pixels.
-    /// - Parameter picture: JPEG, PNG, WebP, GIF or HEIC.
-    /// - Throws: ``PostlineError``: `invalid_params` for what is none of these or too large, `forbidden` where the server
-    ///   keeps no pictures, `offline`.
+    /// On Apple's systems the picture is first scaled down to 512 pixels.
+    /// - Parameter picture: A JPEG, PNG, WebP, GIF or HEIC file.
+    /// - Throws: ``PostlineError``: `invalid_params` for another format or a picture that is too large, `forbidden` if
+    ///   the server stores no pictures, `offline`.
     public func setAvatar(_ picture: Data) async throws {
         let picture = await Platform.scaled(picture, toPixels: 512)
         let engine = try currentEngine()
@@ -18,17 +18,17 @@ extension PostlineClient {
         try await apply(changes, from: engine)
     }
 
-    /// Uploads a picture for a conversation: an attachment to send there, once, within a day.
+    /// Uploads a picture for a conversation and returns an attachment to send there, once, within a day.
     ///
-    /// On Apple's systems it is made smaller first, to 2,048 pixels.
+    /// On Apple's systems the picture is first scaled down to 2,048 pixels.
     /// - Parameters:
-    ///   - picture: JPEG, PNG, WebP, GIF or HEIC.
-    ///   - conversationID: where it is to be sent.
-    ///   - width: in pixels, where it is known.
-    ///   - height: in pixels, where it is known.
-    ///   - blurhash: what others are shown until the picture is there.
-    /// - Throws: ``PostlineError``: `invalid_params` for what is none of these or too large, `not_found`, `forbidden` where
-    ///   the server keeps no pictures, `offline`.
+    ///   - picture: A JPEG, PNG, WebP, GIF or HEIC file.
+    ///   - conversationID: The conversation of the message.
+    ///   - width: The width in pixels, if known.
+    ///   - height: The height in pixels, if known.
+    ///   - blurhash: A placeholder to show until the picture is loaded.
+    /// - Throws: ``PostlineError``: `invalid_params` for another format or a picture that is too large, `not_found`,
+    ///   `forbidden` if the server stores no pictures, `offline`.
     public func upload(
         _ picture: Data, for conversationID: String, width: Int? = nil, height: Int? = nil, blurhash: String? = nil
     ) async throws -> Message.Attachment {
@@ -52,7 +52,7 @@ extension PostlineClient {
         }
     }
 
-    /// Promises a picture, and puts it where the server says. Gives its id and type.
+    /// Creates a picture at the server, uploads it to the URL in the response, and returns its id and type.
     private func upload(_ picture: Data, _ params: [String: JSONValue]) async throws -> (id: String, type: String) {
         guard let type = Self.type(of: picture) else {
             throw PostlineError(.invalidParams, "A picture is JPEG, PNG, WebP, GIF or HEIC.", field: "picture")
@@ -78,8 +78,8 @@ extension PostlineClient {
         }
     }
 
-    /// Where these pictures of messages can be read, for ten minutes; of those that are gone, or that the user may not see,
-    /// nothing. An attachment without a ``Message/Attachment/mediaID`` is where it says.
+    /// Returns the URLs of these messages' pictures, valid for ten minutes. Pictures that are deleted, or that the user
+    /// may not see, have none. An attachment without a ``Message/Attachment/mediaID`` has its own URL.
     ///
     /// - Throws: ``PostlineError``, `offline`.
     public func urls(of attachments: [Message.Attachment]) async throws -> [Message.Attachment: URL] {
@@ -98,7 +98,7 @@ extension PostlineClient {
         return found
     }
 
-    /// What a picture is by its first bytes.
+    /// Returns the MIME type of a picture by its first bytes, or nil if it is unknown.
     nonisolated static func type(of picture: Data) -> String? {
         let bytes = Array(picture.prefix(12))
         func has(_ text: String, at offset: Int = 0) -> Bool { bytes.dropFirst(offset).starts(with: text.utf8) }
