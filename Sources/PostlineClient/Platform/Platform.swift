@@ -1,12 +1,12 @@
 import Foundation
 
-/// What each system has of its own.
+/// Platform-specific implementations.
 enum Platform {
     #if canImport(Security)
-    /// The user's keychain.
+    /// Returns the user's keychain.
     static func secrets(in folder: URL) -> any SecretStore { KeychainSecretStore(service: "postline") }
     #else
-    /// Files of the user alone, beside the store.
+    /// Returns private files beside the store.
     static func secrets(in folder: URL) -> any SecretStore {
         FileSecretStore(folder: folder.appendingPathComponent("secrets"))
     }
@@ -15,7 +15,7 @@ enum Platform {
     static func connector(authorities: String?) -> any Connector { PosixConnector(authorities: authorities) }
 
     #if !canImport(Network)
-    /// Nothing tells of the network's path here.
+    /// Returns nil, because this platform does not report network changes.
     static func onNetworkChange(_ body: @escaping @Sendable () -> Void) -> AnyObject? { nil }
     #endif
 }

@@ -1,23 +1,23 @@
 import Foundation
 import Threads
 
-/// Holds the tokens of one user, and renews them: one renewal at a time.
+/// The tokens of one user. It renews them, one renewal at a time.
 actor TokenKeeper {
     private(set) var tokens: Tokens
     private let secrets: any SecretStore
-    /// Whether what is held is what is kept.
+    /// True if the secret store has the current tokens.
     private var isStored = true
     private var isRetired = false
     private var isRenewing = false
     private var renewalWaiters: [CheckedContinuation<Bool, Never>] = []
     private var validity: Validity?
 
-    /// How long an access token is good for, as the server has said.
+    /// The validity of an access token, as the server reported it.
     private struct Validity {
         var accessToken: String
-        /// By the server's clock.
+        /// The expiry by the server's clock.
         var expiresAt: Date
-        /// The same by a clock that nobody can set wrong, and before it the time to renew.
+        /// The expiry by the device's continuous clock, which no setting changes, and the time to renew before it.
         var end, renewal: ContinuousClock.Instant
     }
 
@@ -26,11 +26,13 @@ actor TokenKeeper {
         self.secrets = secrets
     }
 
-    /// What is kept of a user; nil where there is nothing.
+    /// Returns a user's stored tokens, or nil if there are none.
     static func load(_ userID: String, from secrets: any SecretStore) throws -> Tokens? {
         try secrets.read(named: userID).map { try JSONDecoder().decode(Tokens.self, from: $0) }
     }
 
+    /// Stores tokens.
+    ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     static func store(_ tokens: Tokens, in secrets: any SecretStore) throws {
         guard tokens.isUsable else {
@@ -43,12 +45,12 @@ actor TokenKeeper {
         }
     }
 
-    /// Takes new tokens of the same user.
+    /// Replaces the tokens by newer ones of the same user.
     func update(_ tokens: Tokens) throws {
         guard tokens.userID == self.tokens.userID else {
             throw PostlineError(.malformedAnswer, "The server gave another user's tokens.")
         }
-        // What was renewed is used, also where it cannot be kept: the old ones are over.
+        // The new tokens are used even if they cannot be stored, because the old ones are no longer valid.
         self.tokens = tokens
         guard !isRetired else { return }
         isStored = false
@@ -56,13 +58,14 @@ actor TokenKeeper {
         isStored = true
     }
 
-    /// The user has signed out: nothing is kept any more.
+    /// Stops storing tokens, because the user has signed out.
     func retire() { isRetired = true }
 
-    /// Signs a connection in, with new tokens where the old ones are over. Returns how long it is for.
+    /// Authenticates a connection, with renewed tokens if the old ones have expired, and returns the session's
+    /// lifetime.
     ///
-    /// The server says what is over, not this device's clock, which may be wrong by years.
-    /// - Throws: ``PostlineError``: `session_revoked` or `invalid_token` where the session is over for good.
+    /// The server decides if a token has expired, because the device's clock may be wrong by years.
+    /// - Throws: ``PostlineError``: `session_revoked` or `invalid_token` if the session has ended.
     func authenticate(_ connection: LineConnection) async throws -> Duration {
         do {
             return try await authenticateOnce(connection)
@@ -73,17 +76,17 @@ actor TokenKeeper {
         }
     }
 
-    /// Returns the access token if it is good for a while, as far as is known without asking the server.
+    /// Returns the access token if it is known to be valid for a while, without a request to the server.
     func validAccessToken() -> AccessToken? {
         guard let validity, validity.accessToken == tokens.accessToken else { return nil }
-        // One that cannot be renewed is used to its end.
+        // A token that cannot be renewed is used until it expires.
         guard .now < (tokens.refreshToken == nil ? validity.end : validity.renewal) else { return nil }
         return AccessToken(value: validity.accessToken, expiresAt: validity.expiresAt)
     }
 
-    /// Returns an access token that is good for a while, and renews it if it is not.
+    /// Returns an access token that is valid for a while, renewed if necessary.
     ///
-    /// - Throws: ``PostlineError``, as ``authenticate(_:)`` does.
+    /// - Throws: ``PostlineError``: the errors of ``authenticate(_:)``.
     func accessToken(_ connection: LineConnection) async throws -> AccessToken {
         if let token = validAccessToken() { return token }
         if validity?.accessToken != tokens.accessToken {
@@ -95,10 +98,10 @@ actor TokenKeeper {
         return AccessToken(value: validity.accessToken, expiresAt: validity.expiresAt)
     }
 
-    /// Renews the tokens, and the connection's session with them. Returns how long it is for.
+    /// Renews the tokens, authenticates the connection with them, and returns the session's lifetime.
     ///
-    /// Callers take turns, because a refresh token is good once. A caller that has waited for another's renewal uses the
-    /// tokens of that.
+    /// Callers take turns, because a refresh token is valid once. A caller that has waited for another renewal uses its
+    /// tokens.
     func renew(_ connection: LineConnection) async throws -> Duration {
         let former = tokens
         while await withSuspension({ waiter -> Suspension<Bool> in
@@ -115,7 +118,7 @@ actor TokenKeeper {
             renewalWaiters = []
         }
         if tokens != former, let lifetime = try? await authenticateOnce(connection) { return lifetime }
-        // Another process of the same app may have renewed them: the old ones are over then.
+        // Another process of the app may have renewed the tokens, which invalidates these.
         if isStored, let kept = try Self.load(tokens.userID, from: secrets), kept != tokens {
             tokens = kept
             if let lifetime = try? await authenticateOnce(connection) { return lifetime }

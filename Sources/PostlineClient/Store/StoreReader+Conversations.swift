@@ -1,11 +1,11 @@
 import Foundation
 import GRDB
 
-/// The list of conversations.
+/// Reading the conversation list.
 extension StoreReader {
-    /// All conversations, with their people, the newest first.
+    /// Returns all conversations with their members' profiles, the newest first.
     ///
-    /// - Parameter isLive: whether it is known who is online.
+    /// - Parameter isLive: True if presence is current.
     func conversations(me: Me?, isLive: Bool) throws -> [Conversation] {
         let drafts = try drafts()
         let marks = try pendingReadMarks()
@@ -35,7 +35,7 @@ extension StoreReader {
                 updatedAt: Date(timeIntervalSince1970: row["updated_at"]), draft: drafts[id],
                 mutedUntil: Self.date(row["muted_until"]),
                 presence: members.reduce(into: [:]) { $0[$1.userID] = presence[$1.userID] })
-            // What is on its way is the newest.
+            // An unsent message is the newest.
             if let send = pendingSends[id] {
                 conversation.lastMessageContent = send.content.map { String($0.prefix(200)) }
                 conversation.lastMessageTime = send.createdAt
@@ -49,7 +49,7 @@ extension StoreReader {
         }
     }
 
-    /// The last message of each conversation that is on its way.
+    /// Returns the last unsent message of each conversation.
     private func lastPendingSends() throws -> [String: QueuedChange] {
         try Row.fetchAll(
             database.cachedStatement(
@@ -57,7 +57,7 @@ extension StoreReader {
         ).compactMap(QueuedChange.init).reduce(into: [:]) { $0[$1.queueKey] = $1 }
     }
 
-    /// What was typed and not sent, by conversation.
+    /// Returns the drafts by conversation.
     func drafts() throws -> [String: String] {
         Dictionary(
             uniqueKeysWithValues: try Row.fetchAll(
@@ -65,7 +65,7 @@ extension StoreReader {
             ).map { ($0[0] as String, $0[1] as String) })
     }
 
-    /// How far the user has read that the server does not know of yet.
+    /// Returns the read marks that the server has not acknowledged, by conversation.
     func pendingReadMarks() throws -> [String: Int] {
         try Row.fetchAll(
             database.cachedStatement(

@@ -1,10 +1,10 @@
 import Foundation
 import GRDB
 
-/// What is said in a conversation.
+/// Reading the messages of a conversation.
 extension StoreReader {
-    /// The newest messages of a conversation that follow each other without a gap, at most `limit` of those that the
-    /// server has and all that wait, the oldest first; and whether older ones are to be had, here or from the server.
+    /// Returns the newest messages without a gap, the oldest first: at most `limit` of the server's, and all unsent
+    /// ones. `hasOlder` is true if the device or the server has older messages.
     func messages(_ conversationID: String, limit: Int, me: Me?) throws -> (messages: [Message], hasOlder: Bool) {
         guard
             let row = try Row.fetchOne(
@@ -21,7 +21,7 @@ extension StoreReader {
         let events: [GroupEvent?] = try rows.map { row in try (row["event"] as String?).map(StoreJSON.decode) }
         let named = events.flatMap { $0?.userIDs ?? [] }
         let people = try profiles(rows.map { $0["sender_id"] } + named + [userID], me: me)
-        // As far as all others have read.
+        // The number up to which all other members have read.
         let mark = try Int.fetchOne(
             database.cachedStatement(
                 sql: "select min(last_read_seq) from member where conversation_id = ? and user_id <> ?"),

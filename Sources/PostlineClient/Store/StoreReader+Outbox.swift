@@ -1,6 +1,6 @@
 import GRDB
 
-/// What is to be sent.
+/// Reading the outbox.
 extension StoreReader {
     func changes(queueKey: String? = nil) throws -> [QueuedChange] {
         let rows =
@@ -14,13 +14,13 @@ extension StoreReader {
         return try rows.compactMap(QueuedChange.init)
     }
 
-    /// One of them; nil where it is done or given up.
+    /// Returns a change, or nil if it is done or discarded.
     func change(_ id: Int64) throws -> QueuedChange? {
         try Row.fetchOne(database.cachedStatement(sql: "select * from change where id = ?"), arguments: [id])
             .flatMap(QueuedChange.init)
     }
 
-    /// The lanes in which something waits that was not refused.
+    /// Returns the keys of the queues with pending changes.
     func pendingQueueKeys() throws -> [String] {
         try String.fetchAll(
             database.cachedStatement(
@@ -30,7 +30,7 @@ extension StoreReader {
                     """))
     }
 
-    /// What is to be sent next in a lane.
+    /// Returns the next pending change of a queue.
     func nextChange(queueKey: String) throws -> QueuedChange? {
         try Row.fetchOne(
             database.cachedStatement(

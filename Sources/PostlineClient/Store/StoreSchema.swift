@@ -1,6 +1,6 @@
 import GRDB
 
-/// The tables of a user's store, version by version. A version that was released is never changed.
+/// The migrations of a user's store. A released migration is never changed.
 enum StoreSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()

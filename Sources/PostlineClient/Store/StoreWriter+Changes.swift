@@ -1,11 +1,11 @@
 import Foundation
 import GRDB
 
-/// What the server says.
+/// Applying changes from the server.
 extension StoreWriter {
-    /// Takes in what the server says, by the protocol's rule: what is older than what is here changes nothing
-    /// (`docs/protocol.md`, section 3, Changes). What is here of a world before a reset is older than anything that
-    /// comes, whatever its version: a database that was restored counts from further back.
+    /// Applies changes by the protocol's rule: an object with a lower version than the stored one is ignored
+    /// (`docs/protocol.md`, section 3, Changes). After a reset, an object replaces a stored one of before the reset
+    /// whatever its version, because a restored database counts versions from further back.
     func apply(_ changes: Changes) throws {
         if changes.reset { try beginReset() }
         for id in changes.left { try removeConversation(id) }
@@ -21,18 +21,18 @@ extension StoreWriter {
         if !changes.more { try endReset() }
     }
 
-    /// A whole world comes. What is here stays until all of it has come, and so does what it does not have: the pages
-    /// may be cut off, and begin anew.
+    /// Begins a reset. Stored objects stay until all pages have come, because the pages may be interrupted and start
+    /// again.
     func beginReset() throws {
         let generation = (try reader.setting("generation").flatMap { Int($0) } ?? 0) + 1
         try set("generation", "\(generation)")
         try set("is_resetting", "true")
         try set("is_me_former", "true")
-        // Of these there is no conversation that would tell that they are former.
+        // Messages without a conversation would not be recognized as outdated.
         try database.execute(sql: "delete from message where conversation_id not in (select id from conversation)")
     }
 
-    /// The world has come: what did not come with it is no part of it any more. What is the device's own stays.
+    /// Ends a reset and deletes the objects that did not come with it. The device's own data stays.
     func endReset() throws {
         guard try reader.setting("is_resetting") != nil else { return }
         try set("is_resetting", nil)
@@ -54,7 +54,7 @@ extension StoreWriter {
         try setDraft(nil, in: conversationID)
     }
 
-    /// Forgets what the server has said of a conversation.
+    /// Deletes the server's data of a conversation.
     func deleteServerData(of conversationID: String) throws {
         for table in ["member", "message"] {
             try database.execute(sql: "delete from \(table) where conversation_id = ?", arguments: [conversationID])

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// Conversations, their members, and how far these have read.
+/// Applying conversations, members and read marks.
 extension StoreWriter {
     func apply(_ conversation: WireConversation) throws {
         for profile in conversation.profiles ?? [] { try apply(profile) }
@@ -11,7 +11,7 @@ extension StoreWriter {
             ).execute(arguments: [
                 conversation.id, conversation.kind.rawValue, conversation.title, conversation.createdBy,
                 conversation.version,
-                // Nothing is here yet: what comes begins after the newest.
+                // No message is stored yet, so the range begins after the newest.
                 try contiguousRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1,
                 conversation.lastSeq, conversation.lastMessageContent,
                 conversation.lastMessageTime?.timeIntervalSince1970, conversation.lastMessageSenderID,
@@ -52,8 +52,10 @@ extension StoreWriter {
         try setMembers(conversation)
     }
 
-    /// What is held of a conversation. Of one from before a reset nothing is that would stand against what comes: its
-    /// row has a version below all, and is shown until the conversation comes.
+    /// Returns the version and newest number of the stored conversation, or nil if there is none.
+    ///
+    /// A conversation of before a reset is first emptied: its version becomes -1, below all versions, and its row is
+    /// shown until the new one comes.
     func resetIfStale(_ id: String) throws -> (version: Int, lastSeq: Int)? {
         guard
             let row = try Row.fetchOne(
@@ -61,7 +63,7 @@ extension StoreWriter {
                 arguments: [id])
         else { return nil }
         guard row["generation"] as Int != (try generation) else { return (row["version"], row["last_seq"]) }
-        // What was edited or deleted while nobody looked is not told of after a reset.
+        // A reset does not report edits and deletions, so the stored messages may be outdated.
         try database.execute(sql: "delete from message where conversation_id = ?", arguments: [id])
         try database.execute(sql: "update member set last_read_seq = 0 where conversation_id = ?", arguments: [id])
         try database.execute(
@@ -74,7 +76,7 @@ extension StoreWriter {
         return (-1, 0)
     }
 
-    /// Sets the members; a mark that is here and further on stays.
+    /// Replaces the members. A stored read mark that is higher stays.
     func setMembers(_ conversation: WireConversation) throws {
         let marks = try Row.fetchAll(
             database.cachedStatement(sql: "select user_id, last_read_seq from member where conversation_id = ?"),

@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
 
-/// What is said in conversations.
+/// Applying messages.
 extension StoreWriter {
-    /// Takes in messages, of any conversations and in any order.
+    /// Applies messages of any conversations, in any order.
     func apply(_ messages: [WireMessage]) throws {
         for (conversationID, messages) in Dictionary(grouping: messages, by: \.conversationID) {
             _ = try resetIfStale(conversationID)
@@ -39,7 +39,7 @@ extension StoreWriter {
             message.conversationID, message.seq,
         ])
         guard message.senderID == userID else { return }
-        // Who sends has read what was there, and what is here is not on its way any more.
+        // A sender has read all earlier messages, and a message from the server is no longer pending.
         try advanceReadMark(of: message.conversationID, to: message.seq)
         if let clientID = message.clientID { try removeSend(clientID) }
     }
@@ -50,7 +50,7 @@ extension StoreWriter {
         return String(preview)
     }
 
-    /// The first and the last of the messages that follow each other up to the newest; nil where there are none.
+    /// Returns the numbers of the stored messages without a gap up to the newest, or nil if there are none.
     func contiguousRange(_ conversationID: String) throws -> ClosedRange<Int>? {
         guard
             let last = try Int.fetchOne(
@@ -63,8 +63,8 @@ extension StoreWriter {
         return min(first ?? last, last)...last
     }
 
-    /// Finds anew from where on nothing is missing: down from the newest for as long as each is here. What was known to be
-    /// whole is skipped.
+    /// Extends the contiguous range of stored messages downwards from the newest. `held` is the range before the
+    /// change; it needs no check.
     func extendContiguousRange(_ conversationID: String, held: ClosedRange<Int>?) throws {
         guard var first = try contiguousRange(conversationID)?.upperBound else { return }
         let below = try database.cachedStatement(

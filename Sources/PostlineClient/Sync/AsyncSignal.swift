@@ -1,7 +1,7 @@
 import NIOConcurrencyHelpers
 import Threads
 
-/// Wakes who waits for it; a ring that comes before the wait is not lost.
+/// A signal that wakes the task that waits for it. A signal before the wait is not lost; several count as one.
 final class AsyncSignal: Sendable {
     private struct State {
         var isSignalled = false
@@ -19,10 +19,10 @@ final class AsyncSignal: Sendable {
         waiter?.resume()
     }
 
-    /// Forgets a ring that nobody has waited for.
+    /// Discards a signal that was not waited for.
     func reset() { state.withLockedValue { $0.isSignalled = false } }
 
-    /// Waits for a ring, or the end of the task. For one at a time.
+    /// Waits for a signal or the task's cancellation. For one task at a time.
     func wait() async {
         await withTaskCancellationHandler {
             await withSuspension { waiter in
@@ -40,7 +40,7 @@ final class AsyncSignal: Sendable {
         }
     }
 
-    /// The same, for at most so long.
+    /// Waits for a signal or the task's cancellation, at most for `limit`.
     func wait(atMost limit: Duration) async {
         await withTaskGroup { group in
             group.addTask { await self.wait() }

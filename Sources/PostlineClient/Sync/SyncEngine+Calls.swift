@@ -1,11 +1,11 @@
 import Threads
 
-/// What the app asks for.
+/// Calls from the app.
 extension SyncEngine {
-    /// Says that the outbox has got something.
+    /// Signals that the outbox has a new change.
     nonisolated func wakeOutbox() { outboxSignal.signal() }
 
-    /// The app is not seen any more, or again.
+    /// Disconnects in the background, and connects again in the foreground.
     func setInBackground(_ isInBackground: Bool) {
         self.isInBackground = isInBackground
         if isInBackground {
@@ -18,18 +18,18 @@ extension SyncEngine {
         connectSignal.signal()
     }
 
-    /// Calls a method on the connection that there is or is being made.
+    /// Calls a method on the current connection, or on the one that is being opened.
     ///
-    /// - Throws: ``PostlineError``: the server's, or `offline`.
+    /// - Throws: ``PostlineError``: the server's error, or `offline`.
     func call<Answer: Decodable & Sendable>(
         _ method: String, _ params: some Encodable & Sendable, as type: Answer.Type = Answer.self
     ) async throws -> Answer {
         try await readyConnection().call(method, params)
     }
 
-    /// Returns an access token that is good for a while.
+    /// Returns an access token that is valid for a while.
     ///
-    /// - Throws: ``PostlineError``: the server's, or `offline`.
+    /// - Throws: ``PostlineError``: the server's error, or `offline`.
     func accessToken() async throws -> AccessToken {
         if let token = await keeper.validAccessToken() { return token }
         let connection = try await readyConnection()
@@ -42,14 +42,14 @@ extension SyncEngine {
         }
     }
 
-    /// Makes the guest an account, whose tokens this connection goes on with.
+    /// Turns the guest into an account. The connection continues with the account's tokens.
     func upgrade(_ params: [String: JSONValue]) async throws -> Tokens {
         let tokens: Tokens = try await readyConnection().call("auth.upgrade", params)
         try await keeper.update(tokens)
         return tokens
     }
 
-    /// Waits until nothing waits any more that the server has not refused, for so long at most.
+    /// Waits until the outbox has no pending changes, at most for `limit`.
     func drainOutbox(atMost limit: Duration) async throws {
         let end = ContinuousClock.now + limit
         while isReady, ContinuousClock.now < end, try await !store.read({ try $0.pendingQueueKeys().isEmpty }) {

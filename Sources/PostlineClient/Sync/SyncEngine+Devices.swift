@@ -1,9 +1,9 @@
 import Logging
 
-/// Where the user is reached when no app of its is open.
+/// Registration for device pushes.
 extension SyncEngine {
-    /// Registers this device for this session, since a device goes with its session, and has the server forget what it is
-    /// known by no more: with each connection, and whenever that changes.
+    /// Registers this device for the session on each connection and after each change, and removes earlier
+    /// registrations. A registration ends with its session.
     func runRegistrationLoop(_ connection: LineConnection) async {
         var backoff = Backoff()
         while !Task.isCancelled {
@@ -20,9 +20,10 @@ extension SyncEngine {
         }
     }
 
-    /// Tells the server what the device is known by now, where there is a connection.
+    /// Registers this device now if there is a connection.
     ///
-    /// - Throws: ``PostlineError``: what the server says, or `offline`: then it is tried again by itself, if it may help.
+    /// - Throws: ``PostlineError``: the server's error, or `offline`. A retryable error is retried by
+    ///   `runRegistrationLoop`.
     func registerDevice() async throws {
         guard isReady, let connection else { return }
         do {
@@ -45,7 +46,7 @@ extension SyncEngine {
                     state.id = id
                     state.formerIDs.removeAll { $0 == id }
                 } else {
-                    // It was changed meanwhile, which another turn tells.
+                    // The device changed meanwhile. The loop registers the new one.
                     state.formerIDs.append(id)
                     registrationSignal.signal()
                 }
@@ -55,7 +56,7 @@ extension SyncEngine {
             do {
                 _ = try await connection.call("devices.remove", Registered(id: id), as: PostlineClient.EmptyResult.self)
             } catch let error as PostlineError where error.code == .notFound {
-                // It went with its session.
+                // The registration ended with its session.
             }
             try registration.update { state in state.formerIDs.removeAll { $0 == id } }
         }

@@ -1,12 +1,11 @@
 import Threads
 
-/// What is fetched because a push came, also while nobody sees the app. It is a turn of the run loop: nothing else asks for
-/// what is new at the same time.
+/// Fetches for pushes and refreshes. They run in the engine's loop, so that only one sync runs at a time.
 extension SyncEngine {
-    /// Waits until all that the server has now is here, and for so long at most. Where nobody sees the app it is fetched
-    /// without being live: nobody is told that the user is here.
+    /// Waits until the store has all changes of the server, at most for `limit`. In the background it fetches them
+    /// without going live, so that the user is not shown as online.
     ///
-    /// - Returns: whether it is.
+    /// - Returns: True if the store has all changes.
     func fetch(within limit: Duration) async -> Bool {
         lastFetch += 1
         let id = lastFetch
@@ -34,16 +33,16 @@ extension SyncEngine {
         }
     }
 
-    /// Lets those go on who wait for what is here now, or will not be; nil: all of them.
+    /// Resumes the tasks that wait for a fetch. Nil resumes all of them.
     func resumeFetchWaiters(_ isHere: Bool, of ids: Set<Int>? = nil) {
         for id in ids ?? Set(fetchWaiters.keys) { fetchWaiters.removeValue(forKey: id)?.resume(returning: isHere) }
     }
 
-    /// Fetches what is new on a connection of its own, for as long as somebody waits for it and nobody sees the app.
+    /// Fetches changes on a separate connection while the app is in the background, until no task waits for them.
     ///
     /// - Throws: ``PostlineError``.
     func fetchInBackground() async throws {
-        // Whoever comes later may wait for what this does not find.
+        // A task that begins to wait later may need changes that this fetch does not find.
         let ids = Set(fetchWaiters.keys)
         defer { resumeFetchWaiters(false, of: isInBackground ? ids : []) }
         fetchStopSignal.reset()
@@ -58,9 +57,10 @@ extension SyncEngine {
         }
     }
 
-    /// Waits until all that the server has now is in the store. Pushes alone do not tell: they may be on their way.
+    /// Waits until the store has all changes that the server has now. Pushes alone do not tell, since they may be in
+    /// flight.
     ///
-    /// - Returns: whether it is; false if there is no connection, or it was lost.
+    /// - Returns: True if the store has all changes, false if there is no connection or it was lost.
     func refresh() async -> Bool {
         await withSuspension { waiter -> Suspension<Bool> in
             if hasEnded || isInBackground { return .resume(false) }
@@ -71,10 +71,10 @@ extension SyncEngine {
         }
     }
 
-    /// Fetches what is new whenever somebody asks for it, until the connection ends.
+    /// Fetches changes for each refresh, until the connection ends.
     ///
-    /// It belongs to the connection and not to the task that asks: a sync that was cut off would leave the connection
-    /// without pushes.
+    /// The fetch belongs to the connection and not to the task that requested it, because a cancelled sync would leave
+    /// the connection without pushes.
     func runRefreshLoop(_ connection: LineConnection) async {
         while true {
             await refreshSignal.wait()
@@ -94,7 +94,7 @@ extension SyncEngine {
         }
     }
 
-    /// Lets those go on who wait for a refresh.
+    /// Resumes the tasks that wait for a refresh.
     func resumeRefreshWaiters(_ isHere: Bool) {
         for waiter in refreshWaiters { waiter.resume(returning: isHere) }
         refreshWaiters = []

@@ -1,20 +1,20 @@
 import Logging
 
-/// What comes: the world since the cursor, and then each change.
+/// Receiving changes: the sync since the cursor, and then the pushes.
 extension SyncEngine {
     struct SyncParams: Encodable {
         var cursor: String?
         var live: Bool
     }
 
-    /// Fetches what has changed since the store's cursor, page by page, and goes live.
+    /// Fetches the changes since the store's cursor page by page, and goes live.
     func catchUp(_ connection: LineConnection, isLive: Bool = true) async throws {
         var cursor = try await store.read { try $0.cursor }
         while true {
             let page: Changes = try await connection.call("sync.open", SyncParams(cursor: cursor, live: isLive))
             try await apply(page)
             guard page.more else {
-                // Who they share a conversation with may have come with any page.
+                // The conversations of these users may have come with any page.
                 return try await store.write(isDurable: false) { try $0.pruneUnreferencedPresence() }
             }
             guard let next = page.cursor, next != cursor else {
@@ -32,7 +32,7 @@ extension SyncEngine {
         storeDidChange()
     }
 
-    /// Takes in what is pushed, until the connection ends.
+    /// Applies pushes until the connection ends.
     func runPushLoop(_ connection: LineConnection) async {
         do {
             for await push in connection.pushes {
@@ -40,7 +40,7 @@ extension SyncEngine {
                 switch push {
                 case .changes(let changes):
                     try await apply(changes)
-                    // Whoever has sent types no more.
+                    // A user who has sent a message is no longer typing.
                     for message in changes.messages where message.version == 1 {
                         report(
                             .typing(
@@ -63,14 +63,14 @@ extension SyncEngine {
                 }
             }
         } catch is PostlineError {
-            // The connection's end, which whoever waits for this sees.
+            // The connection has ended. The task that runs it handles this.
         } catch {
-            // What could not be stored is not passed over: the next connection asks for it again, from the cursor that is.
+            // A change that could not be stored is not skipped: the next connection syncs from the stored cursor.
             storeDidFail(error)
         }
     }
 
-    /// Looks whether the connection still goes, whenever there is reason to ask: one over a network that is gone closes.
+    /// Checks the connection at each signal, and closes it if the network is gone.
     func runProbeLoop(_ connection: LineConnection) async {
         while true {
             await connectSignal.wait()
@@ -79,7 +79,7 @@ extension SyncEngine {
         }
     }
 
-    /// Renews the access token well before its time is over, and tries again until it is.
+    /// Renews the access token after 80 % of its lifetime, and retries every 5 s.
     func runTokenRenewalLoop(_ connection: LineConnection, _ lifetime: Duration) async {
         var lifetime = lifetime
         while true {

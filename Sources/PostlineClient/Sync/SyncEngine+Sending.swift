@@ -1,6 +1,6 @@
-/// What goes: the outbox, each lane by itself.
+/// Sending the outbox, with one queue for each conversation and one for the user's own data.
 extension SyncEngine {
-    /// Sends what waits, each lane by itself and in its order, until the task ends.
+    /// Sends pending changes until the task ends. Queues are sent concurrently, the changes of a queue in order.
     func sendOutbox(_ connection: LineConnection) async {
         await withTaskGroup(of: String.self) { group in
             var busy: Set<String> = []
@@ -29,7 +29,7 @@ extension SyncEngine {
         }
     }
 
-    /// Sends what waits in one lane. What is refused stays, and holds nothing up.
+    /// Sends the pending changes of one queue. A refused change stays in the outbox and does not block the next.
     func sendQueue(_ queueKey: String, _ connection: LineConnection) async {
         var backoff = Backoff()
         while !Task.isCancelled {
@@ -59,20 +59,20 @@ extension SyncEngine {
             } catch is CancellationError {
                 return
             } catch {
-                // Another connection, another try.
+                // The next connection tries again.
                 storeDidFail(error)
                 return connection.close()
             }
         }
     }
 
-    /// Does a call of the outbox, and gives what it is answered with.
+    /// Sends a change and returns the objects of the response.
     func perform(_ change: QueuedChange, _ connection: LineConnection) async throws -> Changes {
         var changes = Changes()
         switch change.method {
         case .send:
             var params = change.params
-            // Where an uploaded picture is the server says.
+            // The server knows the URL of an uploaded picture.
             if case .object(var attachment)? = params["attachment"], attachment["media_id"] ?? nil != nil {
                 attachment["url"] = nil
                 params["attachment"] = .object(attachment)
@@ -83,7 +83,7 @@ extension SyncEngine {
         case .markRead: changes.reads = [try await connection.call(change.method.rawValue, change.params)]
         case .save: changes.me = try await connection.call(change.method.rawValue, change.params)
         case .fill:
-            // Whoever sends has caught up, and knows what there is.
+            // The sync is complete before the outbox is sent, so the current values are known.
             let me = try await store.read { try $0.serverMe() }
             let missing = try me.map { try ProfileEdit.filling(change.params, in: $0) } ?? change.params
             if !missing.isEmpty {

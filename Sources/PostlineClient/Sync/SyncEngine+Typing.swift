@@ -1,4 +1,4 @@
-/// What the others are told of the user's typing.
+/// Sending typing notices.
 extension SyncEngine {
     private struct TypingParams: Encodable {
         var conversation_id: String
@@ -6,7 +6,7 @@ extension SyncEngine {
     }
 
     func setTyping(_ isTyping: Bool, in conversationID: String) {
-        // What nobody can be told now is not told later.
+        // A typing notice is never queued.
         guard isReady else { return }
         typingThrottle.setTyping(isTyping, in: conversationID, now: .now)
         typingSignal.signal()
@@ -14,7 +14,7 @@ extension SyncEngine {
 
     func didSend(in conversationID: String) { typingThrottle.messageSent(in: conversationID) }
 
-    /// Tells what there is to tell, each when its time has come, until the task ends.
+    /// Sends each typing notice when it is due, until the task ends.
     func runTypingLoop(_ connection: LineConnection) async {
         while !Task.isCancelled {
             let (due, next) = typingThrottle.nextNotices(now: .now)

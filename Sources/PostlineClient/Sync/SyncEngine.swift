@@ -1,21 +1,21 @@
 import Foundation
 import Logging
 
-/// Keeps one user's store and the server in step: it connects, catches up, stays live, sends what waits, and comes back.
+/// The sync of one user's store with the server: it connects, catches up, stays live, sends the outbox and reconnects.
 ///
-/// What it comes to goes out as reports, in order; that the store has changed, by itself.
+/// It reports its progress in order. Changes of the store are reported separately.
 actor SyncEngine {
     enum Report: Sendable {
         case state(ConnectionState)
-        /// Somebody types, or does not any more.
+        /// Another user has begun or stopped typing.
         case typing(WireTyping)
-        /// There is no connection, for this reason.
+        /// The connection failed or was lost for this reason.
         case connectionFailed(PostlineError)
-        /// The store could not be written: it is tried again with the next connection.
+        /// The store could not be written. The next connection tries again.
         case storeFailed(PostlineError)
-        /// The store's file is torn. The engine has ended.
+        /// The store's file is damaged, and the engine has ended.
         case storeDamaged
-        /// The session is over for good: the server says so.
+        /// The server has ended the session.
         case signedOut(PostlineError)
     }
 
@@ -28,35 +28,35 @@ actor SyncEngine {
     let report: @Sendable (Report) -> Void
     let storeDidChange: @Sendable () -> Void
 
-    /// The connection that there is, from its beginning on.
+    /// The current connection, from its opening on.
     var connection: LineConnection?
-    /// Whether it is signed in.
+    /// True if the connection is authenticated.
     var isReady = false
-    /// Whether all that the server has is here, or is pushed.
+    /// True if the store has all changes and new ones are pushed.
     var isLive = false
     var isInBackground: Bool
     var offlineSince = Date()
-    /// Whether this has ended, and nothing connects any more.
+    /// True if the engine has ended and will not connect again.
     var hasEnded = false
     var isStoreDamaged = false
     var backoff = Backoff()
-    /// Rings when it is worth a try to connect.
+    /// Signals that a connection attempt is worthwhile.
     let connectSignal: AsyncSignal
-    /// Rings when the outbox has got something.
+    /// Signals that the outbox has a new change.
     let outboxSignal = AsyncSignal()
-    /// What the others are to be told of the user's typing.
+    /// The typing notices to send.
     var typingThrottle = TypingThrottle()
     let typingSignal = AsyncSignal()
-    /// Rings when this device is to be registered by another token, or by none.
+    /// Signals that the device's registration has changed.
     let registrationSignal = AsyncSignal()
-    /// Those who wait for a connection to make a call on.
+    /// Tasks that wait for a connection to make a call.
     var connectionWaiters: [CheckedContinuation<LineConnection?, Never>] = []
-    /// Those who wait for all that the server has.
+    /// Tasks that wait until the store has all changes, by fetch.
     var fetchWaiters: [Int: CheckedContinuation<Bool, Never>] = [:]
     var lastFetch = 0
-    /// Rings when a fetch in the background is wanted no more.
+    /// Signals that no task waits for a background fetch any more.
     let fetchStopSignal = AsyncSignal()
-    /// Those who wait for what the server has now, whether it is live or not.
+    /// Tasks that wait for a refresh.
     var refreshWaiters: [CheckedContinuation<Bool, Never>] = []
     let refreshSignal = AsyncSignal()
 
@@ -77,7 +77,7 @@ actor SyncEngine {
         self.storeDidChange = storeDidChange
     }
 
-    /// Runs until its task is cancelled or the session is over.
+    /// Runs until the task is cancelled or the session ends.
     func run() async {
         defer {
             hasEnded = true
@@ -100,7 +100,8 @@ actor SyncEngine {
                 }
                 report(.state(.connecting))
                 let goodbye = try await runConnection()
-                // The next try says so, or finds newer tokens; nobody is offline meanwhile.
+                // The next attempt confirms the revocation or finds newer tokens. The state does not become offline
+                // meanwhile.
                 let wasRevoked = goodbye?.code == PostlineError.Code.sessionRevoked.rawValue
                 isConfirmingRevocation = wasRevoked && !isConfirmingRevocation
                 mayReconnect = goodbye?.reconnect ?? true
@@ -126,7 +127,7 @@ actor SyncEngine {
             if mayReconnect {
                 await connectSignal.wait(atMost: backoff.next())
             } else {
-                // The server does not want this one back. Whoever asks for it still may.
+                // The server asked not to reconnect. Only a signal from the app does.
                 await connectSignal.wait()
                 mayReconnect = true
             }
@@ -134,14 +135,14 @@ actor SyncEngine {
         if isStoreDamaged, !Task.isCancelled { report(.storeDamaged) }
     }
 
-    /// The store failed somewhere else: the connection ends, and with it what stands on a damaged file.
+    /// Ends the connection after an error of the store elsewhere.
     func stop(afterStoreError error: any Error) {
         storeDidFail(error)
         connection?.close()
         connectSignal.signal()
     }
 
-    /// The store failed.
+    /// Reports an error of the store.
     func storeDidFail(_ error: any Error) {
         if error is CancellationError { return }
         isStoreDamaged = isStoreDamaged || Store.isDamaged(error)
@@ -149,12 +150,12 @@ actor SyncEngine {
         report(.storeFailed(PostlineError(.storeUnusable, "The store \(store.url.path) cannot be used: \(error)")))
     }
 
-    /// Whether the server says that these tokens are good for nothing any more.
+    /// Returns true for an error after which the tokens are useless.
     static func endsSession(_ error: PostlineError) -> Bool {
         error.code == .sessionRevoked || error.code == .invalidToken
     }
 
-    /// One connection, from its beginning to its end. Returns what the server said when it ended it.
+    /// Runs one connection until it ends, and returns the server's goodbye.
     func runConnection() async throws -> LineConnection.Goodbye? {
         let connection = try await LineConnection.connect(to: server, by: connector)
         self.connection = connection
@@ -167,7 +168,7 @@ actor SyncEngine {
         guard !isInBackground else { return nil }
         return try await withTaskCancellationHandler {
             let lifetime = try await keeper.authenticate(connection)
-            // Whoever can sign in is not deleted.
+            // An account that can sign in is not deleted.
             if try await store.read({ try $0.isDeletionPending }) {
                 try await store.write { try $0.setDeletionPending(false) }
             }
@@ -190,7 +191,7 @@ actor SyncEngine {
                 group.addTask { await self.runProbeLoop(connection) }
                 group.addTask { await self.runRefreshLoop(connection) }
                 if canRenew { group.addTask { await self.runTokenRenewalLoop(connection, lifetime) } }
-                // The reader ends with the connection.
+                // The push loop ends with the connection.
                 await group.next()
                 group.cancelAll()
                 connection.close()

@@ -1,7 +1,7 @@
-/// When the others are told of the user's typing: seldom enough to be passed on by the server, which drops what comes
-/// within two seconds of the last (`docs/protocol.md`, `conversations.typing`), and soon enough not to expire.
+/// The rate limit of the user's typing notices. They must be at least two seconds apart, or the server drops them
+/// (`docs/protocol.md`, `conversations.typing`), and frequent enough not to expire.
 struct TypingThrottle {
-    /// What is told.
+    /// A typing notice to send.
     struct Notice: Hashable {
         var conversationID: String
         var isTyping: Bool
@@ -9,16 +9,16 @@ struct TypingThrottle {
 
     private struct Entry {
         var isTyping: Bool
-        /// What the others were told last, and when.
+        /// The last notice that was sent, and its time.
         var lastSent: Bool
         var sentAt: ContinuousClock.Instant
     }
 
     private var entries: [String: Entry] = [:]
 
-    /// What the server takes two seconds for may be a little more here.
+    /// The least time between notices: the server's two seconds and a margin.
     static let minimumInterval = Duration.milliseconds(2_100)
-    /// After so long it is told again of who goes on. Whoever hears nothing for six seconds takes it for an end.
+    /// The time after which a notice is repeated while the user types. Notices expire after six seconds.
     static let repeatInterval = Duration.seconds(3)
 
     mutating func setTyping(_ isTyping: Bool, in conversationID: String, now: ContinuousClock.Instant) {
@@ -33,13 +33,13 @@ struct TypingThrottle {
         entries[conversationID] = entry
     }
 
-    /// Who has sent something types no more, which needs not be said.
+    /// Ends the typing after a message. No notice is needed, since the message says it.
     mutating func messageSent(in conversationID: String) {
         entries[conversationID]?.isTyping = false
         entries[conversationID]?.lastSent = false
     }
 
-    /// Takes what may be told by now; and gives after how long something else may be, where there is something.
+    /// Returns the notices that are due, and the time until the next one, or nil if there is none.
     mutating func nextNotices(now: ContinuousClock.Instant) -> (due: [Notice], next: Duration?) {
         var due: [Notice] = []
         var next: Duration?

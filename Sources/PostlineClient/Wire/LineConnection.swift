@@ -2,20 +2,21 @@ import Foundation
 import NIOCore
 import Threads
 
-/// One connection to the server, speaking its line protocol (`docs/protocol.md`, section 1).
+/// One connection to the server with its line protocol (`docs/protocol.md`, section 1).
 ///
-/// Calls go out in the order they are made, and each gets its own answer. It lives on its channel's event loop.
+/// Requests are sent in the order of the calls, and each call gets its own response. The actor runs on its channel's
+/// event loop.
 actor LineConnection {
-    /// What the server sends unasked, in its order, until the connection ends. For one reader.
+    /// The server's pushes in order, until the connection ends. For one reader.
     nonisolated let pushes: AsyncStream<Push>
 
-    /// What the server said before it closed the connection.
+    /// The reason that the server sent before it closed the connection.
     private(set) var goodbye: Goodbye?
 
     nonisolated let hello: Hello
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
-        // The channel, which this actor holds, keeps its event loop for as long as it lives.
+        // The actor holds the channel, which keeps its event loop alive.
         unsafe channel.eventLoop.executor.asUnownedSerialExecutor()
     }
 
@@ -25,19 +26,20 @@ actor LineConnection {
     private var lastID = 0
     private var isClosed = false
 
-    /// Looks now and then whether anything was heard since the last time.
+    /// A periodic check that the server has sent something since the last check.
     private var silence: RepeatedTask?
     private var hasReceivedSinceCheck = false
     private var silentIntervals = 0
 
-    /// How many pushes wait for their reader. Beyond some nothing is read: the server bounds what it holds back.
+    /// The number of pushes that wait for their reader. Above the limit the channel stops reading, and the server's own
+    /// limits apply.
     private(set) var unreadPushes = 0
     private static let maxUnreadPushes = 256
 
-    /// What comes unasked.
+    /// A push of the server.
     enum Push: Sendable {
         case changes(Changes)
-        /// What was not pushed is to be asked for.
+        /// The server skipped changes. The client must sync again.
         case lagged
         case ping(cursor: String?)
         case typing(WireTyping)
@@ -64,9 +66,10 @@ actor LineConnection {
         var reconnect: Bool
     }
 
-    /// Connects, and returns when the server has said hello.
+    /// Connects, and returns after the server's hello.
     ///
-    /// - Throws: ``PostlineError``: `offline`, or `not_trusted` where nobody or no Postline server vouches for itself.
+    /// - Throws: ``PostlineError``: `offline`, or `not_trusted` if the server is not a Postline server or its
+    ///   certificate is not trusted.
     static func connect(
         to server: Server, by connector: any Connector, timeout: Duration = .seconds(15)
     ) async throws -> LineConnection {
@@ -103,7 +106,8 @@ actor LineConnection {
     private func listen(to inbox: Inbox) {
         _ = channel.setOption(.autoRead, value: true)
         inbox.deliver(to: self)
-        // A server that is there pings. Twice as long without a line, and it is gone, whatever the network says.
+        // The server pings at this interval. After twice the interval without a line it is gone, whatever the network
+        // reports.
         guard let seconds = hello.pingSeconds, 1...3_600 ~= seconds else { return }
         silence = channel.eventLoop.scheduleRepeatedTask(
             initialDelay: .seconds(Int64(seconds)), delay: .seconds(Int64(seconds))
@@ -111,7 +115,7 @@ actor LineConnection {
     }
 
     private func checkForSilence() {
-        // What is not read for want of a reader is no silence.
+        // A pause of reading is not silence of the server.
         if hasReceivedSinceCheck || unreadPushes >= Self.maxUnreadPushes {
             silentIntervals = 0
         } else {
@@ -121,9 +125,10 @@ actor LineConnection {
         if silentIntervals > 1 { close() }
     }
 
-    /// Calls a method, and reads its answer.
+    /// Calls a method and decodes its result.
     ///
-    /// - Throws: ``PostlineError``: the server's, or `offline` where the connection was lost first: it may have been done.
+    /// - Throws: ``PostlineError``: the server's error, or `offline` if the connection was lost first. The server may
+    ///   then have executed the request.
     func call<Answer: Decodable & Sendable>(
         _ method: String, _ params: some Encodable & Sendable, as type: Answer.Type = Answer.self
     ) async throws -> Answer {
@@ -135,7 +140,7 @@ actor LineConnection {
         }
     }
 
-    /// Calls a method whose answer nobody wants.
+    /// Sends a notification, a request without a response.
     func notify(_ method: String, _ params: some Encodable & Sendable) {
         guard !isClosed, var line = try? WireJSON.encode(NotificationLine(method: method, params: params)) else {
             return
@@ -144,7 +149,7 @@ actor LineConnection {
         channel.writeAndFlush(ByteBuffer(bytes: line), promise: nil)
     }
 
-    /// Closes the connection unless the server answers soon.
+    /// Closes the connection unless the server responds within 5 s.
     func probe() async { _ = try? await call("server.info", [String: String](), within: .seconds(5)) as Data }
 
     private func call(
@@ -159,7 +164,7 @@ actor LineConnection {
                 .lineTooLong, "\(method) is too long: \(line.count) bytes, where the server takes \(most).")
         }
         let bytes = ByteBuffer(bytes: line)
-        // A server that takes longer is gone.
+        // A server that takes longer is considered gone.
         let deadline = channel.eventLoop.scheduleTask(in: limit.timeAmount) { self.close() }
         defer { deadline.cancel() }
         return try await withTaskCancellationHandler {
@@ -170,7 +175,7 @@ actor LineConnection {
                 return .suspend
             }
         } onCancel: {
-            // The answer is nobody's any more; whether it was done is not known.
+            // The response is ignored. The server may have executed the request.
             channel.eventLoop.execute { self.assumeIsolated { $0.cancelCall(id) } }
         }.get()
     }
@@ -180,23 +185,23 @@ actor LineConnection {
             returning: .failure(PostlineError(.offline, "The call was cancelled.", isRetryable: true)))
     }
 
-    /// The reader of pushes has got one of them.
+    /// Records that the reader has taken a push, and resumes reading.
     func didReadPush() {
         if unreadPushes == Self.maxUnreadPushes { _ = channel.setOption(.autoRead, value: true) }
         unreadPushes -= 1
     }
 
-    /// Closes the connection. What is not answered is given up.
+    /// Closes the connection. Pending calls fail.
     nonisolated func close() {
         channel.close(promise: nil)
     }
 
-    /// Waits until the connection is over.
+    /// Waits until the connection is closed.
     nonisolated func ended() async {
         try? await channel.closeFuture.get()
     }
 
-    /// A line from the server.
+    /// Handles a line from the server.
     func received(_ data: Data) {
         hasReceivedSinceCheck = true
         switch try? WireJSON.decode(IncomingLine.self, from: data) {
@@ -208,12 +213,12 @@ actor LineConnection {
             push.yield(pushed)
         case .goodbye(let goodbye): self.goodbye = goodbye
         case .hello, .unknown: break
-        // What cannot be understood cannot be applied either: the next connection asks for it anew.
+        // A line that cannot be decoded cannot be applied. The next connection syncs again.
         case nil: close()
         }
     }
 
-    /// The connection is over.
+    /// Handles the end of the connection.
     func closed() {
         isClosed = true
         silence?.cancel()
@@ -227,7 +232,7 @@ actor LineConnection {
     }
 }
 
-/// A request.
+/// A JSON-RPC request.
 private struct RequestLine<Params: Encodable>: Encodable {
     let jsonrpc = "2.0"
     let id: Int
@@ -235,21 +240,21 @@ private struct RequestLine<Params: Encodable>: Encodable {
     let params: Params
 }
 
-/// A request without an answer.
+/// A JSON-RPC notification.
 private struct NotificationLine<Params: Encodable>: Encodable {
     let jsonrpc = "2.0"
     let method: String
     let params: Params
 }
 
-/// A line from the server.
+/// A decoded line from the server.
 private enum IncomingLine: Decodable {
-    /// Its result is read by who waits for it.
+    /// A response. The caller decodes its result.
     case answer(id: Int, WireError?)
     case push(LineConnection.Push)
     case hello(LineConnection.Hello)
     case goodbye(LineConnection.Goodbye)
-    /// A method that this version does not know is none of its business.
+    /// A method that this version does not know. It is ignored.
     case unknown
 
     private enum CodingKeys: CodingKey {
@@ -278,7 +283,7 @@ private enum IncomingLine: Decodable {
     }
 }
 
-/// An answer that is no error.
+/// A response with a result.
 private struct ResponseLine<Result: Decodable>: Decodable {
     var result: Result
 }
@@ -287,7 +292,7 @@ private struct Cursor: Decodable {
     var cursor: String?
 }
 
-/// An error as the protocol has it (`docs/protocol.md`, section 2).
+/// The protocol's error object (`docs/protocol.md`, section 2).
 private struct WireError: Decodable {
     var message: String?
     var data: Details?

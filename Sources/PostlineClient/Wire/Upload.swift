@@ -4,11 +4,11 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Puts bytes to an address of a store, over HTTP/1.1 on a connection of its own.
+/// An upload to a URL of the server's picture store, over HTTP/1.1 on a separate connection.
 enum Upload {
-    /// Returns the status of the answer.
+    /// Uploads bytes and returns the status of the response.
     ///
-    /// - Throws: ``PostlineError``, `offline`, also where nothing comes back for a minute.
+    /// - Throws: ``PostlineError``, `offline`, also after a minute without traffic.
     static func put(_ bytes: Data, to url: URL, headers: [String: String]) async throws -> Int {
         guard let host = url.host(), let scheme = url.scheme else {
             throw PostlineError(.malformedAnswer, "The server gives no address to upload to.")
@@ -39,7 +39,7 @@ enum Upload {
                     }
                 }
                 .connect(host: host, port: url.port ?? (scheme == "https" ? 443 : 80)).get()
-            // What it fails with, the answer fails with too.
+            // An error of the writes fails the response too.
             channel.write(HTTPClientRequestPart.head(head), promise: nil)
             channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: bytes))), promise: nil)
             channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
@@ -49,7 +49,7 @@ enum Upload {
         }
     }
 
-    /// The path and query as they stand in the address.
+    /// Returns the path and query exactly as the URL has them.
     private static func target(of url: URL) -> String {
         let text = url.absoluteString
         guard let authority = text.range(of: "://")?.upperBound,

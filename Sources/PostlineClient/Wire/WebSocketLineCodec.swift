@@ -3,10 +3,10 @@ import NIOHTTP1
 import NIOWebSocket
 
 extension ChannelPipeline.SynchronousOperations {
-    /// The longest line that a server writes: an answer of 4 MiB and what stands around it.
+    /// The longest line that a server sends: a response of 4 MiB and its envelope.
     static let maximumLineBytes = 8 << 20
 
-    /// Adds what makes lines of bytes, and of WebSocket's messages where the server is spoken to so.
+    /// Adds the handlers that turn bytes into lines, over TCP or WebSocket.
     func addLines(of server: Server, to inbox: Inbox) throws {
         guard case .webSocket(let path) = server.transport else {
             try addHandler(SilentServerProbe())
@@ -38,7 +38,7 @@ extension ChannelPipeline.SynchronousOperations {
     }
 }
 
-/// Asks for the upgrade as soon as there is a connection.
+/// A handler that requests the WebSocket upgrade once the connection is open.
 private final class UpgradeRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
@@ -61,7 +61,7 @@ private final class UpgradeRequestHandler: ChannelInboundHandler, RemovableChann
     }
 }
 
-/// Tells the inbox what was answered in place of the upgrade.
+/// A handler that reports a refused upgrade to the inbox.
 private final class UpgradeRejectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
 
@@ -71,7 +71,7 @@ private final class UpgradeRejectionHandler: ChannelInboundHandler, RemovableCha
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let head) = Self.unwrapInboundIn(data) {
-            // 429 and 5xx are those of a server that is there, and will be again.
+            // 429 and 5xx come from a server that will be available again.
             let isPassing = head.status.code == 429 || head.status.code >= 500
             inbox.failed(
                 PostlineError(
@@ -91,7 +91,7 @@ private final class UpgradeRejectionHandler: ChannelInboundHandler, RemovableCha
     }
 }
 
-/// Lines within WebSocket's text messages, as a client sends and reads them.
+/// A codec for lines in WebSocket text messages, on the client's side.
 private final class WebSocketLineCodec: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = ByteBuffer
@@ -113,7 +113,7 @@ private final class WebSocketLineCodec: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         var line = Self.unwrapOutboundIn(data)
-        // A message is a line without its end.
+        // A message is a line without its line feed.
         line.moveWriterIndex(to: line.writerIndex - 1)
         context.write(
             Self.wrapOutboundOut(.init(fin: true, opcode: .text, maskKey: .random(), data: line)), promise: promise)
