@@ -17,11 +17,11 @@ public enum ConnectionError: Error, Sendable, Equatable, CustomStringConvertible
     public var description: String {
         switch self {
         case .unreachable(let address, let reason): "No server can be reached at \(address): \(reason)."
-        case .notPostline(let address): "What answers at \(address) is not a Postline server."
+        case .notPostline(let address): "The server at \(address) is not a Postline server."
         case .notTrusted(let address, let reason): "No trusted connection can be made to \(address): \(reason)."
         case .closed(let goodbye?): "The server closed the connection: \(goodbye.message)"
         case .closed(nil): "The connection to the server was lost."
-        case .malformed(let reason): "The server sent a line that cannot be understood: \(reason)."
+        case .malformed(let reason): "The server sent a line that cannot be decoded: \(reason)."
         }
     }
 }

@@ -24,7 +24,7 @@ public struct RemoteError: Error, Sendable, Equatable, CustomStringConvertible {
         data = members["data"]?.objectValue ?? [:]
         code = data["code"]?.stringValue ?? "unknown"
         number = members["code"]?.integerValue ?? 0
-        message = members["message"]?.stringValue ?? "The server gave an error without a message."
+        message = members["message"]?.stringValue ?? "The server sent an error without a message."
         isRetryable = data["retryable"]?.booleanValue ?? false
         field = data["field"]?.stringValue
     }

@@ -68,7 +68,7 @@ public struct ServerTrust: Sendable {
     static func reason(_ error: any Error) -> String? {
         switch error {
         case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("CERTIFICATE_VERIFY_FAILED"):
-            "its certificate is by nobody who is trusted, or it is not valid now"
+            "its certificate is not from a trusted authority, or is not valid now"
         case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("WRONG_VERSION_NUMBER"):
             "it does not speak TLS"
         case NIOSSLError.handshakeFailed: "the handshake failed"

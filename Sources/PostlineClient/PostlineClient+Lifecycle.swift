@@ -109,7 +109,7 @@ extension PostlineClient {
                     try DeviceState.set(nil, in: folder)
                     try store.close(erasing: isDeleted)
                 } catch {
-                    logger.error("the device cannot forget", metadata: ["error": "\(error)"])
+                    logger.error("the session's data cannot be erased", metadata: ["error": "\(error)"])
                 }
             }
             show(signedOutBecause: error)
@@ -170,14 +170,14 @@ extension PostlineClient {
 
     func currentEngine() throws -> SyncEngine {
         guard let engine else {
-            if store == nil { throw PostlineError(.signedOut, "Nobody is signed in.") }
+            if store == nil { throw PostlineError(.signedOut, "No user is signed in.") }
             throw PostlineError(.offline, "There is no connection to the server.", isRetryable: true)
         }
         return engine
     }
 
     func currentStore() throws -> Store {
-        guard let store else { throw PostlineError(.signedOut, "Nobody is signed in.") }
+        guard let store else { throw PostlineError(.signedOut, "No user is signed in.") }
         return store
     }
 
@@ -235,7 +235,7 @@ extension PostlineClient {
             device.legacyData = .erased
             try device.write(in: folder)
         } catch {
-            logger.warning("what a former version kept is left for the next launch", metadata: ["error": "\(error)"])
+            logger.warning("an older version's data is not migrated", metadata: ["error": "\(error)"])
         }
     }
 }

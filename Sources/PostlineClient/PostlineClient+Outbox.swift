@@ -15,7 +15,7 @@ extension PostlineClient {
             // The caller's task was cancelled: nothing is written, and the store is usable.
             throw CancellationError()
         } catch let error as EncodingError {
-            throw PostlineError(.invalidParams, "This cannot be said in JSON: \(error)")
+            throw PostlineError(.invalidParams, "The values cannot be encoded as JSON: \(error)")
         } catch {
             throw PostlineError(.storeUnusable, "The store \(store.url.path) cannot be written: \(error)")
         }

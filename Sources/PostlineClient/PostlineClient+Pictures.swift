@@ -64,7 +64,7 @@ extension PostlineClient {
         let status = try await Upload.put(picture, to: created.upload.url, headers: created.upload.headers)
         guard 200..<300 ~= status else {
             throw PostlineError(
-                .unavailable, "The picture was not taken: the store answers \(status).", isRetryable: true)
+                .unavailable, "The store refused the picture with status \(status).", isRetryable: true)
         }
         return (created.id, type)
     }

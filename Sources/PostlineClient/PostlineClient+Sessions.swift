@@ -156,7 +156,7 @@ extension PostlineClient {
     /// - Throws: The errors of the ``SecretStore`` and the file system. With `everywhere` also ``PostlineError``,
     ///   `offline`; the user then stays signed in.
     public func signOut(erasing: Bool = false, everywhere: Bool = false) async throws {
-        if case .signingIn = account { throw PostlineError(.invalidRequest, "Somebody is about to sign in.") }
+        if case .signingIn = account { throw PostlineError(.invalidRequest, "A sign-in is in progress.") }
         guard let store, !isSigningOut else { return }
         let userID = store.userID
         let keeper = engine?.keeper
@@ -219,13 +219,14 @@ extension PostlineClient {
     ) async throws -> GuestMergeResult? {
         let former = account
         let guest = store?.userID
-        if isSigningOut { throw PostlineError(.invalidRequest, "Somebody is about to sign out.") }
+        if isSigningOut { throw PostlineError(.invalidRequest, "A sign-out is in progress.") }
         switch former {
-        case .signingIn: throw PostlineError(.invalidRequest, "Somebody is about to sign in.")
-        case .user: throw PostlineError(.invalidRequest, "Somebody is signed in: sign out first.")
+        case .signingIn: throw PostlineError(.invalidRequest, "A sign-in is in progress.")
+        case .user: throw PostlineError(.invalidRequest, "A user is signed in. Sign out first.")
         case .guest where !bringsGuest:
             throw PostlineError(
-                .invalidRequest, "A guest is here, whose data would be lost: sign in by password, or sign out first.")
+                .invalidRequest,
+                "A guest is signed in, whose data would be lost. Sign in by password, or sign out first.")
         case .guest, .localGuest, .nobody: break
         }
         account = .signingIn(guest: guest)

@@ -36,19 +36,19 @@ actor TokenKeeper {
     /// - Throws: ``PostlineError``, `store_unusable`.
     static func store(_ tokens: Tokens, in secrets: any SecretStore) throws {
         guard tokens.isUsable else {
-            throw PostlineError(.malformedAnswer, "The server gave a user id that is none: \(tokens.userID)")
+            throw PostlineError(.malformedAnswer, "The server sent an invalid user id: \(tokens.userID)")
         }
         do {
             try secrets.write(try JSONEncoder().encode(tokens), named: tokens.userID)
         } catch {
-            throw PostlineError(.storeUnusable, "The tokens cannot be kept: \(error)")
+            throw PostlineError(.storeUnusable, "The tokens cannot be stored: \(error)")
         }
     }
 
     /// Replaces the tokens by newer ones of the same user.
     func update(_ tokens: Tokens) throws {
         guard tokens.userID == self.tokens.userID else {
-            throw PostlineError(.malformedAnswer, "The server gave another user's tokens.")
+            throw PostlineError(.malformedAnswer, "The server sent another user's tokens.")
         }
         // The new tokens are used even if they cannot be stored, because the old ones are no longer valid.
         self.tokens = tokens
@@ -94,7 +94,7 @@ actor TokenKeeper {
             if let token = validAccessToken() { return token }
         }
         _ = try await renew(connection)
-        guard let validity else { throw PostlineError(.invalidToken, "The server gave no token.") }
+        guard let validity else { throw PostlineError(.invalidToken, "The server sent no token.") }
         return AccessToken(value: validity.accessToken, expiresAt: validity.expiresAt)
     }
 

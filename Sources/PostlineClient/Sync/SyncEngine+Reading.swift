@@ -18,7 +18,7 @@ extension SyncEngine {
                 return try await store.write(isDurable: false) { try $0.pruneUnreferencedPresence() }
             }
             guard let next = page.cursor, next != cursor else {
-                throw PostlineError(.malformedAnswer, "The server says that there is more, and not where.")
+                throw PostlineError(.malformedAnswer, "The server announced another page without a new cursor.")
             }
             cursor = next
         }
@@ -26,7 +26,7 @@ extension SyncEngine {
 
     func apply(_ changes: Changes) async throws {
         guard changes.hasValidNumbers else {
-            throw PostlineError(.malformedAnswer, "The server counts messages as nobody can.")
+            throw PostlineError(.malformedAnswer, "The server sent a message number that is out of range.")
         }
         try await store.write(isDurable: false) { try $0.apply(changes) }
         storeDidChange()

@@ -106,14 +106,14 @@ final class Inbox: Sendable {
     private static func connectError(for failure: (any Error)?) -> PostlineError {
         switch failure {
         case let error as NIOSSLError where "\(error)".contains("CERTIFICATE_VERIFY_FAILED"):
-            untrusted("its certificate is by nobody whom this device trusts, or it is not valid now")
+            untrusted("its certificate is not from an authority that this device trusts, or is not valid now")
         case is NIOSSLExtraError: untrusted("its certificate is for another name")
         case is NIOSSLError, is BoringSSLError: untrusted("the handshake failed")
         case let error as PostlineError: error
         default:
             PostlineError(
                 .offline,
-                "The server closed the connection before it said hello: is that its port for lines, and without TLS?",
+                "The server closed the connection before its hello. Check that the port is its line port, without TLS.",
                 isRetryable: true)
         }
     }

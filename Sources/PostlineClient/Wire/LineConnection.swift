@@ -88,12 +88,12 @@ actor LineConnection {
             channel.close(promise: nil)
             throw PostlineError(
                 .notTrusted,
-                "What answers at \(server.host):\(server.port) speaks HTTP. Lines have a port of their own, 7432 unless "
-                    + "it was set otherwise (POSTLINE_PORT).")
+                "The server at \(server.host):\(server.port) speaks HTTP. The line protocol has a separate port, 7432 by "
+                    + "default (POSTLINE_PORT).")
         default:
             channel.close(promise: nil)
             throw PostlineError(
-                .notTrusted, "What answers at \(server.host):\(server.port) is not a Postline server.")
+                .notTrusted, "The server at \(server.host):\(server.port) is not a Postline server.")
         }
     }
 
@@ -136,7 +136,7 @@ actor LineConnection {
         do {
             return try WireJSON.decode(ResponseLine<Answer>.self, from: data).result
         } catch {
-            throw PostlineError(.malformedAnswer, "The server's answer to \(method) cannot be understood: \(error)")
+            throw PostlineError(.malformedAnswer, "The response to \(method) cannot be decoded: \(error)")
         }
     }
 
@@ -161,7 +161,7 @@ actor LineConnection {
         line.append(UInt8(ascii: "\n"))
         if let most = hello.maximumLineBytes, line.count > most {
             throw PostlineError(
-                .lineTooLong, "\(method) is too long: \(line.count) bytes, where the server takes \(most).")
+                .lineTooLong, "The request \(method) has \(line.count) bytes, and the server allows \(most).")
         }
         let bytes = ByteBuffer(bytes: line)
         // A server that takes longer is considered gone.
@@ -313,7 +313,7 @@ private struct WireError: Decodable {
 
     var error: PostlineError {
         PostlineError(
-            data?.code ?? "unknown", message ?? "The server gave an error without a message.",
+            data?.code ?? "unknown", message ?? "The server sent an error without a message.",
             isRetryable: data?.retryable ?? false, field: data?.field, retryAfter: data?.retryAfter,
             retryAt: data?.retryAt)
     }

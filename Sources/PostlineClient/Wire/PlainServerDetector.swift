@@ -23,8 +23,8 @@ final class PlainServerDetector: ChannelInboundHandler, RemovableChannelHandler 
             inbox.failed(
                 PostlineError(
                     .notTrusted,
-                    "The server at \(server.host):\(server.port) does not speak TLS on that port: leave --tls "
-                        + "(isEncrypted) away."))
+                    "The server at \(server.host):\(server.port) does not speak TLS on that port. Connect without "
+                        + "--tls (isEncrypted: false)."))
             return context.close(promise: nil)
         }
         context.fireChannelRead(data)

@@ -11,7 +11,7 @@ enum Upload {
     /// - Throws: ``PostlineError``, `offline`, also after a minute without traffic.
     static func put(_ bytes: Data, to url: URL, headers: [String: String]) async throws -> Int {
         guard let host = url.host(), let scheme = url.scheme else {
-            throw PostlineError(.malformedAnswer, "The server gives no address to upload to.")
+            throw PostlineError(.malformedAnswer, "The server sent no valid URL for the upload.")
         }
         var head = HTTPRequestHead(version: .http1_1, method: .PUT, uri: target(of: url))
         head.headers.add(name: "Host", value: url.port.map { "\(host):\($0)" } ?? host)

@@ -283,8 +283,8 @@ struct TLSTests {
             #expect(stranger.status == 1)
             #expect(
                 stranger.errors
-                    == "postline: No trusted connection can be made to the server: its certificate is by nobody whom "
-                    + "this device trusts, or it is not valid now.\n")
+                    == "postline: No trusted connection can be made to the server: its certificate is not from an "
+                    + "authority that this device trusts, or is not valid now.\n")
             let nothing = try await Command.run(arguments + ["--tls-ca", "/nowhere.pem"], environment: environment)
             #expect(nothing.status == 1)
             #expect(nothing.errors == "postline: /nowhere.pem cannot be read as a PEM file of certificates.\n")
