@@ -1,46 +1,46 @@
-/// A word of the protocol whose list may grow: one that this version does not know is kept as it is.
+/// An enumeration of the protocol that may get new cases. A value that this version does not know is kept.
 public protocol OpenEnum: RawRepresentable, Codable, Sendable, Hashable, ExpressibleByStringLiteral,
     CustomStringConvertible
 where RawValue == String, StringLiteralType == String {
-    /// Takes the protocol's word, whether this version knows it or not.
+    /// Creates a value from the protocol's name, known to this version or not.
     init(rawValue: String)
 }
 
 extension OpenEnum {
-    /// Takes the protocol's word, whether this version knows it or not.
+    /// Creates a value from the protocol's name, known to this version or not.
     public init(stringLiteral value: String) { self.init(rawValue: value) }
-    /// Reads the word from a string.
+    /// Decodes the name from a string.
     ///
-    /// - Throws: `DecodingError` where it is none.
+    /// - Throws: `DecodingError` for another type.
     public init(from decoder: any Decoder) throws {
         self.init(rawValue: try decoder.singleValueContainer().decode(String.self))
     }
-    /// Writes the word as a string.
+    /// Encodes the name as a string.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(rawValue)
     }
-    /// The protocol's word.
+    /// The protocol's name.
     public var description: String { rawValue }
 }
 
-/// What stands for a user's face.
+/// The type of a user's avatar.
 public struct AvatarType: OpenEnum {
-    /// The protocol's word.
+    /// The protocol's name.
     public let rawValue: String
-    /// Takes the protocol's word, whether this version knows it or not.
+    /// Creates a value from the protocol's name, known to this version or not.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// One of the server's catalogue.
+    /// A built-in avatar of the server.
     public static let builtIn: Self = "built_in"
-    /// A picture of the user's own.
+    /// The user's own picture.
     public static let custom: Self = "custom"
 }
 
-/// The units that a user wants to read.
+/// The units to show to a user.
 public struct UnitSystem: OpenEnum {
-    /// The protocol's word.
+    /// The protocol's name.
     public let rawValue: String
-    /// Takes the protocol's word, whether this version knows it or not.
+    /// Creates a value from the protocol's name, known to this version or not.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// Metres and kilograms.
     public static let metric: Self = "metric"
@@ -48,56 +48,56 @@ public struct UnitSystem: OpenEnum {
     public static let imperial: Self = "imperial"
 }
 
-/// A user's biological sex, where it is told.
+/// A user's biological sex.
 public struct BiologicalSex: OpenEnum {
-    /// The protocol's word.
+    /// The protocol's name.
     public let rawValue: String
-    /// Takes the protocol's word, whether this version knows it or not.
+    /// Creates a value from the protocol's name, known to this version or not.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// Male.
     public static let male: Self = "male"
     /// Female.
     public static let female: Self = "female"
-    /// Neither of the two.
+    /// Neither of these.
     public static let other: Self = "other"
 }
 
-/// How many people a conversation is for.
+/// The kind of a conversation.
 public struct ConversationKind: OpenEnum {
-    /// The protocol's word.
+    /// The protocol's name.
     public let rawValue: String
-    /// Takes the protocol's word, whether this version knows it or not.
+    /// Creates a value from the protocol's name, known to this version or not.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// For two people.
+    /// A direct conversation of two users.
     public static let direct: Self = "direct"
-    /// For up to 256, with a title.
+    /// A group of up to 256 users, with a title.
     public static let group: Self = "group"
 }
 
-/// What a member may do in a group.
+/// The role of a member in a group.
 public struct MemberRole: OpenEnum {
-    /// The protocol's word.
+    /// The protocol's name.
     public let rawValue: String
-    /// Takes the protocol's word, whether this version knows it or not.
+    /// Creates a value from the protocol's name, known to this version or not.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The one who may do everything, and hand the group over.
+    /// The owner, who has all rights and can transfer the group.
     public static let owner: Self = "owner"
-    /// May rename the group, and add and remove members.
+    /// An admin, who can rename the group, and add and remove members.
     public static let admin: Self = "admin"
-    /// May read and write.
+    /// A member, who can read and write.
     public static let member: Self = "member"
 }
 
-/// What a message is.
+/// The kind of a message.
 public struct MessageKind: OpenEnum {
-    /// The protocol's word.
+    /// The protocol's name.
     public let rawValue: String
-    /// Takes the protocol's word, whether this version knows it or not.
+    /// Creates a value from the protocol's name, known to this version or not.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// What was typed.
+    /// A text.
     public static let text: Self = "text"
-    /// A picture, with or without words.
+    /// A picture, with or without a text.
     public static let image: Self = "image"
-    /// What the server says.
+    /// A message of the server.
     public static let system: Self = "system"
 }

@@ -1,9 +1,9 @@
 public import Foundation
 
 extension PostlineError: LocalizedError {
-    /// A sentence to show to the user, in English, chosen by the code. ``message`` is for the log.
+    /// An English sentence to show to the user, chosen by the code. ``message`` is for the log.
     ///
-    /// For a code that this version does not know, and for `invalid_request`, it is the message.
+    /// For unknown codes and `invalid_request` it is the message.
     public var errorDescription: String? {
         switch code {
         case .invalidParams, .clientIDReused: Self.invalid(field)
