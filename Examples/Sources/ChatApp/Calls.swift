@@ -5,7 +5,7 @@ import PostlineClient
 import FoundationNetworking
 #endif
 
-/// Calls that docs/client.md and the articles quote and no view makes.
+/// Calls that docs/client.md and the DocC articles quote and that no view makes.
 @MainActor
 struct Calls {
     let client: PostlineClient
@@ -28,7 +28,7 @@ struct Calls {
         return client.chat(with: id)
     }
 
-    /// A request to a server of the app's own, which checks the token as Postline does.
+    /// Returns a request to the app's own server, which verifies the token as Postline does.
     func authorizedRequest(to url: URL) async throws -> URLRequest {
         var request = URLRequest(url: url)
         let token = try await client.accessToken()

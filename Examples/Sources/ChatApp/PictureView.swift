@@ -18,7 +18,7 @@ struct PictureView: View {
             AsyncImage(url: address) { image in
                 image.resizable()
             } placeholder: {
-                // It keeps the picture's place free.
+                // Reserves the picture's space.
                 Color(red: 0.9, green: 0.9, blue: 0.9)
             }
             .aspectRatio(ratio, contentMode: .fit)
