@@ -4,10 +4,10 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("Signing in on a device by another server's word")
+@Suite("Signing in with external accounts")
 @MainActor
 struct ClientAppleTests {
-    @Test("a guest of the device signs in with Apple, and is the account with all it has", .covers("E3"))
+    @Test("a guest who signs in with Apple becomes the account", .covers("E3"))
     func apple() async throws {
         let key = try AppleKey("one")
         var settings = NodeSettings()
@@ -28,7 +28,7 @@ struct ClientAppleTests {
             #expect(merged == .init(conversations: 0, messages: 0))
             #expect(device.client.account == .user(id: id))
             try await device.waitUntil("its data") { $0.me?.location == "Here" && $0.me?.fullName == "Sue" }
-            // A token that was used brings nobody in.
+            // A used token does not sign in.
             try await device.client.signOut(erasing: true)
             let token = try key.token("sue")
             try await device.client.signIn(appleIdentityToken: token)
@@ -42,7 +42,7 @@ struct ClientAppleTests {
         }
     }
 
-    @Test("a guest comes into an account of another server's by both tokens", .covers("E6"))
+    @Test("merges a guest into an external account by both tokens", .covers("E6"))
     func external() async throws {
         let guest = "11111111-1111-4111-8111-111111111111"
         var claims = TestToken(sub: guest, session_id: nobody)

@@ -1,9 +1,9 @@
 import PostlineClient
 import Testing
 
-@Suite("Group events on a device", .timeLimit(.minutes(60)))
+@Suite("Client group events", .timeLimit(.minutes(60)))
 struct ClientGroupEventTests {
-    @Test("a change of a group is a message of its author, with the newest names of whom it names")
+    @Test("a group event has its author and current profiles")
     func events() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in

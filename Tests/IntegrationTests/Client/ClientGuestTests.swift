@@ -6,11 +6,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Guests on a device")
+@Suite("Client guests")
 @MainActor
 struct ClientGuestTests {
     @Test(
-        "a guest without a network keeps a birthday, which the server has as soon as it is there, and an account keeps",
+        "an offline guest's birthday reaches the server and the account",
         .covers("E2", "E14"))
     func birthday() async throws {
         let date = CalendarDate(year: 1990, month: 2, day: 28)
@@ -36,7 +36,7 @@ struct ClientGuestTests {
                     try await database.value("select date_of_birth from user_private where id = '\(id)'")
                         == date.description
                 }
-                // The guest becomes an account with the same id, and everything of it.
+                // The guest becomes an account with the same id and data.
                 try await device.client.upgrade(
                     email: "guest@new.example.com", password: "postline-dev", fullName: "Gus Guest")
                 #expect(device.client.account == .user(id: id))
@@ -50,7 +50,7 @@ struct ClientGuestTests {
     }
 
     @Test(
-        "a guest who signs in brings along what the account has not: messages, birthday; and its file goes",
+        "signing in merges a guest's messages and birthday, and removes its file",
         .covers("E14"))
     func signsIn() async throws {
         try await TestDatabase.with { database in
@@ -65,7 +65,7 @@ struct ClientGuestTests {
                     try await device.client.send("from the guest", in: chat)
                     try await database.psql(
                         "update user_profiles set bio = 'Her own.', location = null where id = '\(Person.alice.id)'")
-                    // Not sent any more: the server goes away for a moment.
+                    // The server is down, so this edit is not sent yet.
                     try await device.client.updateProfile {
                         $0.bio = "The guest's."
                         $0.location = "Linz"
@@ -87,7 +87,7 @@ struct ClientGuestTests {
         }
     }
 
-    @Test("a message of a guest who comes into an account is the account's on another's device")
+    @Test("other devices show a merged guest's messages as the account's")
     func sender() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -110,7 +110,7 @@ struct ClientGuestTests {
         }
     }
 
-    @Test("a guest of this device alone who signs in brings along what was edited, and the account's own values win")
+    @Test("a local guest's edits fill only what the account lacks")
     func localGuestSignsIn() async throws {
         try await TestDatabase.with { database in
             try await database.psql(
@@ -130,7 +130,7 @@ struct ClientGuestTests {
                     $0.me?.location == "Linz" && $0.me?.bio == "Her own."
                 }
                 #expect(try await database.value("select count(*) from user_profiles where is_guest") == "0")
-                // Signing out leads back to where a guest can begin.
+                // After signing out, a new guest can begin.
                 try await device.client.signOut()
                 try device.client.continueAsGuest()
                 #expect(device.client.me?.location == nil)
@@ -138,7 +138,7 @@ struct ClientGuestTests {
         }
     }
 
-    @Test("a guest of this device alone connects to nobody while the app is in the background")
+    @Test("a local guest does not connect in the background")
     func background() async throws {
         try await TestDatabase.with { database in
             let port = try await unsharedPort()
@@ -148,7 +148,7 @@ struct ClientGuestTests {
                 let node = try await ServeProcess.start(database, port: port)
                 defer { node.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                // As long as another takes to connect and to see its world.
+                // Another client connects and syncs meanwhile, so this one had the time to connect.
                 try await AppDevice.with(.node(port)) { other in try await other.signIn(.bob) }
                 #expect(device.client.account == .localGuest)
                 #expect(try await database.value("select count(*) from user_profiles where is_guest") == "0")
@@ -160,7 +160,7 @@ struct ClientGuestTests {
         }
     }
 
-    @Test("where the answer to an upgrade was lost, the guest signs in to the account, and has all it had")
+    @Test("after a lost upgrade response, signing in recovers the account")
     func lostUpgrade() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -172,7 +172,7 @@ struct ClientGuestTests {
                     let id = try #require(device.client.me?.id)
                     await device.client.disconnect()
                     try await device.client.updateProfile { $0.bio = "Of the guest." }
-                    // What the server does with an upgrade whose answer never comes.
+                    // The server executes the upgrade, and the response is lost.
                     let file = device.folder.appending(path: "secrets/\(id).secret")
                     let lost = try await node.connect()
                     try await lost.authenticate(try JSON(parsing: String(contentsOf: file, encoding: .utf8)))
@@ -191,7 +191,7 @@ struct ClientGuestTests {
         }
     }
 
-    @Test("a sign-in whose store cannot be made is told, and is finished when it can, with what the guest wrote")
+    @Test("a sign-in without a usable store finishes at the next launch")
     func storeFails() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -201,7 +201,7 @@ struct ClientGuestTests {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let account = device.client.account
-                    // Before the server knows of it, the guest stays who it was.
+                    // An error before the server knows of the sign-in leaves the guest signed in.
                     await #expect(throws: PostlineError.self) {
                         try await device.client.signIn(email: Person.alice.email, password: "wrong")
                     }
@@ -236,7 +236,7 @@ struct ClientGuestTests {
     }
 
     @Test(
-        "what a former version of the app kept is found, taken over once, and only then deleted",
+        "legacy data is migrated once and then erased",
         .covers("D28", "E12"))
     func legacyData() async throws {
         try await TestDatabase.with { database in
@@ -245,13 +245,13 @@ struct ClientGuestTests {
             try await ServeProcess.with(database) { node in
                 let legacy = Legacy()
                 try await AppDevice.with(.node(node.port), legacyData: legacy) { device in
-                    // At first it cannot be read, which keeps nobody from anything.
+                    // The first attempt cannot read the data, which does not prevent the sign-in.
                     try await device.signIn(.alice)
                     #expect(legacy.asked == 1 && legacy.erasures == 0)
                     try await device.relaunch()
                     try await device.waitUntil("what it kept") { $0.me?.preferences["units_seen"] == true }
                     #expect(device.client.me?.location == "Linz")
-                    // What the account has of its own stays.
+                    // The account's own value stays.
                     #expect(device.client.me?.bio == "Her own.")
                     #expect(legacy.asked == 2)
                     #expect(legacy.erasures == 1)
@@ -262,7 +262,7 @@ struct ClientGuestTests {
                     }
                     try await device.relaunch()
                     try await device.waitUntilLive()
-                    // What the user changed since stays.
+                    // The user's later edit stays.
                     #expect(legacy.asked == 2)
                     #expect(legacy.erasures == 1)
                 }
@@ -270,7 +270,7 @@ struct ClientGuestTests {
         }
     }
 
-    /// An old key of a former version.
+    /// An old key of an earlier version.
     private final class Legacy: LegacyData {
         private let counts = Mutex((asked: 0, erasures: 0))
 

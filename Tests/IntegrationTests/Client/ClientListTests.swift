@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("What a list of conversations draws")
+@Suite("Conversation list")
 @MainActor
 struct ClientListTests {
     @Test("a row has its name, preview, time, unread count and avatar", .covers("A19"))
@@ -39,7 +39,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("a built-in avatar that the app has no picture of is drawn as the initials", .covers("C17"))
+    @Test("an unknown built-in avatar is drawn as initials", .covers("C17"))
     func unknownAvatar() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -50,7 +50,7 @@ struct ClientListTests {
                         device.client.conversations.first { $0.id == Room.aliceBob }?.otherUser(than: Person.alice.id)
                     }
                     #expect(bob()?.avatar(builtInIDs: BuiltInAvatar.standardIDs) == .builtIn(id: "otter"))
-                    // The server has a set of its own, of which this app knows nothing.
+                    // The server has avatars that this app does not know.
                     try await database.psql(
                         """
                         insert into built_in_avatars values ('comet', 'Comet', '#5e5ce6', 99);
@@ -60,10 +60,10 @@ struct ClientListTests {
                     try await device.waitUntil("his new avatar") { _ in bob()?.avatar == .builtIn(id: "comet") }
                     let drawn = bob()?.avatar(builtInIDs: BuiltInAvatar.standardIDs)
                     #expect(drawn == .initials("BB", color: AvatarColor(of: Person.bob.id)))
-                    // Whoever asks the server for its set can draw it.
+                    // An app that fetches the server's avatars can draw it.
                     let ids = Set(try await device.client.builtInAvatars().map(\.id))
                     #expect(bob()?.avatar(builtInIDs: ids) == .builtIn(id: "comet"))
-                    // A picture of the user's own is no built-in one.
+                    // The user's own picture is not a built-in avatar.
                     let carol = try #require(try await device.client.profiles(withIDs: [Person.carol.id]).first)
                     #expect(
                         carol.avatar(builtInIDs: []) == .custom(url: "https://images.example.com/carol.jpg"))
@@ -72,7 +72,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("cached messages have a renamed sender's new name at a launch without a server", .covers("B43"))
+    @Test("cached messages show a renamed sender's new name offline", .covers("B43"))
     func renamedSender() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(database)
@@ -99,7 +99,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("a mark is set up to the message that was seen, and never goes back")
+    @Test("marks read up to the visible message, and never back")
     func markedUpTo() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("Accounts by mail on a device")
+@Suite("Client accounts by mail")
 @MainActor
 struct ClientMailTests {
     private static func with(
@@ -24,7 +24,7 @@ struct ClientMailTests {
     }
 
     @Test(
-        "a guest who has forgotten the password of its account sets another by mail, and comes into it")
+        "a guest resets a forgotten password by mail and signs in")
     func reset() async throws {
         try await Self.with { node, server in
             try await AppDevice.with(.node(node.port)) { device in
@@ -55,7 +55,7 @@ struct ClientMailTests {
         }
     }
 
-    @Test("an address is changed on a device: it shows the new one as soon as that is confirmed", .covers("B9"))
+    @Test("shows a new address once it is confirmed", .covers("B9"))
     func change() async throws {
         try await Self.with { node, server in
             try await AppDevice.with(.node(node.port)) { device in
@@ -74,7 +74,7 @@ struct ClientMailTests {
         }
     }
 
-    @Test("where sign-in waits for a confirmed address, a new account is told so, and signs in when it is")
+    @Test("sign-in requires a confirmed address if the server does")
     func waits() async throws {
         try await Self.with({ $0.signInNeedsConfirmedEmail = true }) { node, server in
             try await AppDevice.with(.node(node.port)) { device in

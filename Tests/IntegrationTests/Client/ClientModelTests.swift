@@ -3,11 +3,11 @@ import Foundation
 import PrivatePostgres
 import Testing
 
-/// Apps that are killed, on nodes and a PostgreSQL that are killed.
-@Suite("The client's model test", .timeLimit(.minutes(60)))
+/// A model test that kills apps, nodes and PostgreSQL.
+@Suite("Client model test", .timeLimit(.minutes(60)))
 struct ClientModelTests {
     @Test(
-        "row 69: whatever is killed or cut off, each queued write arrives once, and each store is what the database shows",
+        "row 69: under kills and cuts, queued writes arrive once and stores equal the database",
         arguments: seeds)
     func model(_ seed: UInt64) async throws {
         try await withPrivateServer { postgres, database in
@@ -48,7 +48,7 @@ struct ClientModelTests {
                     try await postgres.stop(mode: .fast)
                     try await postgres.start()
                 }
-                // Some come close together, and some far apart.
+                // Some steps follow immediately, others after a pause.
                 if random.chance(30) {
                     try await Task.sleep(for: .milliseconds(Int.random(in: 0..<60, using: &random)))
                 }
@@ -72,19 +72,19 @@ struct ClientModelTests {
 
     private static let environment = ProcessInfo.processInfo.environment
 
-    /// One after another, as many as are asked for.
+    /// The seeds, from 1 on.
     private static let seeds = (0..<UInt64(environment["POSTLINE_TEST_CLIENT_SEEDS"].flatMap { Int($0) } ?? 2)).map {
         $0 + 1
     }
     private let steps = Self.environment["POSTLINE_TEST_CLIENT_STEPS"].flatMap { Int($0) } ?? 250
 
-    /// An app in a process of its own.
+    /// An app in a separate process.
     private struct App {
         let person: Person
         let port: Int
         let folder: String
         let command: Command
-        /// What former processes on this device had queued.
+        /// The ids that earlier processes on this device queued.
         var before: [String] = []
 
         static func start(
@@ -101,7 +101,7 @@ struct ClientModelTests {
 
         func type(_ line: String) throws { try command.type(line) }
 
-        /// The ids of what was told to be queued.
+        /// The ids of all messages that the app reported as queued.
         var queued: [String] {
             before
                 + command.output.split(separator: "\n").filter { $0.hasPrefix("queued ") }.map {
@@ -109,7 +109,7 @@ struct ClientModelTests {
                 }
         }
 
-        /// The same device, after its app was killed and launched again.
+        /// Kills the app and launches it again on the same device.
         func killed() async throws -> App {
             command.signal(SIGKILL)
             _ = try await command.exit()
@@ -135,7 +135,7 @@ struct ClientModelTests {
             var conversations: [Conversation]
         }
 
-        /// Waits until the app shows what the database shows its user.
+        /// Waits until the app shows the same data as the database for its user.
         func waitUntilEqual(to database: TestDatabase) async throws {
             var number = 0
             var difference = ""

@@ -5,11 +5,11 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("The client's outbox")
+@Suite("Client outbox")
 @MainActor
 struct ClientOutboxTests {
     @Test(
-        "what is written offline is shown at once, outlives the app, and is done once, in order, when there is a server",
+        "offline writes are shown, survive a restart, and are sent once in order",
         .covers("C36", "E16"))
     func offline() async throws {
         try await TestDatabase.with { database in
@@ -37,7 +37,7 @@ struct ClientOutboxTests {
                 device.client.networkChanged()
                 try await device.waitUntil("that all is sent") { _ in chat.messages.allSatisfy { $0.delivery == .sent }
                 }
-                // A message stays the same one to whoever draws it.
+                // The ids of the messages stay the same for views.
                 #expect(chat.messages.map(\.id) == ids)
                 #expect(
                     try await database.column(
@@ -54,7 +54,7 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("an edit that no server takes is refused, and one that nobody can read keeps nobody from the rest")
+    @Test("an invalid edit is refused and does not block others")
     func strangeEdits() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(database, port: try await unsharedPort())
@@ -68,7 +68,7 @@ struct ClientOutboxTests {
                 }
                 try await device.client.updateProfile { $0.fullName = nil }
                 try await device.client.updateProfile { $0.bio = "kept" }
-                // As a former version of the app may have left it.
+                // Such an edit may come from an earlier version of the app.
                 await device.client.disconnect()
                 let store = try Store(folder: device.folder, userID: Person.alice.id)
                 try store.writeNow {
@@ -88,7 +88,7 @@ struct ClientOutboxTests {
     }
 
     @Test(
-        "a refusal stands with what is refused, in the server's words, and holds nothing up; it is retried or discarded",
+        "a refused change keeps its error, blocks nothing, and can be retried or discarded",
         .covers("D31"))
     func refusals() async throws {
         try await TestDatabase.with { database in
@@ -117,7 +117,7 @@ struct ClientOutboxTests {
 
                     try await device.client.updateProfile { $0.website = "no address" }
                     try await device.waitUntil("the refusal") { $0.refusedChanges.first?.error.field == "website" }
-                    // What was refused is not shown as if it were so.
+                    // A refused value is not shown as current.
                     #expect(device.client.me?.website != "no address")
                     try await device.client.updateProfile { $0.bio = "A bio." }
                     try await device.waitUntil("the next edit") { $0.me?.bio == "A bio." }
@@ -127,7 +127,7 @@ struct ClientOutboxTests {
     }
 
     @Test(
-        "edits of a profile made here offline and elsewhere meanwhile are merged field by field",
+        "offline and remote profile edits merge field by field",
         .covers("D18"))
     func profileMerge() async throws {
         try await TestDatabase.with { database in
@@ -161,7 +161,7 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("while nodes are killed with -9, each message that was queued is there once, in order, and shown as sent")
+    @Test("queued messages arrive once in order while nodes are killed")
     func kills() async throws {
         try await TestDatabase.with { database in
             var node = try await ServeProcess.start(database)
@@ -175,7 +175,7 @@ struct ClientOutboxTests {
                         written.append("round \(round) number \(number)")
                         try await chat.send(written[written.count - 1])
                     }
-                    // In the midst of them.
+                    // A kill in the middle of the sends.
                     try await node.kill()
                     node = try await ServeProcess.start(database, port: port)
                     device.client.networkChanged()
@@ -195,7 +195,7 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("a text that no line can hold is refused here, and what is behind it goes")
+    @Test("a text over the line limit is refused locally")
     func tooLong() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -219,7 +219,7 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("what is queued can be given up before it is sent, and what is behind it goes")
+    @Test("discards a queued change without blocking the next")
     func givenUp() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -249,7 +249,7 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("a draft is kept with its conversation, outlives the app, and goes with its sending")
+    @Test("a draft survives a restart and ends with its message")
     func drafts() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -268,7 +268,7 @@ struct ClientOutboxTests {
     }
 
     @Test(
-        "an avatar is chosen of the catalogue, as a picture of one's own, and taken away again",
+        "chooses a built-in avatar, a picture, and none",
         .covers("C20"))
     func avatar() async throws {
         try await TestDatabase.with { database in

@@ -5,10 +5,10 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("Pictures, on a device")
+@Suite("Client pictures")
 @MainActor
 struct ClientPictureTests {
-    @Test("an avatar and a message's picture are uploaded, seen on another's device, and read by members alone")
+    @Test("uploads an avatar and a message's picture, visible to members only")
     func uploaded() async throws {
         try await PictureFolder.with { folder in
             var settings = NodeSettings()
@@ -36,7 +36,7 @@ struct ClientPictureTests {
 
         let view = Data(picture(.png, bytes: 5_000))
         let attachment = try await alice.client.upload(view, for: Room.aliceBob, width: 40, height: 30, blurhash: "L00")
-        // It goes when there is a connection, as each message.
+        // The message waits in the outbox until there is a connection.
         await alice.client.disconnect()
         let own = alice.client.chat(with: Room.aliceBob)
         try await own.send("Look!", attachment: attachment)

@@ -4,11 +4,11 @@ import PostlineClient
 import TestSupport
 import Testing
 
-@Suite("Who is there, on a device")
+@Suite("Client presence and push")
 @MainActor
 struct ClientPresenceTests {
     @Test(
-        "who comes, types, sends and goes is shown to a contact in all views, to nobody else, and never while offline",
+        "contacts see presence and typing, others and offline devices do not",
         .covers("C18"))
     func shown() async throws {
         try await TestDatabase.with { database in
@@ -44,8 +44,7 @@ struct ClientPresenceTests {
                             chat.messages.last?.content == "hello" && chat.typingUsers.isEmpty
                         }
                         #expect(stranger.client.typingUserIDs.isEmpty)
-                        // Who types and is gone types no more after a while.
-                        // Too soon after the last time it is not passed on.
+                        // Typing expires if the user disconnects. A notice too soon after the last one is dropped.
                         try await eventually("that she types") {
                             try await own.setDraft("bye")
                             return !chat.typingUsers.isEmpty
@@ -57,7 +56,7 @@ struct ClientPresenceTests {
                                 && $0.presence(of: Person.alice.id)?.lastSeenAt != nil
                         }
 
-                        // Who hides is not seen, and sees nobody.
+                        // A user who hides presence sees no presence.
                         try alice.client.connect()
                         try await alice.waitUntilLive()
                         try await bob.waitUntil("that she is back") {
@@ -86,7 +85,7 @@ struct ClientPresenceTests {
         }
     }
 
-    @Test("a mute is kept, comes to the user's other device, and is nobody else's; it ends")
+    @Test("a mute syncs to the user's other device and expires")
     func muted() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -122,7 +121,7 @@ struct ClientPresenceTests {
     }
 
     @Test(
-        "a device is told while its app is away, and what the push brings is there before it is opened; nobody is online"
+        "a push loads its message in the background without going online"
     )
     func pushed() async throws {
         try await PushSetup.with { setup in
@@ -135,7 +134,7 @@ struct ClientPresenceTests {
     private func pushed(_ setup: PushSetup, _ node: ServeProcess) async throws {
         try await AppDevice.with(.node(node.port)) { device in
             let client = device.client
-            // Before anybody is signed in: it is for whoever will be.
+            // A registration before the sign-in applies to the next user.
             try await client.registerDevice(.webhook, token: "alice's phone", locale: "en")
             try await device.signIn(.alice)
             try await eventually("the device to be registered") {
@@ -160,7 +159,7 @@ struct ClientPresenceTests {
                 Issue.record("it is \(client.state)")
                 return
             }
-            // The same once more brings nothing new; of FCM all values are strings.
+            // The same push again brings nothing new. FCM sends all values as strings.
             #expect(await !client.receive(push: push))
             let other = try await node.signedIn(.alice)
             let seq = client.conversations.first { $0.id == Room.aliceBob }?.lastSeq ?? 0
@@ -174,7 +173,7 @@ struct ClientPresenceTests {
             try await device.waitUntilLive()
             try await client.unregisterDevice()
             #expect(try await setup.database.value("select count(*) from app.devices") == "0")
-            // A server that does not push by it says so.
+            // A server without this push service refuses the registration.
             try await client.registerDevice(.webhook, token: "again")
             try await client.signOut()
             #expect(try await setup.database.value("select count(*) from app.devices") == "0")

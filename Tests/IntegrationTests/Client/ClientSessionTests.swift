@@ -5,11 +5,11 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("Who is signed in on a device")
+@Suite("Client sessions")
 @MainActor
 struct ClientSessionTests {
     @Test(
-        "the current user is kept, and at the next launch all is there before any server is",
+        "the next launch shows the user's data without a server",
         .covers("B8", "B34", "C36", "E11"))
     func restored() async throws {
         try await TestDatabase.with { database in
@@ -20,7 +20,7 @@ struct ClientSessionTests {
                 let messages = device.client.chat(with: Room.aliceBob).messages
                 try await node.kill()
                 try await device.relaunch()
-                // At once: nothing is waited for.
+                // Synchronously, without waiting.
                 #expect(device.client.account == .user(id: Person.alice.id))
                 #expect(device.client.me == me)
                 #expect(device.client.conversations == conversations)
@@ -30,7 +30,7 @@ struct ClientSessionTests {
     }
 
     @Test(
-        "signed out, it shows nothing, and all parts of the app hear of it; another user on the device sees its own alone",
+        "signing out hides all data, and the next user sees only its own",
         .covers("B35", "E4"))
     func otherUser() async throws {
         try await TestDatabase.with { database in
@@ -41,7 +41,7 @@ struct ClientSessionTests {
                     let chat = client.chat(with: Room.aliceCarol)
                     try await chat.setDraft("Alice's secret draft")
                     #expect(!chat.messages.isEmpty)
-                    // Each part of an app observes for itself.
+                    // Each part of an app observes separately.
                     let root = ClientObserver { client.account }
                     let profile = ClientObserver { client.me?.username }
                     try await client.signOut()
@@ -58,7 +58,7 @@ struct ClientSessionTests {
                     } throws: { error in
                         (error as? PostlineError)?.code == .signedOut
                     }
-                    // Bob is in no conversation of Alice and Carol.
+                    // Bob is not a member of Alice's and Carol's conversation.
                     try await device.signIn(.bob)
                     #expect(client.me?.username == "bob")
                     try await device.waitUntil("the sign-in to both parts") { _ in
@@ -69,7 +69,7 @@ struct ClientSessionTests {
                     #expect(client.chat(with: Room.aliceCarol).messages.isEmpty)
                     #expect(client.conversations.allSatisfy { $0.draft == nil })
                     try await client.signOut(erasing: true)
-                    // The first user's data are there again.
+                    // The first user's data is shown again.
                     try await device.signIn(.alice)
                     #expect(client.chat(with: Room.aliceCarol).draft == "Alice's secret draft")
                     let files = try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
@@ -81,7 +81,7 @@ struct ClientSessionTests {
     }
 
     @Test(
-        "what only the device knows of a user stays beside its profile, whoever changes that, and is nobody else's",
+        "device data stays with its user through profile changes",
         .covers("D17"))
     func deviceData() async throws {
         try await TestDatabase.with { database in
@@ -109,7 +109,7 @@ struct ClientSessionTests {
                     #expect(device.client.deviceData == kept)
                     try await device.client.setDeviceData("synced_once", to: nil)
                     #expect(device.client.deviceData.keys.sorted() == ["last_synced"])
-                    // Nothing of it is on its way, or at the server.
+                    // The value is neither in the outbox nor at the server.
                     #expect(device.client.pendingChangeCount == 0)
                     #expect(
                         try await database.value(
@@ -120,7 +120,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("tokens are in a file of the user alone, and nowhere in the store", .covers("B8"))
+    @Test("tokens are in a private file, not in the store", .covers("B8"))
     func secrets() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -147,7 +147,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("a wrong password is told, and changes nothing; nobody is signed in over somebody else")
+    @Test("refuses a wrong password, and a second sign-in")
     func refused() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -168,7 +168,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("of two sign-ins at once one is refused; after disconnect nothing is left, nor after the client is gone")
+    @Test("refuses one of two concurrent sign-ins, and leaves no connection")
     func atOnce() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -181,7 +181,7 @@ struct ClientSessionTests {
                     let attempts = (0..<2).map { _ in
                         Task { try await client.signIn(email: Person.alice.email, password: "postline-dev") }
                     }
-                    // Nothing of this begins anything in the midst of it.
+                    // Neither call may start anything during the sign-in.
                     try client.connect()
                     try client.continueAsGuest()
                     var refused = 0
@@ -202,7 +202,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("the last word counts: whoever signs out is signed out, and whoever disconnects and connects is connected")
+    @Test("the last of concurrent calls to connect and sign out wins")
     func lastWord() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -235,7 +235,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("a guest whom the server knows is not lost to a sign-in that would bring nothing of it along")
+    @Test("refuses a sign-in that would lose a guest's data")
     func guestStays() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -259,7 +259,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("an account whose deletion is not answered is forgotten once the server says that it is gone, and not before")
+    @Test("a lost deletion response is confirmed by the session's end")
     func lostDeletion() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -268,7 +268,7 @@ struct ClientSessionTests {
                         try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
                             .filter { $0.hasPrefix(Person.alice.id) }
                     }
-                    /// As it is when the answer to `me.delete` is lost.
+                    /// Simulates a lost response to `me.delete`.
                     func loseAnswer() async throws {
                         await device.client.disconnect()
                         let store = try Store(folder: device.folder, userID: Person.alice.id)
@@ -280,7 +280,7 @@ struct ClientSessionTests {
                         try await device.client.deleteAccount(password: "wrong")
                     }
                     try await loseAnswer()
-                    // It was not done: the account is there.
+                    // The deletion was not executed, so the account stays.
                     try await device.relaunch()
                     try await device.waitUntilLive()
                     try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
@@ -298,7 +298,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("two processes of one app renew their session in turn, and none loses it; signed out, none keeps it")
+    @Test("two processes renew one session in turn")
     func twoProcesses() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -321,7 +321,7 @@ struct ClientSessionTests {
         }
     }
 
-    /// Makes a client on another folder that nobody holds any more once it is live.
+    /// Creates a client on another folder, and releases it once it is live.
     private func dropped(_ device: AppDevice) async throws {
         let folder = device.folder.appending(path: "another")
         let client = try PostlineClient(server: device.server, store: .file(in: folder), logger: .quiet)
@@ -329,7 +329,7 @@ struct ClientSessionTests {
         try await eventually("that it is live") { client.state == .live }
     }
 
-    @Test("a session that the server ends is over here: it is told why, and the data stay for when the user is back")
+    @Test("a revoked session signs out with its reason and keeps the data")
     func revoked() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -347,7 +347,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("an access token that is over is renewed: while it is live, and after the app was away for long")
+    @Test("renews an expired access token, live and after a launch")
     func renewed() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database, ["--access-token-seconds", "2"]) { node in
@@ -357,7 +357,7 @@ struct ClientSessionTests {
                         let chat = device.client.chat(with: Room.aliceBob)
                         try await chat.send("number \(number)")
                         try await device.waitUntil("that it is sent") { _ in chat.messages.last?.delivery == .sent }
-                        // A new token, and so it is renewed while the client is live.
+                        // A changed generation shows that the live client renewed the token.
                         let before = try await database.value("select sum(generation) from app.sessions")
                         try await eventually("the token to be renewed") {
                             try await database.value("select sum(generation) from app.sessions") != before
@@ -371,7 +371,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("after disconnect nothing connects again, until connect; in the background it is the same")
+    @Test("does not connect after disconnect or in the background")
     func disconnected() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in

@@ -4,11 +4,11 @@ import GRDB
 import PostlineClient
 import Testing
 
-@Suite("The client's store, damaged")
+@Suite("Client store damage")
 @MainActor
 struct ClientStoreTests {
     @Test(
-        "row 70: a store that is noise, cut or torn is replaced, with the world anew, and what waits where it can be read",
+        "row 70: a damaged store is replaced, with its readable outbox",
         arguments: Damage.allCases)
     func damaged(_ damage: Damage) async throws {
         try await TestDatabase.with { database in
@@ -21,7 +21,7 @@ struct ClientStoreTests {
                 await device.client.disconnect()
                 for number in 0..<3 { try await device.client.send("waiting \(number)", in: Room.aliceBob) }
                 let file = device.folder.appending(path: "\(Person.alice.id).sqlite")
-                // All is in the one file, so that what is done to it is done to all.
+                // A checkpoint moves all data to the main file, which is then damaged.
                 try await DatabaseQueue(path: file.path).writeWithoutTransaction {
                     try $0.execute(sql: "pragma wal_checkpoint(truncate)")
                 }
@@ -39,7 +39,7 @@ struct ClientStoreTests {
         }
     }
 
-    /// What can happen to a file.
+    /// A kind of damage to a file.
     enum Damage: String, CaseIterable {
         case noise, cut, tornTable
 
@@ -51,7 +51,7 @@ struct ClientStoreTests {
             case .noise: try Data((0..<data.count).map { _ in UInt8.random(in: 0...255) }).write(to: file)
             case .cut: try data.prefix(3_000).write(to: file)
             case .tornTable:
-                // The root page of the conversations, by its number in the schema.
+                // The root page of the table of conversations.
                 let queue = try DatabaseQueue(path: file.path)
                 let (page, size) = try queue.read { database in
                     (
@@ -69,7 +69,7 @@ struct ClientStoreTests {
         }
     }
 
-    @Test("row 70: on a full disk what cannot be kept is told, and what was told to be kept is there")
+    @Test("row 70: on a full disk, failed writes throw and confirmed ones stay")
     func fullDisk() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -106,7 +106,7 @@ struct ClientStoreTests {
                 #expect(told.contains("\"waiting\":\(queued.count)"))
                 full.signal(SIGKILL)
                 _ = try await full.exit()
-                // There is room again.
+                // The disk has room again.
                 let last = try await app()
                 defer { last.signal(SIGKILL) }
                 try await eventually("all that was kept to arrive") {
@@ -119,7 +119,7 @@ struct ClientStoreTests {
         }
     }
 
-    /// What an app tells of its world now.
+    /// Returns the state that an app reports.
     private nonisolated func snapshot(of app: Command) async throws -> String {
         let number = UUID().uuidString
         try app.type("snapshot \(number)")
@@ -128,7 +128,7 @@ struct ClientStoreTests {
         return String(text.prefix { $0 != "\n" })
     }
 
-    @Test("what a newer version of the app queued waits for that version, and holds nothing up")
+    @Test("changes of a newer app version stay queued and block nothing")
     func newerChange() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -152,7 +152,7 @@ struct ClientStoreTests {
         }
     }
 
-    @Test("row 70: a store of a newer version of the app is left alone, and that is told")
+    @Test("row 70: a store of a newer app version is left alone with an error")
     func newer() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in

@@ -4,10 +4,10 @@ import PostlineClient
 import TestSupport
 import Testing
 
-@Suite("Users who take turns on a device")
+@Suite("Switching users on a device")
 @MainActor
 struct ClientSwitchTests {
-    @Test("each of two users sees its own data alone, and nothing queued is sent as the other", .covers("E7"))
+    @Test("two users see only their own data and send only their own outbox", .covers("E7"))
     func twoUsers() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -19,7 +19,7 @@ struct ClientSwitchTests {
                         """
                     try await device.signIn(.alice)
                     await client.disconnect()
-                    // Both are in this conversation: as Bob it could be sent.
+                    // Bob is a member too, so the message could be sent as his.
                     try await client.send("device of alice", in: Room.aliceBob)
                     try await client.updateProfile { $0.bio = "Of Alice's outbox." }
                     try await client.chat(with: Room.aliceBob).setDraft("Alice's draft")
@@ -62,7 +62,7 @@ struct ClientSwitchTests {
         }
     }
 
-    @Test("signing out keeps the user's data on the device, and erases them only if asked to", .covers("B35"))
+    @Test("signing out keeps the data unless asked to erase it", .covers("B35"))
     func erasing() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in

@@ -4,11 +4,11 @@ import PostlineClient
 import TestSupport
 import Testing
 
-@Suite("The client's view of the world")
+@Suite("Client sync")
 @MainActor
 struct ClientSyncTests {
     @Test(
-        "signed in, it shows the user, every conversation with its people and unread messages, and each message",
+        "shows the user, all conversations, members and messages",
         .covers("A7"))
     func world() async throws {
         try await TestDatabase.with { database in
@@ -43,7 +43,7 @@ struct ClientSyncTests {
     }
 
     @Test(
-        "a change by anybody is shown in every view of the user in one turn: list, open chat, past messages, profile",
+        "shows a profile change in all views in one turn",
         .covers("B28", "B34", "B43"))
     func oneTurn() async throws {
         try await TestDatabase.with { database in
@@ -52,7 +52,7 @@ struct ClientSyncTests {
                     try await device.signIn(.alice)
                     let client = device.client
                     let chat = client.chat(with: Room.aliceBob)
-                    /// Bob as each view draws him.
+                    /// Returns Bob's name and picture in each view.
                     @MainActor func faces() -> Set<Face> {
                         var people = chat.messages.filter { $0.senderID == Person.bob.id }.map(\.sender)
                         people.append(chat.conversation?.otherUser(than: Person.alice.id))
@@ -78,13 +78,13 @@ struct ClientSyncTests {
         }
     }
 
-    /// The name and picture of a user, as a view draws them.
+    /// A user's name and picture as a view draws them.
     private struct Face: Hashable {
         let name: String?
         let avatar: Avatar?
     }
 
-    @Test("what another does arrives: messages, edits, deletions, read marks, groups, and being removed from one")
+    @Test("shows others' messages, edits, deletions, read marks and groups")
     func changes() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -124,7 +124,7 @@ struct ClientSyncTests {
         }
     }
 
-    @Test("older pages come from the device, and then from the server, without a gap and to the very first")
+    @Test("loads older messages from the device, then the server, without a gap")
     func olderPages() async throws {
         try await TestDatabase.with { database in
             try await database.psql(
@@ -148,7 +148,7 @@ struct ClientSyncTests {
                         "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq")
                     #expect(chat.contents == all)
                     #expect(pages >= 6)
-                    // All of it is on the device now.
+                    // All messages are on the device now.
                     try await device.relaunch()
                     await device.client.disconnect()
                     let again = device.client.chat(with: Room.aliceBob)
@@ -159,7 +159,7 @@ struct ClientSyncTests {
         }
     }
 
-    @Test("away while more was said than a page holds, it shows no gap, and fills it on demand")
+    @Test("shows no gap after a long absence, and fills it on demand")
     func gap() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -189,7 +189,7 @@ struct ClientSyncTests {
         }
     }
 
-    @Test("over WebSocket it is the same")
+    @Test("syncs over WebSocket")
     func webSocket() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -201,7 +201,7 @@ struct ClientSyncTests {
                     try await device.waitUntil("that it is sent") { _ in chat.messages.last?.delivery == .sent }
                     #expect(chat.messages.last?.content == "by WebSocket")
                 }
-                // What is no such path is no server, and says so.
+                // A wrong path is reported as an untrusted server.
                 try await AppDevice.with(.webSocket("127.0.0.1", port: port, path: "/v1/nothing", isEncrypted: false)) {
                     device in
                     await #expect {

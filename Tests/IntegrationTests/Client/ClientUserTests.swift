@@ -5,10 +5,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The user of a device")
+@Suite("Client user")
 @MainActor
 struct ClientUserTests {
-    @Test("registers, and changes profile and physical data, through the package", .covers("D15", "D18"))
+    @Test("registers, and edits profile and physical data", .covers("D15", "D18"))
     func registered() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -48,12 +48,12 @@ struct ClientUserTests {
                     #expect(
                         try await database.value(stored)
                             == "Robin Ray A ray. pt imperial 181.50 female 1990-01-15")
-                    // One field goes, and the others stay.
+                    // One field is removed, and the others stay.
                     try await client.updateProfile { $0.heightCM = nil }
                     try await device.waitUntil("that it is saved") { $0.pendingChangeCount == 0 }
                     #expect(
                         try await database.value(stored) == "Robin Ray A ray. pt imperial female 1990-01-15")
-                    // Another device has it by signing in.
+                    // Another device gets the data at its sign-in.
                     try await AppDevice.with(.node(node.port)) { other in
                         try await other.client.signIn(email: "robin@new.example.com", password: "postline-dev")
                         try await other.waitUntilLive()
@@ -66,7 +66,7 @@ struct ClientUserTests {
         }
     }
 
-    @Test("list, chat, profile and settings observe one client and change in one turn", .covers("B28", "B34"))
+    @Test("list, chat, profile and settings change in one turn", .covers("B28", "B34"))
     func parts() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -97,7 +97,7 @@ struct ClientUserTests {
                         list.values == names && open.values == names && profile.values == names
                             && settings.values == ["dark", "light"]
                     }
-                    // Nobody was ever shown two names at once.
+                    // The views never showed two names at once.
                     #expect(all.values == [["Alice Moreau"], ["Alice Newname"]])
                 }
             }
@@ -105,7 +105,7 @@ struct ClientUserTests {
     }
 
     @Test(
-        "the current user is shown from the device at launch, and is fetched anew then and with a new token",
+        "shows the stored user at launch, and fetches it again",
         .covers("B34", "E11"))
     func fetchedAnew() async throws {
         try await TestDatabase.with { database in
@@ -137,7 +137,7 @@ struct ClientUserTests {
         }
     }
 
-    @Test("tokens are kept in the app's secret store, read at launch and erased at sign-out", .covers("B8"))
+    @Test("tokens are in the app's secret store until sign-out", .covers("B8"))
     func secretStore() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -151,7 +151,7 @@ struct ClientUserTests {
                     #expect(tokens["user_id"] as? String == Person.alice.id)
                     #expect(tokens["access_token"] as? String == (try await device.client.accessToken().value))
                     let refresh = try #require(tokens["refresh_token"] as? String)
-                    // They are nowhere else on the device.
+                    // The tokens are nowhere else on the device.
                     await device.client.disconnect()
                     let files = try FileManager.default.subpathsOfDirectory(atPath: device.folder.path)
                     #expect(!files.contains { $0.hasSuffix(".secret") })
@@ -159,13 +159,13 @@ struct ClientUserTests {
                         let bytes = try Data(contentsOf: device.folder.appending(path: file))
                         #expect(bytes.range(of: Data(refresh.utf8)) == nil, "\(file)")
                     }
-                    // The next launch signs in by them.
+                    // The next launch signs in by the stored tokens.
                     try await device.relaunch()
                     #expect(device.client.account == .user(id: Person.alice.id))
                     try await device.waitUntilLive()
                     try await device.client.signOut()
                     #expect(secrets.names.isEmpty)
-                    // Without them, as when the keychain was emptied, nobody is signed in.
+                    // Without tokens, as after the keychain was erased, no user is signed in.
                     try await device.signIn(.alice)
                     try secrets.erase(named: Person.alice.id)
                     try await device.relaunch()
@@ -175,7 +175,7 @@ struct ClientUserTests {
         }
     }
 
-    @Test("an account goes from guest through signing in to user, and signing out leads to nobody", .covers("E14"))
+    @Test("an account goes from guest to user, and to nobody at sign-out", .covers("E14"))
     func states() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -208,7 +208,7 @@ struct ClientUserTests {
         }
     }
 
-    /// A store of secrets as a keychain is one: nothing of it is in the app's folder.
+    /// A secret store outside the app's folder, like a keychain.
     private final class MemorySecrets: SecretStore {
         private let items = Mutex<[String: Data]>([:])
 

@@ -7,10 +7,10 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("A client and servers that are not as it knows them")
+@Suite("Client wire protocol")
 @MainActor
 struct ClientWireTests {
-    @Test("members, kinds, codes and methods of a newer server are kept out of the way, and never fatal")
+    @Test("tolerates unknown members, kinds, codes and methods")
     func newerServer() throws {
         let profile = """
             {"id":"u","username":"u","full_name":null,"bio":null,"avatar_type":"hologram","avatar_id":null,"avatar_url":null,
@@ -33,7 +33,7 @@ struct ClientWireTests {
     }
 
     @Test(
-        "initials are those of the first and the last word, in any script; without a name there are none",
+        "initials are the first letters of the first and last word",
         .covers("C17"))
     func initials() {
         let expected = [
@@ -42,14 +42,14 @@ struct ClientWireTests {
         ]
         for (name, initials) in expected { #expect(Avatar.initials(of: name) == initials, "\(name)") }
         #expect(Avatar.initials(of: nil) == "")
-        // The same on every device.
+        // The colour is the same on every device.
         #expect(
             AvatarColor(of: "a11ce000-0000-4000-8000-000000000001")
                 == AvatarColor(of: "a11ce000-0000-4000-8000-000000000001"))
     }
 
     @Test(
-        "what is no Postline server, or one that is cut off in the middle of a line, is told apart; nothing hangs",
+        "tells an unreachable server from one that is not Postline",
         arguments: [
             ("", PostlineError.Code.offline),
             ("SSH-2.0-OpenSSH_9.2\n", .notTrusted),
@@ -82,7 +82,7 @@ struct ClientWireTests {
         try await listener.close()
     }
 
-    @Test("a server that is slow to say hello is asked for nothing meanwhile, and is served by")
+    @Test("waits for a slow hello with a notification only")
     func slowHello() async throws {
         let (said, saying) = AsyncStream<String>.makeStream()
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -97,13 +97,13 @@ struct ClientWireTests {
         var lines = said.makeAsyncIterator()
         let line = try #require(await lines.next())
         let notice = try WireJSON.decode([String: JSONValue].self, from: Data(line.utf8))
-        // One without an id is never answered.
+        // A line without an id gets no response.
         #expect(notice["method"] == "server.info" && notice["id"] == nil, "\(line)")
         connection.close()
         try await listener.close()
     }
 
-    /// Says hello to who has said a line.
+    /// A server that sends its hello after the first line from the client.
     private final class HelloAfterFirstLine: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -119,7 +119,7 @@ struct ClientWireTests {
         }
     }
 
-    @Test("a flood of pushes waits at the server, not in the app's memory, and each arrives")
+    @Test("a flood of pushes causes backpressure, and all arrive")
     func flood() async throws {
         let count = 20_000
         let hello = #"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#
@@ -145,12 +145,12 @@ struct ClientWireTests {
             cursors.append(cursor)
         }
         #expect(cursors == (0..<count).map { "\($0)" })
-        // Beyond the bound stands only what was read with it.
+        // Only pushes of the last read exceed the limit.
         #expect(most >= 256 && most < 2_000, "\(most)")
         try await listener.close()
     }
 
-    @Test("tokens whose user id names no user are refused: it names files")
+    @Test("refuses tokens whose user id is not a UUID")
     func strangeID() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)")
         for id in ["../elsewhere", "", "guest", "a/b"] {
@@ -165,7 +165,7 @@ struct ClientWireTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    /// Says one thing to whoever connects, and hangs up.
+    /// A server that sends one text and closes the connection.
     private final class SendThenClose: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -182,7 +182,7 @@ struct ClientWireTests {
         }
     }
 
-    @Test("while a server says nothing, the app can disconnect, and what needs the server is offline in the background")
+    @Test("a silent server does not block disconnecting or the background")
     func silence() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(database, port: try await unsharedPort())
@@ -210,7 +210,7 @@ struct ClientWireTests {
                 }
                 await device.client.enterForeground()
                 await connections.next()
-                // The connection is given up at once, not when the server had its time to say hello.
+                // The connection is closed at once, without waiting for the hello.
                 let start = ContinuousClock.now
                 await device.client.disconnect()
                 #expect(ContinuousClock.now - start < .seconds(10))
@@ -219,7 +219,7 @@ struct ClientWireTests {
         }
     }
 
-    @Test("a server that has more without end or cannot be understood is told, not asked for ever in silence")
+    @Test("reports a server with endless pages or malformed responses")
     func endless() async throws {
         let session = #"{"user_id":"x","expires_at":"2099-01-01T00:00:00.000000Z"}"#
         let info = #"{"time":"2098-01-01T00:00:00.000000Z"}"#
@@ -247,7 +247,7 @@ struct ClientWireTests {
         }
     }
 
-    /// Says hello, and answers each method with one thing.
+    /// A server that sends its hello, and one fixed result for each method.
     private final class FixedAnswers: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -276,13 +276,13 @@ struct ClientWireTests {
         }
     }
 
-    @Test("a connection over a network that is gone is found out when the network changes, and why is told")
+    @Test("a network change finds a dead connection")
     func otherNetwork() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
-                    // One that goes stays.
+                    // A working connection stays.
                     device.client.networkChanged()
                     _ = try await device.client.builtInAvatars()
                     #expect(device.client.state == .live && device.client.connectionError == nil)
@@ -299,9 +299,9 @@ struct ClientWireTests {
         }
     }
 
-    @Test("row 71: on a device whose clock is wrong by years nothing expires before its time")
+    @Test("row 71: a wrong device clock expires nothing early")
     func wrongClock() async throws {
-        // Nothing of the session asks the device's clock: what it decides by is told by the server, in its own time.
+        // The session uses the server's clock only.
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 let connection = try await LineConnection.connect(to: .node(node.port), by: PosixConnector())
@@ -311,21 +311,21 @@ struct ClientWireTests {
                     secrets: FileSecretStore(
                         folder: FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)")))
                 let lifetime = try await keeper.authenticate(connection)
-                // An hour, by the server's settings.
+                // The server's default is an hour.
                 #expect(lifetime > .seconds(3_500) && lifetime <= .seconds(3_600))
                 connection.close()
             }
         }
     }
 
-    @Test("row 71: while refreshing fails the data stay and the session too; tokens refused for good are told")
+    @Test("row 71: failed renewals keep the session, and refused tokens end it")
     func refreshFails() async throws {
         try await withPrivateServer { postgres, database in
             let node = try await ServeProcess.start(database, ["--access-token-seconds", "1"])
             defer { node.command.signal(SIGKILL) }
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
-                // Each refresh is answered with an error from here on.
+                // From here on each renewal fails.
                 try await postgres.stop(mode: .immediate)
                 try await device.waitUntil("that it is offline") { if case .offline = $0.state { true } else { false } }
                 try await device.relaunch()

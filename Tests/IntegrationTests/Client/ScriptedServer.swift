@@ -5,10 +5,9 @@ import NIOPosix
 
 @testable import PostlineClient
 
-/// A server of lines that answers each method with what it is told to, and keeps what it was asked: for what a real one
-/// does too rarely, or not yet.
+/// A server with scripted responses that records the requests, for cases that are rare with a real server.
 ///
-/// In its defaultResults Alice has one conversation, with Bob.
+/// By default Alice has one conversation, with Bob.
 final class ScriptedServer: Sendable {
     private struct State {
         var answers: [String: [String]]
@@ -21,9 +20,9 @@ final class ScriptedServer: Sendable {
 
     var port: Int { listener.localAddress?.port ?? 0 }
 
-    /// Runs one for as long as `body` does.
+    /// Runs a server for the duration of `body`.
     ///
-    /// - Parameter answers: results by method, in JSON; `error:CODE` refuses, `silence` says nothing.
+    /// - Parameter answers: The results by method, as JSON. `error:CODE` sends an error, `silence` sends nothing.
     static func with<Value: Sendable>(
         answers: [String: String] = [:],
         _ body: @MainActor (ScriptedServer) async throws -> Value
@@ -52,15 +51,15 @@ final class ScriptedServer: Sendable {
         self.listener = listener
     }
 
-    /// The params of each call of that method, in their order.
+    /// Returns the params of each call of a method, in order.
     func calls(_ method: String) -> [[String: JSONValue]] {
         state.withLockedValue { $0.calls.filter { $0.method == method }.map(\.params) }
     }
 
-    /// Answers a method otherwise from now on: with each of these once, and then with the last.
+    /// Sets the results of a method: each is sent once, and the last one from then on.
     func answer(_ method: String, _ results: String...) { state.withLockedValue { $0.answers[method] = results } }
 
-    /// Says something unasked to all who are connected.
+    /// Sends a notification to all connections.
     func push(_ method: String, _ params: String) {
         let line = #"{"jsonrpc":"2.0","method":"\#(method)","params":\#(params)}"# + "\n"
         for channel in state.withLockedValue({ $0.channels }) {
@@ -79,7 +78,7 @@ final class ScriptedServer: Sendable {
         """
     }
 
-    /// A conversation of Alice's and Bob's, with further members.
+    /// Returns a conversation of Alice and Bob, with additional JSON members.
     static func conversation(_ members: String = "") -> String {
         let people = [Person.alice, .bob].map {
             #"{"user_id":"\#($0.id)","role":"member","joined_at":\#(time),"last_read_seq":0}"#
@@ -109,12 +108,12 @@ final class ScriptedServer: Sendable {
         """,
     ]
 
-    /// Says hello, and answers.
+    /// A handler that sends the hello and the scripted responses.
     private final class RequestHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
         private struct Request: Decodable {
-            /// Of a notice there is none.
+            /// Nil for a notification.
             let id: Int?
             let method: String
             let params: [String: JSONValue]
