@@ -121,7 +121,7 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     public func continueAsGuest() throws {
-        guard store == nil, account == .nobody, !isSigningOut else { return }
+        guard store == nil, account == .signedOut, !isSigningOut else { return }
         try DeviceState.set(DeviceState.localGuest, in: folder)
         try restart()
     }
@@ -227,7 +227,7 @@ extension PostlineClient {
             throw PostlineError(
                 .invalidRequest,
                 "A guest is signed in, whose data would be lost. Sign in by password, or sign out first.")
-        case .guest, .localGuest, .nobody: break
+        case .guest, .localGuest, .signedOut: break
         }
         account = .signingIn(guest: guest)
         // Changes that are sent now are the guest's, and the server merges them.

@@ -88,7 +88,7 @@ extension PostlineClient {
 
     func show(signedOutBecause error: PostlineError?) {
         (store, engine, work) = (nil, nil, nil)
-        (account, me, conversations, refusedChanges, pendingChangeCount) = (.nobody, nil, [], [], 0)
+        (account, me, conversations, refusedChanges, pendingChangeCount) = (.signedOut, nil, [], [], 0)
         deviceData = [:]
         typingUserIDs = [:]
         (storeError, connectionError) = (nil, nil)

@@ -9,7 +9,7 @@ public import Observation
 @MainActor @Observable
 public final class PostlineClient {
     /// The user or guest of this device.
-    public internal(set) var account: Account = .nobody
+    public internal(set) var account: Account = .signedOut
 
     /// The state of the connection.
     public internal(set) var state: ConnectionState = .signedOut(nil)
@@ -72,7 +72,7 @@ public final class PostlineClient {
     /// The user or guest of a device.
     public enum Account: Sendable, Hashable {
         /// No user or guest is signed in.
-        case nobody
+        case signedOut
         /// A guest that the server does not know, because there was no connection yet.
         case localGuest
         /// A guest that the server knows.

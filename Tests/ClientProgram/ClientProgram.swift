@@ -18,7 +18,7 @@ struct ClientProgram {
             server: .line("127.0.0.1", port: port, isEncrypted: false),
             store: .file(in: URL(fileURLWithPath: arguments[1])),
             logger: Logger(label: "client") { _ in SwiftLogNoOpLogHandler() })
-        while client.account == .nobody {
+        while client.account == .signedOut {
             do {
                 try await client.signIn(email: arguments[3], password: arguments[4])
             } catch let error as PostlineError where error.isRetryable {

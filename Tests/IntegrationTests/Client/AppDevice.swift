@@ -53,7 +53,7 @@ final class AppDevice {
         try await waitUntilLive()
     }
 
-    func waitUntilLive() async throws { try await waitUntil("that it is live") { $0.state == .live } }
+    func waitUntilLive() async throws { try await waitUntil("the live state") { $0.state == .live } }
 
     /// Waits until the client satisfies a condition.
     func waitUntil(_ what: String, _ condition: @MainActor (PostlineClient) -> Bool) async throws {

@@ -32,7 +32,7 @@ struct ClientGroupEventTests {
                         }
                         try await bob.client.leaveGroup(group)
                         let hers = alice.client.chat(with: group)
-                        try await alice.waitUntil("that he left") { _ in hers.messages.last?.event?.kind == .memberLeft
+                        try await alice.waitUntil("his departure") { _ in hers.messages.last?.event?.kind == .memberLeft
                         }
                         #expect(hers.messages.last?.event?.profiles.map(\.id) == [Person.bob.id])
                     }

@@ -73,10 +73,10 @@ struct ClientGuestTests {
                     try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
                     try await device.waitUntilLive()
                     #expect(device.client.account == .user(id: Person.alice.id))
-                    try await device.waitUntil("what the guest said") { client in
+                    try await device.waitUntil("the guest's message") { client in
                         client.conversations.contains { $0.lastMessageContent == "from the guest" }
                     }
-                    try await device.waitUntil("the guest's place, and the account's own bio") {
+                    try await device.waitUntil("the guest's location, and the account's own bio") {
                         $0.me?.location == "Linz" && $0.me?.bio == "Her own."
                     }
                     let files = try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
@@ -126,7 +126,7 @@ struct ClientGuestTests {
                 let node = try await ServeProcess.start(database, port: port)
                 defer { node.command.signal(SIGKILL) }
                 try await device.signIn(.alice)
-                try await device.waitUntil("the guest's place, and the account's own bio") {
+                try await device.waitUntil("the guest's location, and the account's own bio") {
                     $0.me?.location == "Linz" && $0.me?.bio == "Her own."
                 }
                 #expect(try await database.value("select count(*) from user_profiles where is_guest") == "0")
@@ -180,7 +180,7 @@ struct ClientGuestTests {
                         "auth.upgrade", ["email": "lost@new.example.com", "password": "postline-dev"])
                     try await device.client.signIn(email: "lost@new.example.com", password: "postline-dev")
                     #expect(device.client.account == .user(id: id))
-                    try await device.waitUntil("what it had") {
+                    try await device.waitUntil("the account's data") {
                         $0.me?.bio == "Of the guest." && $0.pendingChangeCount == 0
                     }
                     try await device.relaunch()
@@ -225,7 +225,7 @@ struct ClientGuestTests {
                     try device.client.connect()
                     try await device.waitUntilLive()
                     #expect(device.client.account == .user(id: Person.alice.id))
-                    try await device.waitUntil("what the guest wrote") { client in
+                    try await device.waitUntil("the guest's message") { client in
                         client.pendingChangeCount == 0
                             && client.conversations.contains { $0.lastMessageContent == "written before" }
                     }
@@ -247,13 +247,13 @@ struct ClientGuestTests {
                 try await AppDevice.with(.node(node.port), legacyData: legacy) { device in
                     // The first attempt cannot read the data, which does not prevent the sign-in.
                     try await device.signIn(.alice)
-                    #expect(legacy.asked == 1 && legacy.erasures == 0)
+                    #expect(legacy.migrations == 1 && legacy.erasures == 0)
                     try await device.relaunch()
-                    try await device.waitUntil("what it kept") { $0.me?.preferences["units_seen"] == true }
+                    try await device.waitUntil("the stored data") { $0.me?.preferences["units_seen"] == true }
                     #expect(device.client.me?.location == "Linz")
                     // The account's own value stays.
                     #expect(device.client.me?.bio == "Her own.")
-                    #expect(legacy.asked == 2)
+                    #expect(legacy.migrations == 2)
                     #expect(legacy.erasures == 1)
                     try await eventually("the server to have it") {
                         try await database.value(
@@ -263,7 +263,7 @@ struct ClientGuestTests {
                     try await device.relaunch()
                     try await device.waitUntilLive()
                     // The user's later edit stays.
-                    #expect(legacy.asked == 2)
+                    #expect(legacy.migrations == 2)
                     #expect(legacy.erasures == 1)
                 }
             }
@@ -272,15 +272,15 @@ struct ClientGuestTests {
 
     /// An old key of an earlier version.
     private final class Legacy: LegacyData {
-        private let counts = Mutex((asked: 0, erasures: 0))
+        private let counts = Mutex((migrations: 0, erasures: 0))
 
-        var asked: Int { counts.withLock(\.asked) }
+        var migrations: Int { counts.withLock(\.migrations) }
         var erasures: Int { counts.withLock(\.erasures) }
 
         func migrate(into edit: inout ProfileEdit) throws -> Bool {
             let isFirst = counts.withLock { counts in
-                counts.asked += 1
-                return counts.asked == 1
+                counts.migrations += 1
+                return counts.migrations == 1
             }
             if isFirst { throw CocoaError(.fileReadNoPermission) }
             edit.preferences["units_seen"] = true

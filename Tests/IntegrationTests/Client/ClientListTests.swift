@@ -16,7 +16,7 @@ struct ClientListTests {
                     try await device.signIn(.alice)
                     let bob = try await node.signedIn(.bob)
                     try await device.client.markRead(Room.aliceBob)
-                    try await device.waitUntil("that it is read") { $0.pendingChangeCount == 0 }
+                    try await device.waitUntil("the read mark") { $0.pendingChangeCount == 0 }
                     try await bob.send("The first", to: Room.aliceBob)
                     try await bob.send("The preview", to: Room.aliceBob)
                     try await device.waitUntil("his messages") {
@@ -117,7 +117,7 @@ struct ClientListTests {
                     #expect(chat.conversation?.unreadCount == 1)
                     try await chat.markRead(upTo: first)
                     #expect(chat.conversation?.unreadCount == 1)
-                    try await device.waitUntil("that it is sent") { $0.pendingChangeCount == 0 }
+                    try await device.waitUntil("the sent message") { $0.pendingChangeCount == 0 }
                     #expect(
                         try await database.value(
                             """

@@ -85,7 +85,7 @@ struct ClientMailTests {
                 } throws: { error in
                     (error as? PostlineError)?.code == .emailUnconfirmed
                 }
-                #expect(client.account == .nobody)
+                #expect(client.account == .signedOut)
                 let token = try #require(try await server.mails(1, to: "wanda@example.com")[0].token)
                 try await client.confirmEmail(token: token)
                 try await client.signIn(email: "wanda@example.com", password: TestNode.password)

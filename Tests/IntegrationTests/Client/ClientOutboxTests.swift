@@ -17,7 +17,7 @@ struct ClientOutboxTests {
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 try await node.kill()
-                try await device.waitUntil("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
                 let before = device.client.chat(with: Room.aliceBob).messages
                 let written = (1...20).map { "written offline \($0)" }
                 for content in written { try await device.client.send(content, in: Room.aliceBob) }
@@ -35,7 +35,7 @@ struct ClientOutboxTests {
                 let again = try await ServeProcess.start(database, port: node.port)
                 defer { again.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.waitUntil("that all is sent") { _ in chat.messages.allSatisfy { $0.delivery == .sent }
+                try await device.waitUntil("an empty outbox") { _ in chat.messages.allSatisfy { $0.delivery == .sent }
                 }
                 // The ids of the messages stay the same for views.
                 #expect(chat.messages.map(\.id) == ids)
@@ -108,7 +108,7 @@ struct ClientOutboxTests {
                     #expect(refused.error.field == "content")
                     #expect(chat.messages.last?.delivery == .refused(refused.error, change: refused.id))
                     try await device.client.retryChange(refused.id)
-                    try await device.waitUntil("that it is refused again") {
+                    try await device.waitUntil("the second refusal") {
                         $0.refusedChanges.map(\.id) == [refused.id]
                     }
                     try await device.client.discardChange(refused.id)
@@ -180,7 +180,7 @@ struct ClientOutboxTests {
                     node = try await ServeProcess.start(database, port: port)
                     device.client.networkChanged()
                 }
-                try await device.waitUntil("that all is sent") { _ in chat.messages.allSatisfy { $0.delivery == .sent }
+                try await device.waitUntil("an empty outbox") { _ in chat.messages.allSatisfy { $0.delivery == .sent }
                 }
                 #expect(
                     try await database.column(
@@ -240,7 +240,7 @@ struct ClientOutboxTests {
                     try await device.client.discardChange(change)
                     #expect(chat.contents == sent + ["meant so"])
                     try device.client.connect()
-                    try await device.waitUntil("that all is sent") { $0.pendingChangeCount == 0 && $0.state == .live }
+                    try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 && $0.state == .live }
                     #expect(
                         try await database.column("select content from messages where content like '%meant so'")
                             == ["meant so"])
@@ -286,12 +286,12 @@ struct ClientOutboxTests {
                     ] {
                         try await client.updateProfile { $0.avatar = picture }
                         #expect(client.me?.avatar == shown)
-                        try await device.waitUntil("that it is saved") { $0.pendingChangeCount == 0 }
+                        try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
                         #expect(client.me?.avatar == shown)
                         #expect(client.refusedChanges.isEmpty)
                     }
                     try await client.updateProfile { $0.avatar = nil }
-                    try await device.waitUntil("that it is saved") { $0.pendingChangeCount == 0 }
+                    try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
                     guard case .initials("AM", _)? = client.me?.avatar else {
                         Issue.record("\(String(describing: client.me?.avatar))")
                         return

@@ -29,7 +29,7 @@ struct ClientPictureTests {
         let face = Data(picture(.jpeg, bytes: 200_000))
         try await alice.client.setAvatar(face)
         let url = try #require(alice.client.me?.profile.avatarURL)
-        try await bob.waitUntil("her face") { client in
+        try await bob.waitUntil("her avatar") { client in
             client.conversations.contains { $0.people.contains { $0.avatarURL == url } }
         }
         #expect(try await PictureAnswer.get(url).body == Array(face))
@@ -52,7 +52,7 @@ struct ClientPictureTests {
         // It is sent once.
         try await alice.waitUntilLive()
         try await own.send("Again", attachment: attachment)
-        try await alice.waitUntil("that it was refused") { $0.refusedChanges.count == 1 }
+        try await alice.waitUntil("the refusal") { $0.refusedChanges.count == 1 }
         #expect(alice.client.refusedChanges[0].error.field == "attachment.media_id")
         await #expect {
             try await alice.client.setAvatar(Data("<svg>".utf8))

@@ -22,7 +22,7 @@ struct ClientPresenceTests {
                         }
                         try await stranger.client.signInAsGuest()
                         try await stranger.waitUntilLive()
-                        try await bob.waitUntil("that alice is online") {
+                        try await bob.waitUntil("Alice's presence") {
                             $0.presence(of: Person.alice.id)?.isOnline == true
                         }
                         let chat = bob.client.chat(with: Room.aliceBob)
@@ -36,22 +36,22 @@ struct ClientPresenceTests {
 
                         let own = alice.client.chat(with: Room.aliceBob)
                         try await own.setDraft("hel")
-                        try await bob.waitUntil("that she types") { _ in chat.typingUsers.map(\.id) == [Person.alice.id]
+                        try await bob.waitUntil("her typing") { _ in chat.typingUsers.map(\.id) == [Person.alice.id]
                         }
                         #expect(bob.client.typingUserIDs == [Room.aliceBob: [Person.alice.id]])
                         try await own.send("hello")
-                        try await bob.waitUntil("what she sent, and no typing") { _ in
+                        try await bob.waitUntil("her message, and the end of her typing") { _ in
                             chat.messages.last?.content == "hello" && chat.typingUsers.isEmpty
                         }
                         #expect(stranger.client.typingUserIDs.isEmpty)
                         // Typing expires if the user disconnects. A notice too soon after the last one is dropped.
-                        try await eventually("that she types") {
+                        try await eventually("her typing") {
                             try await own.setDraft("bye")
                             return !chat.typingUsers.isEmpty
                         }
                         await alice.client.disconnect()
-                        try await bob.waitUntil("that she types no more") { _ in chat.typingUsers.isEmpty }
-                        try await bob.waitUntil("that she has gone") {
+                        try await bob.waitUntil("the end of her typing") { _ in chat.typingUsers.isEmpty }
+                        try await bob.waitUntil("her absence") {
                             $0.presence(of: Person.alice.id)?.isOnline == false
                                 && $0.presence(of: Person.alice.id)?.lastSeenAt != nil
                         }
@@ -59,22 +59,22 @@ struct ClientPresenceTests {
                         // A user who hides presence sees no presence.
                         try alice.client.connect()
                         try await alice.waitUntilLive()
-                        try await bob.waitUntil("that she is back") {
+                        try await bob.waitUntil("her presence") {
                             $0.presence(of: Person.alice.id)?.isOnline == true
                         }
                         try await alice.client.updateProfile { $0.hidesPresence = true }
-                        try await bob.waitUntil("nothing of her") {
+                        try await bob.waitUntil("no presence of her") {
                             $0.presence(of: Person.alice.id).map { !$0.isOnline && $0.lastSeenAt == nil } == true
                         }
-                        try await alice.waitUntil("nothing of him") {
+                        try await alice.waitUntil("no presence of him") {
                             $0.me?.hidesPresence == true && $0.presence(of: Person.bob.id)?.isOnline != true
                         }
                         try await alice.client.updateProfile { $0.hidesPresence = false }
-                        try await bob.waitUntil("that she is there") {
+                        try await bob.waitUntil("her presence") {
                             $0.presence(of: Person.alice.id)?.isOnline == true
                         }
                         try await node.kill()
-                        try await bob.waitUntil("that nobody is known to be there") {
+                        try await bob.waitUntil("presence to be unknown") {
                             $0.presence(of: Person.alice.id)?.isOnline == false
                         }
                         try await bob.relaunch()
@@ -103,7 +103,7 @@ struct ClientPresenceTests {
                         #expect(conversation(other)?.mutedUntil == until && conversation(other)?.isMuted == true)
                         try await other.waitUntilLive()
                         try await other.client.mute(Room.aliceBob)
-                        try await one.waitUntil("that it is for good") { _ in
+                        try await one.waitUntil("the permanent mute") { _ in
                             guard let muted = conversation(one)?.mutedUntil else { return false }
                             return muted > until
                         }

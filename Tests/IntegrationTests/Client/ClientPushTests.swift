@@ -24,7 +24,7 @@ struct ClientPushTests {
                 await device.client.disconnect()
                 server.answer("sync.open", "silence")
                 try device.client.connect()
-                try await device.waitUntil("that it catches up") { _ in server.calls("sync.open").count == 2 }
+                try await device.waitUntil("the catch-up") { _ in server.calls("sync.open").count == 2 }
                 #expect(await !device.client.receive(push: Self.push("seq", 5), within: .milliseconds(50)))
                 #expect(server.calls("sync.open").count == 2)
                 // A live client does not fetch.
@@ -73,7 +73,7 @@ struct ClientPushTests {
             try await AppDevice.with(.node(server.port)) { device in
                 try await device.signIn(.alice)
                 server.push("changes", #"{"cursor":"d","conversations":[\#(Self.conversation(lastSeq: 5))]}"#)
-                try await device.waitUntil("what is unread") { $0.badge == 5 }
+                try await device.waitUntil("the unread messages") { $0.badge == 5 }
                 await device.client.enterBackground()
                 server.answer("sync.open", "error:internal_error")
                 #expect(await device.client.receive(push: Self.push("read_seq", 3)))
@@ -111,7 +111,7 @@ struct ClientPushTests {
                     "presence":[{"user_id":"\(Person.carol.id)","is_online":true,"last_seen_at":null}]}
                     """.replacing("\n", with: ""), #"{"cursor":"e","conversations":[\#(theirs)]}"#)
                 try device.client.connect()
-                try await device.waitUntil("that she is online") {
+                try await device.waitUntil("her presence") {
                     $0.presence(of: Person.carol.id)?.isOnline == true
                 }
             }
@@ -171,10 +171,10 @@ struct ClientPushTests {
                 } throws: { error in
                     (error as? PostlineError)?.code == .forbidden
                 }
-                let asked = server.calls("devices.register").count
+                let registrations = server.calls("devices.register").count
                 try await device.relaunch()
                 try await device.waitUntilLive()
-                #expect(server.calls("devices.register").count == asked)
+                #expect(server.calls("devices.register").count == registrations)
             }
         }
     }
@@ -185,7 +185,7 @@ struct ClientPushTests {
             try await AppDevice.with(.node(server.port)) { device in
                 try await device.signIn(.alice)
                 try await device.client.chat(with: Room.aliceBob).setDraft("Dear")
-                try await device.waitUntil("that it is told") { _ in !server.calls("conversations.typing").isEmpty }
+                try await device.waitUntil("the typing notice") { _ in !server.calls("conversations.typing").isEmpty }
                 try await device.relaunch()
                 let chat = device.client.chat(with: Room.aliceBob)
                 await device.client.setTyping(true, in: Room.aliceBob)
@@ -195,7 +195,7 @@ struct ClientPushTests {
                 _ = try await device.client.presence(ofUsers: [Person.bob.id])
                 #expect(server.calls("conversations.typing").count == 1)
                 try await chat.setDraft("Dear Bob")
-                try await device.waitUntil("that it is told") { _ in server.calls("conversations.typing").count == 2 }
+                try await device.waitUntil("the typing notice") { _ in server.calls("conversations.typing").count == 2 }
             }
         }
     }

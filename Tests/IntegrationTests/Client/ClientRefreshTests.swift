@@ -23,7 +23,7 @@ struct ClientRefreshTests {
                     }
                     // Pushes continue.
                     try await bob.send("pushed", to: Room.aliceBob)
-                    try await device.waitUntil("what was pushed") { _ in chat.messages.last?.content == "pushed" }
+                    try await device.waitUntil("the pushed message") { _ in chat.messages.last?.content == "pushed" }
                     #expect(device.client.state == .live)
                 }
             }
@@ -46,7 +46,7 @@ struct ClientRefreshTests {
                 #expect(await refusal() == .signedOut)
                 try await device.signIn(.alice)
                 try await node.kill()
-                try await device.waitUntil("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
                 #expect(await refusal() == .offline)
                 try await database.psql(
                     "update user_profiles set full_name = 'Alice Elsewhere' where id = '\(Person.alice.id)'")

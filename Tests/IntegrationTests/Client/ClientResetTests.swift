@@ -211,9 +211,9 @@ struct ClientResetTests {
         defer { again.command.signal(SIGKILL) }
         device.client.networkChanged()
         // The session belonged to the old database.
-        try await device.waitUntil("that it is over") { $0.account == .nobody }
+        try await device.waitUntil("the sign-out") { $0.account == .signedOut }
         try await device.signIn(.alice)
-        try await device.waitUntil("the fresh world, and what waited") { $0.pendingChangeCount == 0 }
+        try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
         let client = device.client
         let chat = client.chat(with: Room.aliceBob)
         while chat.hasOlder { try await chat.loadOlder() }
@@ -228,7 +228,7 @@ struct ClientResetTests {
             insert into messages (conversation_id, sender_id, content)
             values ('\(Room.aliceBob)', '\(Self.bob)', 'and then')
             """)
-        try await device.waitUntil("what follows") { _ in
+        try await device.waitUntil("the later changes") { _ in
             chat.conversation?.otherUser(than: Self.alice)?.fullName == "Bob the Second"
                 && chat.messages.last?.content == "and then"
                 && chat.conversation?.lastMessageContent == "and then"

@@ -47,9 +47,9 @@ struct ClientSessionTests {
                     try await client.signOut()
                     let (hers, his) = (PostlineClient.Account.user(id: Person.alice.id), Person.bob.id)
                     try await device.waitUntil("the sign-out to both parts") { _ in
-                        root.values == [hers, .nobody] && profile.values == ["alice", nil]
+                        root.values == [hers, .signedOut] && profile.values == ["alice", nil]
                     }
-                    #expect(client.account == .nobody)
+                    #expect(client.account == .signedOut)
                     #expect(client.state == .signedOut(nil))
                     #expect(client.me == nil && client.conversations.isEmpty && client.refusedChanges.isEmpty)
                     #expect(chat.messages.isEmpty && chat.conversation == nil)
@@ -62,7 +62,7 @@ struct ClientSessionTests {
                     try await device.signIn(.bob)
                     #expect(client.me?.username == "bob")
                     try await device.waitUntil("the sign-in to both parts") { _ in
-                        root.values == [hers, .nobody, .signingIn(guest: nil), .user(id: his)]
+                        root.values == [hers, .signedOut, .signingIn(guest: nil), .user(id: his)]
                             && profile.values == ["alice", nil, "bob"]
                     }
                     #expect(!client.conversations.contains { $0.id == Room.aliceCarol })
@@ -157,7 +157,7 @@ struct ClientSessionTests {
                     } throws: { error in
                         (error as? PostlineError)?.code == .invalidCredentials
                     }
-                    #expect(device.client.account == .nobody)
+                    #expect(device.client.account == .signedOut)
                     try await device.signIn(.alice)
                     await #expect(throws: PostlineError.self) {
                         try await device.client.signIn(email: Person.bob.email, password: "postline-dev")
@@ -224,12 +224,12 @@ struct ClientSessionTests {
                         (error as? PostlineError)?.code == .invalidRequest
                     }
                     try await signingOut.value
-                    #expect(client.account == .nobody && client.state == .signedOut(nil))
+                    #expect(client.account == .signedOut && client.state == .signedOut(nil))
                     try await eventually("the node to have no connection") {
                         try await node.metrics()["postline_connections"] ?? 0 == 0
                     }
                     try await device.relaunch()
-                    #expect(device.client.account == .nobody)
+                    #expect(device.client.account == .signedOut)
                 }
             }
         }
@@ -284,14 +284,14 @@ struct ClientSessionTests {
                     try await device.relaunch()
                     try await device.waitUntilLive()
                     try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
-                    try await device.waitUntil("the end") { $0.account == .nobody }
+                    try await device.waitUntil("the sign-out") { $0.account == .signedOut }
                     #expect(try !files().isEmpty)
                     try await device.signIn(.alice)
                     try await loseAnswer()
                     try Data("torn".utf8).write(to: device.folder.appending(path: "\(Person.alice.id).sqlite.damaged"))
                     try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
                     try await device.relaunch()
-                    try await device.waitUntil("the end") { $0.account == .nobody }
+                    try await device.waitUntil("the sign-out") { $0.account == .signedOut }
                     #expect(try files().isEmpty)
                 }
             }
@@ -326,7 +326,7 @@ struct ClientSessionTests {
         let folder = device.folder.appending(path: "another")
         let client = try PostlineClient(server: device.server, store: .file(in: folder), logger: .quiet)
         try await client.signIn(email: Person.bob.email, password: "postline-dev")
-        try await eventually("that it is live") { client.state == .live }
+        try await eventually("the live state") { client.state == .live }
     }
 
     @Test("a revoked session signs out with its reason and keeps the data")
@@ -336,10 +336,10 @@ struct ClientSessionTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
-                    try await device.waitUntil("that it is signed out") { client in
+                    try await device.waitUntil("the sign-out") { client in
                         if case .signedOut(let error?) = client.state { error.code == .sessionRevoked } else { false }
                     }
-                    #expect(device.client.me == nil && device.client.account == .nobody)
+                    #expect(device.client.me == nil && device.client.account == .signedOut)
                     try await device.signIn(.alice)
                     #expect(device.client.conversations.contains { $0.id == Room.aliceBob })
                 }
@@ -356,7 +356,7 @@ struct ClientSessionTests {
                     for number in 0..<3 {
                         let chat = device.client.chat(with: Room.aliceBob)
                         try await chat.send("number \(number)")
-                        try await device.waitUntil("that it is sent") { _ in chat.messages.last?.delivery == .sent }
+                        try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                         // A changed generation shows that the live client renewed the token.
                         let before = try await database.value("select sum(generation) from app.sessions")
                         try await eventually("the token to be renewed") {
@@ -390,7 +390,7 @@ struct ClientSessionTests {
                     try device.client.connect()
                     try await device.waitUntil("the change") { $0.me?.fullName == "Renamed" && $0.state == .live }
                     await device.client.enterBackground()
-                    try await device.waitUntil("that it is offline") {
+                    try await device.waitUntil("the offline state") {
                         if case .offline = $0.state { true } else { false }
                     }
                     await device.client.enterForeground()

@@ -30,7 +30,7 @@ struct ClientStoreTests {
                 try await device.waitUntilLive()
                 #expect(device.client.conversations.contains { $0.id == Room.aliceBob && !$0.people.isEmpty })
                 #expect(device.client.me?.username == "alice")
-                try await device.waitUntil("that nothing waits") { $0.pendingChangeCount == 0 }
+                try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
                 let arrived = try await database.column(
                     "select content from messages where content like 'waiting%' order by seq")
                 #expect(arrived == (damage.leavesOutbox ? ["waiting 0", "waiting 1", "waiting 2"] : []))
@@ -84,7 +84,7 @@ struct ClientStoreTests {
                     return app
                 }
                 let first = try await app()
-                try await eventually("its world") { try (await snapshot(of: first)).contains("\"live\":true") }
+                try await eventually("the initial sync") { try (await snapshot(of: first)).contains("\"live\":true") }
                 try first.type("offline")
                 _ = try await snapshot(of: first)
                 first.signal(SIGKILL)
@@ -97,13 +97,13 @@ struct ClientStoreTests {
                 try full.type("offline")
                 let text = String(repeating: "x", count: 3_000)
                 for number in 0..<100 { try full.type("send \(Room.aliceBob) \(number) \(text)") }
-                let told = try await snapshot(of: full)
+                let state = try await snapshot(of: full)
                 let queued = full.output.split(separator: "\n").filter { $0.hasPrefix("queued ") }.map {
                     $0.dropFirst(7)
                 }
                 #expect(full.output.contains("error send: store_unusable: The store"))
                 #expect(!queued.isEmpty && queued.count < 100)
-                #expect(told.contains("\"waiting\":\(queued.count)"))
+                #expect(state.contains("\"waiting\":\(queued.count)"))
                 full.signal(SIGKILL)
                 _ = try await full.exit()
                 // The disk has room again.
@@ -146,7 +146,7 @@ struct ClientStoreTests {
                     try await device.waitUntilLive()
                     let chat = device.client.chat(with: Room.aliceBob)
                     try await chat.send("behind it")
-                    try await device.waitUntil("that it is sent") { _ in chat.messages.last?.delivery == .sent }
+                    try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                 }
             }
         }

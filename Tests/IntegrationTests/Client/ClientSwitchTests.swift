@@ -32,7 +32,7 @@ struct ClientSwitchTests {
                     #expect(!his.contents.contains("device of alice") && his.draft == "")
                     #expect(!client.conversations.contains { $0.id == Room.aliceCarol })
                     try await his.send("device of bob")
-                    try await device.waitUntil("that it is sent") { $0.pendingChangeCount == 0 }
+                    try await device.waitUntil("the sent message") { $0.pendingChangeCount == 0 }
                     #expect(try await database.column(sent) == ["bob: device of bob"])
                     await client.disconnect()
                     try await his.send("device of bob, later")
@@ -40,7 +40,7 @@ struct ClientSwitchTests {
 
                     try await device.signIn(.alice)
                     #expect(client.me?.username == "alice")
-                    try await device.waitUntil("that hers is sent") { $0.pendingChangeCount == 0 }
+                    try await device.waitUntil("her sent message") { $0.pendingChangeCount == 0 }
                     #expect(client.me?.bio == "Of Alice's outbox.")
                     #expect(client.chat(with: Room.aliceBob).draft == "Alice's draft")
                     #expect(client.chat(with: Room.bobDave).messages.isEmpty)
@@ -52,7 +52,7 @@ struct ClientSwitchTests {
                     try await client.signOut()
 
                     try await device.signIn(.bob)
-                    try await device.waitUntil("that his is sent") { $0.pendingChangeCount == 0 }
+                    try await device.waitUntil("his sent message") { $0.pendingChangeCount == 0 }
                     #expect(
                         try await database.column(sent) == [
                             "bob: device of bob", "alice: device of alice", "bob: device of bob, later",
@@ -83,11 +83,11 @@ struct ClientSwitchTests {
                     try await client.signOut()
                     #expect(try files().contains("\(Person.alice.id).sqlite"))
                     #expect(try !files().contains { $0.hasSuffix(".secret") })
-                    #expect(client.account == .nobody && client.conversations.isEmpty && client.deviceData.isEmpty)
+                    #expect(client.account == .signedOut && client.conversations.isEmpty && client.deviceData.isEmpty)
                     try await device.signIn(.alice)
                     #expect(client.chat(with: Room.aliceCarol).draft == "A draft")
                     #expect(client.deviceData == ["seen": true])
-                    try await device.waitUntil("that it is sent") { $0.pendingChangeCount == 0 }
+                    try await device.waitUntil("the sent message") { $0.pendingChangeCount == 0 }
                     try await client.signOut()
 
                     try await write("device, erased")

@@ -100,13 +100,13 @@ struct ClientSyncTests {
                         try await bob.waitUntil("the messages") { _ in his.contents == ["one", "two"] }
                         #expect(bob.client.conversations.first?.unreadCount == 2)
                         #expect(bob.client.conversations.first?.lastMessageContent == "two")
-                        try await alice.waitUntil("that they are sent") { _ in
+                        try await alice.waitUntil("the sent messages") { _ in
                             hers.messages.allSatisfy { $0.delivery == .sent }
                         }
                         #expect(hers.messages.map(\.isRead) == [false, false])
                         try await his.markRead()
                         #expect(bob.client.conversations.first?.unreadCount == 0)
-                        try await alice.waitUntil("that they are read") { _ in hers.messages.allSatisfy(\.isRead) }
+                        try await alice.waitUntil("the read messages") { _ in hers.messages.allSatisfy(\.isRead) }
                         try await alice.client.edit(hers.messages[0], to: "uno")
                         try await alice.client.delete(hers.messages[1])
                         try await bob.waitUntil("the edit and the deletion") { _ in his.contents == ["uno", nil] }
@@ -114,7 +114,7 @@ struct ClientSyncTests {
                         try await alice.client.renameGroup(group, to: "Old plans")
                         try await bob.waitUntil("the name") { $0.conversations.first?.title == "Old plans" }
                         try await alice.client.removeMember(Person.bob.id, from: group)
-                        try await bob.waitUntil("nothing of it") { client in
+                        try await bob.waitUntil("no data of it") { client in
                             !client.conversations.contains { $0.id == group } && his.messages.isEmpty
                                 && his.conversation == nil
                         }
@@ -198,7 +198,7 @@ struct ClientSyncTests {
                     try await device.signIn(.alice)
                     let chat = device.client.chat(with: Room.aliceBob)
                     try await chat.send("by WebSocket")
-                    try await device.waitUntil("that it is sent") { _ in chat.messages.last?.delivery == .sent }
+                    try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                     #expect(chat.messages.last?.content == "by WebSocket")
                 }
                 // A wrong path is reported as an untrusted server.
@@ -209,7 +209,7 @@ struct ClientSyncTests {
                     } throws: { error in
                         (error as? PostlineError)?.code == .notTrusted
                     }
-                    #expect(device.client.account == .nobody)
+                    #expect(device.client.account == .signedOut)
                 }
             }
         }

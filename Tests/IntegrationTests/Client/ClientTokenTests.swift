@@ -30,7 +30,7 @@ struct ClientTokenTests {
                 #expect(try await device.client.accessToken() == token)
                 // A valid token needs no server.
                 try await node.kill()
-                try await device.waitUntil("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
                 #expect(try await device.client.accessToken() == token)
                 try await device.client.signOut()
                 await #expect {

@@ -33,7 +33,7 @@ struct ClientUserTests {
                         $0.biologicalSex = .female
                         $0.dateOfBirth = birth
                     }
-                    try await device.waitUntil("that it is saved") { $0.pendingChangeCount == 0 }
+                    try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
                     #expect(client.refusedChanges.isEmpty)
                     #expect(client.me?.bio == "A ray." && client.me?.preferredUnitSystem == .imperial)
                     #expect(client.me?.languageCode == "pt" && client.me?.fullName == "Robin Ray")
@@ -50,7 +50,7 @@ struct ClientUserTests {
                             == "Robin Ray A ray. pt imperial 181.50 female 1990-01-15")
                     // One field is removed, and the others stay.
                     try await client.updateProfile { $0.heightCM = nil }
-                    try await device.waitUntil("that it is saved") { $0.pendingChangeCount == 0 }
+                    try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
                     #expect(
                         try await database.value(stored) == "Robin Ray A ray. pt imperial female 1990-01-15")
                     // Another device gets the data at its sign-in.
@@ -118,14 +118,14 @@ struct ClientUserTests {
                 }
                 try await device.signIn(.alice)
                 try await node.kill()
-                try await device.waitUntil("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
                 try await rename("Alice Elsewhere")
                 try await device.relaunch()
                 #expect(device.client.me?.fullName == "Alice Moreau")
                 let again = try await ServeProcess.start(database, ["--access-token-seconds", "2"], port: port)
                 defer { again.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.waitUntil("the user as of now") { $0.me?.fullName == "Alice Elsewhere" }
+                try await device.waitUntil("the current user") { $0.me?.fullName == "Alice Elsewhere" }
                 try await device.waitUntilLive()
                 let renewals = try await database.value("select sum(generation) from app.sessions")
                 try await eventually("a new token") {
@@ -169,13 +169,13 @@ struct ClientUserTests {
                     try await device.signIn(.alice)
                     try secrets.erase(named: Person.alice.id)
                     try await device.relaunch()
-                    #expect(device.client.account == .nobody && device.client.state == .signedOut(nil))
+                    #expect(device.client.account == .signedOut && device.client.state == .signedOut(nil))
                 }
             }
         }
     }
 
-    @Test("an account goes from guest to user, and to nobody at sign-out", .covers("E14"))
+    @Test("an account goes from guest to user, and ends at sign-out", .covers("E14"))
     func states() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -195,14 +195,14 @@ struct ClientUserTests {
                     try await device.waitUntilLive()
                     try await device.waitUntil("each state") { _ in
                         accounts.values == [
-                            .nobody, .localGuest, .guest(id: guest), .signingIn(guest: guest),
+                            .signedOut, .localGuest, .guest(id: guest), .signingIn(guest: guest),
                             .user(id: Person.bob.id),
                         ]
                     }
                     try await client.signOut()
-                    try await device.waitUntil("nobody") { _ in accounts.values.last == .nobody }
+                    try await device.waitUntil("the sign-out") { _ in accounts.values.last == .signedOut }
                     try await device.relaunch()
-                    #expect(device.client.account == .nobody)
+                    #expect(device.client.account == .signedOut)
                 }
             }
         }

@@ -240,7 +240,7 @@ struct ClientWireTests {
                     in: FileSecretStore(folder: device.folder.appending(path: "secrets")))
                 try DeviceState.set(Person.alice.id, in: device.folder)
                 try await device.relaunch()
-                try await device.waitUntil("what is wrong") { $0.connectionError?.code == .malformedAnswer }
+                try await device.waitUntil("the connection error") { $0.connectionError?.code == .malformedAnswer }
                 #expect(device.client.account == .user(id: Person.alice.id))
             }
             try await listener.close()
@@ -289,7 +289,7 @@ struct ClientWireTests {
                     node.command.signal(SIGSTOP)
                     defer { node.command.signal(SIGCONT) }
                     device.client.networkChanged()
-                    try await device.waitUntil("that it is not live") { $0.state != .live }
+                    try await device.waitUntil("the lost connection") { $0.state != .live }
                     node.command.signal(SIGCONT)
                     device.client.networkChanged()
                     try await device.waitUntilLive()
@@ -327,12 +327,12 @@ struct ClientWireTests {
                 try await device.signIn(.alice)
                 // From here on each renewal fails.
                 try await postgres.stop(mode: .immediate)
-                try await device.waitUntil("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
                 try await device.relaunch()
                 for _ in 0..<5 {
                     device.client.networkChanged()
                     try await device.waitUntil("another try") { $0.state == .connecting }
-                    try await device.waitUntil("that it failed") { if case .offline = $0.state { true } else { false } }
+                    try await device.waitUntil("the failure") { if case .offline = $0.state { true } else { false } }
                     #expect(device.client.conversations.contains { $0.id == Room.aliceBob })
                     #expect(device.client.account == .user(id: Person.alice.id))
                 }
@@ -340,7 +340,7 @@ struct ClientWireTests {
                 device.client.networkChanged()
                 try await device.waitUntilLive()
                 try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
-                try await device.waitUntil("that it is over") {
+                try await device.waitUntil("the sign-out") {
                     if case .signedOut(_?) = $0.state { true } else { false }
                 }
             }
