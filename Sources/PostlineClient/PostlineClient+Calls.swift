@@ -131,7 +131,7 @@ extension PostlineClient {
         try await apply(changes, from: engine)
     }
 
-    private struct Revoked: Decodable, Sendable {
+    private struct RevokedSessions: Decodable, Sendable {
         var revoked: Int
     }
 
@@ -143,7 +143,7 @@ extension PostlineClient {
     public func changePassword(from current: String, to new: String) async throws -> Int {
         try await call(
             "auth.change_password", ["current_password": .string(current), "new_password": .string(new)],
-            as: Revoked.self
+            as: RevokedSessions.self
         ).revoked
     }
 

@@ -51,7 +51,7 @@ extension PostlineClient {
             storeDidChange: { change.yield() })
         self.engine = engine
         // The task ends with the session, or in `stop`, which awaits it.
-        work = Task { [weak self, typingSignal] in
+        engineTask = Task { [weak self, typingSignal] in
             await withTaskGroup { group in
                 group.addTask {
                     await engine.run()
@@ -88,7 +88,7 @@ extension PostlineClient {
         case .storeFailed(let error): storeError = error
         case .storeDamaged:
             // The engine has ended. Its readable unsent changes are kept, and the rest is fetched again.
-            (self.engine, work) = (nil, nil)
+            (self.engine, engineTask) = (nil, nil)
             guard let store else { return }
             self.store = nil
             try? store.close(erasing: false)
@@ -119,12 +119,12 @@ extension PostlineClient {
     /// Stops the engine and awaits its end.
     func stop() async {
         engine = nil
-        guard let work else { return }
-        work.cancel()
-        await work.value
+        guard let engineTask else { return }
+        engineTask.cancel()
+        await engineTask.value
         // The task was running until here, and no other could have started.
-        guard work == self.work else { return }
-        self.work = nil
+        guard engineTask == self.engineTask else { return }
+        self.engineTask = nil
         if store != nil { state = .offline(since: Date()) }
     }
 
@@ -135,7 +135,7 @@ extension PostlineClient {
     public func connect() throws {
         if isChangingUser { return }
         isDisconnecting = false
-        guard work == nil else { return }
+        guard engineTask == nil else { return }
         try restart()
     }
 
@@ -145,7 +145,7 @@ extension PostlineClient {
         isDisconnecting = true
         await stop()
         // A call of `connect` during the wait takes precedence.
-        if !isDisconnecting, work == nil, !isChangingUser { try? restart() }
+        if !isDisconnecting, engineTask == nil, !isChangingUser { try? restart() }
     }
 
     /// Closes the connection. Call it when the app goes to the background, where the system may stop the process. Calls
@@ -184,7 +184,7 @@ extension PostlineClient {
     /// Registers the local guest at the server, and retries until it succeeds.
     func registerLocalGuest() {
         // The task ends with the guest's registration, or in `stop`, which awaits it.
-        work = Task { [weak self, server, connector, connectSignal] in
+        engineTask = Task { [weak self, server, connector, connectSignal] in
             var backoff = Backoff()
             var tokens: Tokens?
             while !Task.isCancelled {

@@ -78,8 +78,8 @@ extension PostlineClient {
         }
         func newest() -> Int { conversations.first { $0.id == conversationID }?.lastSeq ?? 0 }
         let before = newest()
-        let isHere = await engine.fetch(within: limit)
-        if !isHere, let seq = push.number("read_seq") {
+        let isUpToDate = await engine.fetch(within: limit)
+        if !isUpToDate, let seq = push.number("read_seq") {
             // Read on another device. The mark never exceeds the last known message.
             try? await write(isDurable: false) { try $0.advanceReadMark(of: conversationID, to: min(seq, before)) }
         }

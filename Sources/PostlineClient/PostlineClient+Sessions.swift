@@ -94,7 +94,7 @@ extension PostlineClient {
     }
 
     private func signIn(_ accessToken: String, guestAccessToken: String?) async throws -> GuestMergeResult? {
-        try await signIn(bringsGuest: guestAccessToken != nil) { connection, _ in
+        try await signIn(mergesGuest: guestAccessToken != nil) { connection, _ in
             struct Session: Decodable, Sendable {}
             let _: Session = try await connection.call("session.authenticate", ["access_token": accessToken])
             var merged: GuestMergeResult?
@@ -102,7 +102,7 @@ extension PostlineClient {
                 merged = try await connection.call("auth.merge_guest", ["guest_access_token": guestAccessToken])
             }
             let me: Me = try await connection.call("me.get", [String: String]())
-            return SignedIn(
+            return SignInResult(
                 tokens: Tokens(accessToken: accessToken, refreshToken: nil, userID: me.id, isGuest: me.isGuest),
                 merged: merged)
         }
@@ -184,7 +184,7 @@ extension PostlineClient {
     }
 
     /// The result of a sign-in.
-    private struct SignedIn: Decodable, Sendable {
+    private struct SignInResult: Decodable, Sendable {
         let tokens: Tokens
         let merged: GuestMergeResult?
 
@@ -207,7 +207,7 @@ extension PostlineClient {
     /// Signs in by a method of the protocol. Signing in to an account merges the device's guest.
     @discardableResult
     private func signIn(_ method: String, _ params: [String: JSONValue]) async throws -> GuestMergeResult? {
-        try await signIn(bringsGuest: ["auth.login", "auth.apple"].contains(method)) { connection, guestToken in
+        try await signIn(mergesGuest: ["auth.login", "auth.apple"].contains(method)) { connection, guestToken in
             try await Self.requestTokens(connection, method, params, guestToken: guestToken)
         }
     }
@@ -215,7 +215,7 @@ extension PostlineClient {
     /// Signs in on a separate connection, and switches to that user.
     @discardableResult
     private func signIn(
-        bringsGuest: Bool, _ request: @Sendable (LineConnection, _ guestToken: String?) async throws -> SignedIn
+        mergesGuest: Bool, _ request: @Sendable (LineConnection, _ guestToken: String?) async throws -> SignInResult
     ) async throws -> GuestMergeResult? {
         let former = account
         let guest = store?.userID
@@ -223,7 +223,7 @@ extension PostlineClient {
         switch former {
         case .signingIn: throw PostlineError(.invalidRequest, "A sign-in is in progress.")
         case .user: throw PostlineError(.invalidRequest, "A user is signed in. Sign out first.")
-        case .guest where !bringsGuest:
+        case .guest where !mergesGuest:
             throw PostlineError(
                 .invalidRequest,
                 "A guest is signed in, whose data would be lost. Sign in by password, or sign out first.")
@@ -233,7 +233,7 @@ extension PostlineClient {
         // Changes that are sent now are the guest's, and the server merges them.
         try? await engine?.drainOutbox(atMost: .seconds(5))
         await stop()
-        let answer: SignedIn
+        let answer: SignInResult
         do {
             var guestToken: String?
             if case .guest(let id) = former { guestToken = try TokenKeeper.load(id, from: secrets)?.refreshToken }
@@ -258,7 +258,7 @@ extension PostlineClient {
     /// very account by an upgrade whose response was lost.
     private static func requestTokens(
         _ connection: LineConnection, _ method: String, _ params: [String: JSONValue], guestToken: String?
-    ) async throws -> SignedIn {
+    ) async throws -> SignInResult {
         guard let guestToken else { return try await connection.call(method, params) }
         do {
             return try await connection.call(
@@ -273,14 +273,14 @@ extension PostlineClient {
         guard account == .localGuest else { return }
         try TokenKeeper.store(tokens, in: secrets)
         try DeviceState.set(tokens.userID, movingFrom: DeviceState.localGuest, in: folder)
-        work = nil
+        engineTask = nil
         try restart()
     }
 
     /// Restarts as the user in the device's state. An error is shown, and the next launch tries again.
     func restart() throws {
-        work?.cancel()
-        (work, engine) = (nil, nil)
+        engineTask?.cancel()
+        (engineTask, engine) = (nil, nil)
         do {
             try store?.close(erasing: false)
             store = nil

@@ -87,7 +87,7 @@ extension PostlineClient {
     }
 
     func show(signedOutBecause error: PostlineError?) {
-        (store, engine, work) = (nil, nil, nil)
+        (store, engine, engineTask) = (nil, nil, nil)
         (account, me, conversations, refusedChanges, pendingChangeCount) = (.signedOut, nil, [], [], 0)
         deviceData = [:]
         typingUserIDs = [:]

@@ -56,9 +56,9 @@ public final class PostlineClient {
     /// Signals that a connection attempt is worthwhile.
     let connectSignal = AsyncSignal()
     /// The task that runs the engine. It must be cancelled when the engine is replaced.
-    @ObservationIgnored var work: Task<Void, Never>?
+    @ObservationIgnored var engineTask: Task<Void, Never>?
     /// The observer of the network path, which signals `connectSignal`.
-    @ObservationIgnored var networkWatch: AnyObject?
+    @ObservationIgnored var networkObserver: AnyObject?
 
     let server: Server
     let folder: URL
@@ -114,7 +114,7 @@ public final class PostlineClient {
             isInBackground: isInBackground, logger: logger)
     }
 
-    isolated deinit { work?.cancel() }
+    isolated deinit { engineTask?.cancel() }
 
     init(
         server: Server, store: Location, secrets: any SecretStore, connector: any Connector,
@@ -129,6 +129,6 @@ public final class PostlineClient {
         self.isInBackground = isInBackground
         self.logger = logger
         try restart()
-        networkWatch = Platform.onNetworkChange { [connectSignal] in connectSignal.signal() }
+        networkObserver = Platform.onNetworkChange { [connectSignal] in connectSignal.signal() }
     }
 }

@@ -19,7 +19,7 @@ public final class Chat: Identifiable {
     @ObservationIgnored private(set) var limit = Chat.page
 
     /// The draft that was set last. The store may not have it yet.
-    @ObservationIgnored private var typed: String?
+    @ObservationIgnored private var lastDraft: String?
 
     @ObservationIgnored private let client: PostlineClient
 
@@ -55,10 +55,10 @@ public final class Chat: Identifiable {
         let id = conversationID
         // Not durable: this runs with each key, and must not wait for the disk. A draft that is set again when a chat
         // opens is not typing.
-        let isTyped = content != (typed ?? draft)
-        typed = content
+        let isEdited = content != (lastDraft ?? draft)
+        lastDraft = content
         try await client.write(isDurable: false) { try $0.setDraft(content, in: id) }
-        if isTyped { await client.setTyping(!content.isEmpty, in: id) }
+        if isEdited { await client.setTyping(!content.isEmpty, in: id) }
     }
 
     /// Sends a message in this conversation. See ``PostlineClient/PostlineClient/send(_:in:attachment:)``.
@@ -67,7 +67,7 @@ public final class Chat: Identifiable {
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     @discardableResult
     public func send(_ content: String, attachment: Message.Attachment? = nil) async throws -> String {
-        typed = ""
+        lastDraft = ""
         return try await client.send(content, in: conversationID, attachment: attachment)
     }
 

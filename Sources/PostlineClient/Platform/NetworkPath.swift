@@ -7,11 +7,11 @@ extension Platform {
     ///
     /// - Returns: The observer. Releasing it ends the observation.
     static func onNetworkChange(_ body: @escaping @Sendable () -> Void) -> AnyObject? {
-        PathWatch(body)
+        PathObserver(body)
     }
 }
 
-private final class PathWatch {
+private final class PathObserver {
     private let monitor = NWPathMonitor()
 
     init(_ body: @escaping @Sendable () -> Void) {

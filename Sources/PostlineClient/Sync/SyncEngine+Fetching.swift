@@ -7,19 +7,19 @@ extension SyncEngine {
     ///
     /// - Returns: True if the store has all changes.
     func fetch(within limit: Duration) async -> Bool {
-        lastFetch += 1
-        let id = lastFetch
+        lastFetchID += 1
+        let id = lastFetchID
         return await withTaskGroup(of: Bool.self) { group in
             group.addTask { await self.waitForFetch(id) }
             group.addTask {
                 try? await Task.sleep(for: limit)
                 return false
             }
-            let isHere = await group.next() ?? false
+            let isUpToDate = await group.next() ?? false
             group.cancelAll()
             resumeFetchWaiters(false, of: [id])
             if fetchWaiters.isEmpty { fetchStopSignal.signal() }
-            return isHere
+            return isUpToDate
         }
     }
 
@@ -34,8 +34,8 @@ extension SyncEngine {
     }
 
     /// Resumes the tasks that wait for a fetch. Nil resumes all of them.
-    func resumeFetchWaiters(_ isHere: Bool, of ids: Set<Int>? = nil) {
-        for id in ids ?? Set(fetchWaiters.keys) { fetchWaiters.removeValue(forKey: id)?.resume(returning: isHere) }
+    func resumeFetchWaiters(_ isUpToDate: Bool, of ids: Set<Int>? = nil) {
+        for id in ids ?? Set(fetchWaiters.keys) { fetchWaiters.removeValue(forKey: id)?.resume(returning: isUpToDate) }
     }
 
     /// Fetches changes on a separate connection while the app is in the background, until no task waits for them.
@@ -82,11 +82,11 @@ extension SyncEngine {
             let waiters = refreshWaiters
             refreshWaiters = []
             if waiters.isEmpty { continue }
-            var isHere = false
-            defer { for waiter in waiters { waiter.resume(returning: isHere) } }
+            var isUpToDate = false
+            defer { for waiter in waiters { waiter.resume(returning: isUpToDate) } }
             do {
                 try await catchUp(connection)
-                isHere = true
+                isUpToDate = true
             } catch {
                 if !(error is PostlineError) { storeDidFail(error) }
                 return connection.close()
@@ -95,8 +95,8 @@ extension SyncEngine {
     }
 
     /// Resumes the tasks that wait for a refresh.
-    func resumeRefreshWaiters(_ isHere: Bool) {
-        for waiter in refreshWaiters { waiter.resume(returning: isHere) }
+    func resumeRefreshWaiters(_ isUpToDate: Bool) {
+        for waiter in refreshWaiters { waiter.resume(returning: isUpToDate) }
         refreshWaiters = []
     }
 

@@ -53,7 +53,7 @@ actor SyncEngine {
     var connectionWaiters: [CheckedContinuation<LineConnection?, Never>] = []
     /// Tasks that wait until the store has all changes, by fetch.
     var fetchWaiters: [Int: CheckedContinuation<Bool, Never>] = [:]
-    var lastFetch = 0
+    var lastFetchID = 0
     /// Signals that no task waits for a background fetch any more.
     let fetchStopSignal = AsyncSignal()
     /// Tasks that wait for a refresh.

@@ -27,7 +27,7 @@ actor LineConnection {
     private var isClosed = false
 
     /// A periodic check that the server has sent something since the last check.
-    private var silence: RepeatedTask?
+    private var silenceCheck: RepeatedTask?
     private var hasReceivedSinceCheck = false
     private var silentIntervals = 0
 
@@ -109,7 +109,7 @@ actor LineConnection {
         // The server pings at this interval. After twice the interval without a line it is gone, whatever the network
         // reports.
         guard let seconds = hello.pingSeconds, 1...3_600 ~= seconds else { return }
-        silence = channel.eventLoop.scheduleRepeatedTask(
+        silenceCheck = channel.eventLoop.scheduleRepeatedTask(
             initialDelay: .seconds(Int64(seconds)), delay: .seconds(Int64(seconds))
         ) { [weak self] _ in self?.assumeIsolated { $0.checkForSilence() } }
     }
@@ -196,11 +196,6 @@ actor LineConnection {
         channel.close(promise: nil)
     }
 
-    /// Waits until the connection is closed.
-    nonisolated func ended() async {
-        try? await channel.closeFuture.get()
-    }
-
     /// Handles a line from the server.
     func received(_ data: Data) {
         hasReceivedSinceCheck = true
@@ -221,7 +216,7 @@ actor LineConnection {
     /// Handles the end of the connection.
     func closed() {
         isClosed = true
-        silence?.cancel()
+        silenceCheck?.cancel()
         for caller in calls.values { caller.resume(returning: .failure(connectionLost)) }
         calls = [:]
         push.finish()

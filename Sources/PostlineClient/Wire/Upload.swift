@@ -22,7 +22,7 @@ enum Upload {
         }
         do {
             let loop = MultiThreadedEventLoopGroup.singleton.any()
-            let answered = loop.makePromise(of: Int.self)
+            let status = loop.makePromise(of: Int.self)
             let context = scheme == "https" ? try NIOSSLContext(configuration: .makeClientConfiguration()) : nil
             let channel = try await ClientBootstrap(group: loop)
                 .connectTimeout(.seconds(15))
@@ -35,7 +35,7 @@ enum Upload {
                         }
                         try pipeline.addHTTPClientHandlers()
                         try pipeline.addHandler(IdleStateHandler(allTimeout: .seconds(60)))
-                        try pipeline.addHandler(StatusReader(answered))
+                        try pipeline.addHandler(StatusReader(status))
                     }
                 }
                 .connect(host: host, port: url.port ?? (scheme == "https" ? 443 : 80)).get()
@@ -43,7 +43,7 @@ enum Upload {
             channel.write(HTTPClientRequestPart.head(head), promise: nil)
             channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: bytes))), promise: nil)
             channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
-            return try await answered.futureResult.get()
+            return try await status.futureResult.get()
         } catch {
             throw PostlineError(.offline, "The picture could not be uploaded: \(error)", isRetryable: true)
         }
@@ -61,13 +61,13 @@ enum Upload {
     private final class StatusReader: ChannelInboundHandler {
         typealias InboundIn = HTTPClientResponsePart
 
-        private let answered: EventLoopPromise<Int>
+        private let status: EventLoopPromise<Int>
 
-        init(_ answered: EventLoopPromise<Int>) { self.answered = answered }
+        init(_ status: EventLoopPromise<Int>) { self.status = status }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard case .head(let head) = unwrapInboundIn(data), head.status != .continue else { return }
-            answered.succeed(Int(head.status.code))
+            status.succeed(Int(head.status.code))
             context.close(promise: nil)
         }
 
@@ -76,10 +76,10 @@ enum Upload {
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            answered.fail(error)
+            status.fail(error)
             context.close(promise: nil)
         }
 
-        func channelInactive(context: ChannelHandlerContext) { answered.fail(ChannelError.eof) }
+        func channelInactive(context: ChannelHandlerContext) { status.fail(ChannelError.eof) }
     }
 }

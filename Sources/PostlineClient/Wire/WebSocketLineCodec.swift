@@ -72,11 +72,11 @@ private final class UpgradeRejectionHandler: ChannelInboundHandler, RemovableCha
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let head) = Self.unwrapInboundIn(data) {
             // 429 and 5xx come from a server that will be available again.
-            let isPassing = head.status.code == 429 || head.status.code >= 500
+            let isTemporary = head.status.code == 429 || head.status.code >= 500
             inbox.failed(
                 PostlineError(
-                    isPassing ? .offline : .notTrusted, "The server refused a WebSocket: \(head.status)",
-                    isRetryable: isPassing))
+                    isTemporary ? .offline : .notTrusted, "The server refused a WebSocket: \(head.status)",
+                    isRetryable: isTemporary))
             context.close(promise: nil)
         }
     }

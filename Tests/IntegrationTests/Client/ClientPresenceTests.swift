@@ -63,10 +63,10 @@ struct ClientPresenceTests {
                             $0.presence(of: Person.alice.id)?.isOnline == true
                         }
                         try await alice.client.updateProfile { $0.hidesPresence = true }
-                        try await bob.waitUntil("no presence of her") {
+                        try await bob.waitUntil("her presence to be hidden") {
                             $0.presence(of: Person.alice.id).map { !$0.isOnline && $0.lastSeenAt == nil } == true
                         }
-                        try await alice.waitUntil("no presence of him") {
+                        try await alice.waitUntil("his presence to be hidden") {
                             $0.me?.hidesPresence == true && $0.presence(of: Person.bob.id)?.isOnline != true
                         }
                         try await alice.client.updateProfile { $0.hidesPresence = false }

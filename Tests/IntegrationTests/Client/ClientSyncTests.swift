@@ -114,7 +114,7 @@ struct ClientSyncTests {
                         try await alice.client.renameGroup(group, to: "Old plans")
                         try await bob.waitUntil("the name") { $0.conversations.first?.title == "Old plans" }
                         try await alice.client.removeMember(Person.bob.id, from: group)
-                        try await bob.waitUntil("no data of it") { client in
+                        try await bob.waitUntil("the removal from the group") { client in
                             !client.conversations.contains { $0.id == group } && his.messages.isEmpty
                                 && his.conversation == nil
                         }
