@@ -77,10 +77,10 @@ final class Store: Sendable {
     private static func readableUnsyncedData(in url: URL) -> UnsyncedData {
         var found = UnsyncedData()
         guard let database = try? DatabaseQueue(path: url.path) else { return found }
-        func read(_ sql: String, _ take: (Row) throws -> Void) {
+        func read(_ sql: String, _ body: (Row) throws -> Void) {
             try? database.read { database in
                 let rows = try Row.fetchCursor(database, sql: sql)
-                while let row = try rows.next() { try? take(row) }
+                while let row = try rows.next() { try? body(row) }
             }
         }
         read("select * from change order by id") { row in

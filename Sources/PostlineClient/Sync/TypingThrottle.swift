@@ -9,7 +9,7 @@ struct TypingThrottle {
 
     private struct Entry {
         var isTyping: Bool
-        /// The last notice that was sent, and its time.
+        /// The value of the last notice, and its time.
         var lastSent: Bool
         var sentAt: ContinuousClock.Instant
     }

@@ -64,22 +64,22 @@ public struct ProfileEdit: Sendable, Hashable {
     /// Returns the params of `me.save` for the changes since `old`. They are empty if there are none.
     func params(since old: ProfileEdit) -> [String: JSONValue] {
         var params: [String: JSONValue] = [:]
-        func note(_ name: String, _ path: KeyPath<ProfileEdit, String?>) {
+        func add(_ name: String, _ path: KeyPath<ProfileEdit, String?>) {
             if self[keyPath: path] != old[keyPath: path] {
                 params[name] = self[keyPath: path].map(JSONValue.string) ?? .null
             }
         }
-        note("full_name", \.fullName)
-        note("bio", \.bio)
-        note("website", \.website)
-        note("location", \.location)
-        note("language_code", \.languageCode)
-        note("phone_number", \.phoneNumber)
-        note("date_of_birth", \.dateOfBirth?.description)
+        add("full_name", \.fullName)
+        add("bio", \.bio)
+        add("website", \.website)
+        add("location", \.location)
+        add("language_code", \.languageCode)
+        add("phone_number", \.phoneNumber)
+        add("date_of_birth", \.dateOfBirth?.description)
         if preferredUnitSystem != old.preferredUnitSystem {
             params["preferred_unit_system"] = .string(preferredUnitSystem.rawValue)
         }
-        note("username", \.username)
+        add("username", \.username)
         if preferences != old.preferences {
             // The server merges preferences key by key, and null removes a key.
             var changed: [String: JSONValue] = [:]
