@@ -70,8 +70,8 @@ struct TLSTests {
     func untrusted() async throws {
         try await withTLS { node, certificates, _ in
             let other = try TestCertificates(in: certificates.directory)
-            await expectRefused(node.port, try other.trust, "nobody who is trusted")
-            await expectRefused(node.port, try ServerTrust(), "nobody who is trusted")
+            await expectRefused(node.port, try other.trust, "not from a trusted authority")
+            await expectRefused(node.port, try ServerTrust(), "not from a trusted authority")
             await #expect(throws: ConnectionError.self) {
                 _ = try await LineClient.connect(host: "127.0.0.1", port: node.port, timeout: .milliseconds(300))
             }
@@ -160,7 +160,7 @@ struct TLSTests {
             try renewed.issue()
             node.command.signal(SIGHUP)
             try await node.command.complains("the certificate was read again")
-            await expectRefused(node.port, try certificates.trust, "nobody who is trusted")
+            await expectRefused(node.port, try certificates.trust, "not from a trusted authority")
             let new = try await TestClient.connect(port: node.port, trust: try renewed.trust)
             try await new.call("server.info")
             #expect(try await old.call("me.get")["username"] == "alice")
