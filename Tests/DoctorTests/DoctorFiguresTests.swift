@@ -8,7 +8,7 @@ import Testing
 /// What the tests with a PostgreSQL cannot bring about: other clocks, old versions, old ids, full queues.
 @Suite("postline doctor: thresholds")
 struct DoctorFiguresTests {
-    @Test("clocks more than two seconds apart are told, unless the answer took as long")
+    @Test("warns of clocks more than two seconds apart, less the response time")
     func clock() {
         #expect(ServerCheck.clock(ahead: 1.9, give: 0).level == .ok)
         #expect(ServerCheck.clock(ahead: 2.5, give: 0.001).level == .warning)
@@ -16,7 +16,7 @@ struct DoctorFiguresTests {
         #expect(ServerCheck.clock(ahead: 2.5, give: 1).level == .ok)
     }
 
-    @Test("a PostgreSQL before 15 is a problem, and one that Postline is not tested with a warning")
+    @Test("fails before PostgreSQL 15, and warns of untested versions")
     func version() {
         #expect(ServerCheck.version(140_018, "14.18").level == .problem)
         #expect(ServerCheck.version(150_000, "15.0").level == .ok)
@@ -30,7 +30,7 @@ struct DoctorFiguresTests {
     }
 
     @Test(
-        "the versions that it takes for tested are those that the documents name",
+        "the tested versions are those in the documents",
         arguments: ["README.md", "CONTRIBUTING.md", "docs/operations.md"])
     func testedVersions(document: String) throws {
         let text = try Repository.text(document)
@@ -38,7 +38,7 @@ struct DoctorFiguresTests {
         #expect(text.contains("tested with \(tested)"), "tested with \(tested)")
     }
 
-    @Test("the tightest bound of connections counts, and a node that is there already has its own")
+    @Test("the tightest connection limit counts, less a running node's own")
     func connections() {
         let loose = SlotCheck.finding([("one", 97, 20), ("other", -1, 500)], needed: 11, isServing: false)
         #expect(loose.level == .ok)
@@ -51,25 +51,21 @@ struct DoctorFiguresTests {
         #expect(SlotCheck.finding(bounds, needed: 10, isServing: false).level == .ok)
     }
 
-    @Test("ids that are not frozen are told long before they run out")
+    @Test("warns of unfrozen ids long before they run out")
     func ids() {
         #expect(UpkeepCheck.age("ids", 199_000_000, freezing: 200_000_000).level == .ok)
         #expect(UpkeepCheck.age("ids", 600_000_000, freezing: 200_000_000).level == .warning)
         #expect(UpkeepCheck.age("ids", 1_700_000_000, freezing: 200_000_000).level == .problem)
     }
 
-    @Test("a notification queue that fills is told before it is full")
+    @Test("warns before the notification queue is full")
     func queue() {
         #expect(UpkeepCheck.queue(0.01).level == .ok)
         #expect(UpkeepCheck.queue(0.2).level == .warning)
         #expect(UpkeepCheck.queue(0.6).level == .problem)
     }
 
-    @Test(
-        """
-        a replica of another database, one that is none, one with a login above the policies, one that cancels reads, \
-        and one that is behind are told
-        """)
+    @Test("reports a stalled, unrelated, unprotected or cancelling standby")
     func replica() {
         func levels(
             isSame: Bool = true, isStandby: Bool = true, isAbove: Bool = false, hasFeedback: Bool = true,
@@ -89,7 +85,7 @@ struct DoctorFiguresTests {
         #expect(levels(hasFeedback: false, lag: 8) == [.warning, .warning])
     }
 
-    @Test("checkpoints that come too often, or before their time, are told, with the size that would do")
+    @Test("warns of forced or early checkpoints, and names a max_wal_size")
     func checkpoints() {
         let gibibyte = 1_073_741_824.0
         // A day at 100 KB a second, and at 5 MB a second.
@@ -109,7 +105,7 @@ struct DoctorFiguresTests {
         #expect(hasty.advice.contains("checkpoint_timeout"))
     }
 
-    @Test("whole pages that are most of a long log are told where they are not compressed")
+    @Test("warns of uncompressed full-page images that dominate the WAL")
     func pages() {
         let told = LogCheck.pages(15e9, of: 20e9, compression: "off")
         #expect(told.level == .warning)
@@ -121,7 +117,7 @@ struct DoctorFiguresTests {
         #expect(LogCheck.pages(0, of: 0, compression: "off").level == .ok)
     }
 
-    @Test("a certificate is told two weeks before it expires, with how to renew it")
+    @Test("warns two weeks before a certificate expires, and how to renew it")
     func certificate() {
         let day = 86_400.0
         // 15 January 2026, noon.
@@ -135,13 +131,13 @@ struct DoctorFiguresTests {
         #expect(ConfigurationCheck.validity(until: now - 1, now: now).level == .problem)
     }
 
-    @Test("a secret of one character is none")
+    @Test("rejects a secret of one repeated character")
     func secrecy() {
         #expect(ConfigurationCheck.secrecy(of: String(repeating: "x", count: 64)).level == .warning)
         #expect(ConfigurationCheck.secrecy(of: "3f1b9c0d7a5e48621f0b9c8d7a6e5f42").level == .ok)
     }
 
-    @Test("nodes with the same secret have the same fingerprint, which is short, and others another")
+    @Test("the fingerprint is short, and the same only for the same secret")
     func fingerprint() {
         let secret = "3f1b9c0d7a5e48621f0b9c8d7a6e5f42"
         let told = ConfigurationCheck.secrecy(of: secret).message

@@ -25,7 +25,7 @@ struct BatchTests {
 
     func batch(_ requests: String...) -> String { "[" + requests.joined(separator: ",") + "]" }
 
-    @Test("row 14: the next request of a batch waits until the client has made room for its answer, as between lines")
+    @Test("row 14: a batch waits until the client reads its responses")
     func backPressure() async throws {
         let text = String(repeating: "x", count: 200_000)
         let count = Envelope.maxBatchCount
@@ -52,7 +52,7 @@ struct BatchTests {
         }
     }
 
-    @Test("pushes that come while a batch is answered stand after its answer")
+    @Test("pushes during a batch follow its response")
     func pushes() async throws {
         let (gate, begun) = (AsyncPromise<Void>(), AsyncPromise<Void>())
         try await withServer(.test(), Self.gated(gate, begun: begun)) { server in
@@ -76,7 +76,7 @@ struct BatchTests {
         }
     }
 
-    @Test("pushes past their bound while a batch is answered are dropped, and that is told after its answer")
+    @Test("pushes over the limit during a batch end in one lag notice")
     func lagging() async throws {
         let (gate, begun) = (AsyncPromise<Void>(), AsyncPromise<Void>())
         try await withServer(.test { $0.maxQueueBytes = 10_000 }, Self.gated(gate, begun: begun)) { server in
@@ -100,7 +100,7 @@ struct BatchTests {
         }
     }
 
-    @Test("a goodbye while a batch is answered ends its line with the answers that there are")
+    @Test("a goodbye during a batch ends its line with the responses so far")
     func goodbye() async throws {
         for isBegun in [true, false] {
             let (gate, begun) = (AsyncPromise<Void>(), AsyncPromise<Void>())
@@ -123,7 +123,7 @@ struct BatchTests {
         }
     }
 
-    @Test("who reads too little of a batch's answer is told so, and gets lines to the end")
+    @Test("a slow reader of a batch gets the lag notice and whole lines")
     func slowGoodbye() async throws {
         let text = String(repeating: "x", count: 1 << 20)
         // The kernel gives up half as long again after that, with all that it still holds: until then the client reads.
@@ -150,7 +150,7 @@ struct BatchTests {
         }
     }
 
-    @Test("a batch of notifications alone is answered with nothing")
+    @Test("a batch of notifications gets no response")
     func notifications() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -162,7 +162,7 @@ struct BatchTests {
         }
     }
 
-    @Test("no ping stands inside a batch's answer")
+    @Test("no ping is within a batch's response")
     func pings() async throws {
         let (gate, begun) = (AsyncPromise<Void>(), AsyncPromise<Void>())
         try await withServer(.test { $0.pingInterval = .milliseconds(20) }, Self.gated(gate, begun: begun)) { server in

@@ -15,7 +15,7 @@ struct ConnectionLimitTests {
         #"{"jsonrpc":"2.0","method":"server.goodbye","params":{"code":"too_many_connections","#
         + #""message":"The server has as many connections from your address as it takes.","reconnect":true}}"#
 
-    @Test("row 11: past the connection limit clients are told why, and served again when there is room")
+    @Test("row 11: connections over the limit get the reason")
     func inAll() async throws {
         try await withServer(.test { $0.maxConnections = 2 }) { server in
             let first = try await server.connect()
@@ -37,7 +37,7 @@ struct ConnectionLimitTests {
         }
     }
 
-    @Test("row 11: addresses of one IPv6 network of 64 bits are bounded together, and released together")
+    @Test("row 11: limits and releases an IPv6 /64 network as one address")
     func fromOneNetwork() {
         var admissions = Admissions(maxConnections: 100, maxConnectionsPerAddress: 5)
         for host in 1...5 { #expect(admissions.admit(from: "2001:db8:1:2::\(host)") == .serve) }
@@ -52,7 +52,7 @@ struct ConnectionLimitTests {
         #expect(admissions.addressCount == 0 && admissions.served == 0)
     }
 
-    @Test("row 11: past the limit of its address a client is told so, another address is served, and so is it later")
+    @Test("row 11: connections over an address's limit get the reason")
     func fromOneAddress() async throws {
         try await withServer(
             .test {
@@ -77,8 +77,7 @@ struct ConnectionLimitTests {
         }
     }
 
-    @Test(
-        "row 11: of 200 at once from each of two addresses, just as many are served as may be, and none is counted on")
+    @Test("row 11: 200 concurrent connections of an address keep its limit")
     func allAtOnce() async throws {
         try await withServer(
             .test {
@@ -108,7 +107,7 @@ struct ConnectionLimitTests {
         }
     }
 
-    @Test("an address that has no connection is forgotten, and without a bound none is counted")
+    @Test("an address without connections is forgotten")
     func forgotten() {
         var admissions = Admissions(maxConnections: 100_000, maxConnectionsPerAddress: 1)
         for number in 0..<10_000 {
@@ -127,7 +126,7 @@ struct ConnectionLimitTests {
         #expect(unbounded.addressCount == 0)
     }
 
-    @Test("a connection whose address becomes known later is counted in all before, and at its address from then on")
+    @Test("a later known address counts from then on")
     func located() {
         var admissions = Admissions(maxConnections: 3, maxConnectionsPerAddress: 1)
         #expect(admissions.admit(from: nil) == .serve)
@@ -146,7 +145,7 @@ struct ConnectionLimitTests {
         #expect(admissions.addressCount == 0)
     }
 
-    @Test("of a flood beyond the limit, a thousand are told why, and the rest are only closed")
+    @Test("a flood over the limit gets a thousand goodbyes, then closes")
     func flood() {
         var admissions = Admissions(maxConnections: 1, maxConnectionsPerAddress: nil)
         #expect(admissions.admit(from: "a") == .serve)
@@ -159,7 +158,7 @@ struct ConnectionLimitTests {
     }
 
     @Test(
-        "an IPv4 address that comes by IPv6 is the IPv4 address",
+        "an IPv4-mapped IPv6 address is the IPv4 address",
         arguments: [
             ("::ffff:192.0.2.1", "192.0.2.1"), ("192.0.2.1", "192.0.2.1"), ("2001:db8::1", "2001:db8::1"),
             ("::1", "::1"), ("64:ff9b::c000:201", "64:ff9b::c000:201"),

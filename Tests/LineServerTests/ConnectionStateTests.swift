@@ -55,7 +55,7 @@ final class ConnectionStateTests {
 
     func line(_ text: String) -> Action { .begin(.line(ByteBuffer(string: text))) }
 
-    @Test("bytes are read and discarded until the connection is open")
+    @Test("discards bytes until the connection is open")
     func opening() {
         #expect(actions() == [.read])
         come("one\n")
@@ -63,7 +63,7 @@ final class ConnectionStateTests {
         open()
     }
 
-    @Test("a line begins when the one before it is done, and those behind it wait")
+    @Test("a line begins after the one before is done")
     func order() {
         open()
         come("one\ntwo\n")
@@ -76,7 +76,7 @@ final class ConnectionStateTests {
         #expect(state.turn == 2)
     }
 
-    @Test("nothing is read while as many lines are open as may be")
+    @Test("pauses reading at the limit of open lines")
     func inFlight() {
         open()
         come("1\n2\n3\n4\n")
@@ -87,7 +87,7 @@ final class ConnectionStateTests {
         #expect(actions() == [line("3"), .read])
     }
 
-    @Test("an answer leaves at the end of the turn, and waits one for that of a line which waits already")
+    @Test("writes a response at the end of the turn, or of the next")
     func answers() {
         open()
         come("1\n2\n")
@@ -103,7 +103,7 @@ final class ConnectionStateTests {
         #expect(written == [#"{"jsonrpc":"2.0","id":1,"result":true}"#, #"{"jsonrpc":"2.0","id":2,"result":true}"#])
     }
 
-    @Test("a line waits until the client has made room for its answer")
+    @Test("a line waits until the client has room for its response")
     func room() {
         open()
         come("1\n2\n")
@@ -121,7 +121,7 @@ final class ConnectionStateTests {
         #expect(actions(completesWrites: false).contains(line("2")))
     }
 
-    @Test("a batch goes on as soon as there is room, or nobody is left to write to")
+    @Test("a batch resumes when there is room or the client has gone")
     func batches() {
         open()
         come("[]\n")
@@ -137,7 +137,7 @@ final class ConnectionStateTests {
         #expect(actions() == [.endSession])
     }
 
-    @Test("a client that ends its side gets what it asked for, and then the end")
+    @Test("answers a client that ended its side, then closes")
     func end() {
         open()
         come("1\n2")
@@ -152,7 +152,7 @@ final class ConnectionStateTests {
         #expect(actions() == [])
     }
 
-    @Test("a goodbye drops what was not begun, follows what was answered, and ends the session once the line is done")
+    @Test("a goodbye follows the answered, and drops the unstarted")
     func goodbye() {
         open()
         come("1\n2\n")
@@ -171,7 +171,7 @@ final class ConnectionStateTests {
         #expect(actions() == [.close(.whole)])
     }
 
-    @Test("a server that is to end has done what was taken before it says so")
+    @Test("a shutdown finishes accepted requests before its goodbye")
     func finishing() {
         open()
         come("1\n2\n")
@@ -185,13 +185,13 @@ final class ConnectionStateTests {
         #expect(actions().prefix(2) == [.count(.goodbye(.shuttingDown)), .endSession])
     }
 
-    @Test("a connection that is not open yet is cut when the server ends")
+    @Test("a shutdown closes an unopened connection at once")
     func finishingEarly() {
         state.finish(.shuttingDown)
         #expect(actions().first == .close(.cut))
     }
 
-    @Test("pushes leave with the flush; past their bound the client is told once that it lags, and cut in time")
+    @Test("a slow consumer gets one lag notice, then is closed")
     func lag() {
         open()
         state.startPushes(cursor: "c0")
@@ -210,7 +210,7 @@ final class ConnectionStateTests {
         #expect(actions(completesWrites: false).first == .count(.goodbye(.slowConsumer)))
     }
 
-    @Test("a flight that moves is waited for, and one that does not is not")
+    @Test("a write that progresses is waited for, and a stalled one not")
     func stall() {
         open()
         state.startPushes(cursor: "c0")
@@ -226,7 +226,7 @@ final class ConnectionStateTests {
         #expect(actions(completesWrites: false).first == .count(.goodbye(.slowConsumer)))
     }
 
-    @Test("what is not opened, not signed in or not answered in time ends")
+    @Test("each deadline closes its connection")
     func deadlines() {
         state.sweep(start + .seconds(59)) { 0 }
         #expect(actions() == [.read])
@@ -251,7 +251,7 @@ final class ConnectionStateTests {
         #expect(state.isLeaving)
     }
 
-    @Test("a client that hears nothing else hears a ping, with how far it is")
+    @Test("a quiet client gets a ping with its cursor")
     func ping() {
         open()
         state.startPushes(cursor: "c7")
@@ -263,7 +263,7 @@ final class ConnectionStateTests {
         #expect(written == [#"{"jsonrpc":"2.0","method":"server.ping","params":{"cursor":"c7"}}"#])
     }
 
-    @Test("a goodbye that is not taken is cut when its time is over")
+    @Test("closes when a goodbye is not read in time")
     func linger() {
         open()
         state.leave(.shuttingDown, keepingAnswers: true)

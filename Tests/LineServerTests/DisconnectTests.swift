@@ -14,7 +14,7 @@ struct DisconnectTests {
             + #""reconnect":\#(code.reconnect)}}"#
     }
 
-    @Test("the reason is the last line, whatever the client goes on sending", arguments: GoodbyeCode.allCases)
+    @Test("the reason is the last line, despite further input", arguments: GoodbyeCode.allCases)
     func goodbyes(_ code: GoodbyeCode) async throws {
         try await withServer(.test()) { request, session in
             Answer(.result(ByteBuffer(string: "{}"))) {
@@ -34,7 +34,7 @@ struct DisconnectTests {
         }
     }
 
-    @Test("a goodbye from outside does not wait for the request that is being done")
+    @Test("an external goodbye does not wait for the running request")
     func goodbyeFromOutside() async throws {
         let gate = AsyncPromise<Void>()
         let begun = AsyncPromise<Void>()
@@ -56,7 +56,7 @@ struct DisconnectTests {
         }
     }
 
-    @Test("what a session asks of a connection that is gone goes nowhere")
+    @Test("a session's calls to a closed connection do nothing")
     func afterwards() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -72,7 +72,7 @@ struct DisconnectTests {
         }
     }
 
-    @Test("told to stop, the server answers what it has taken, says goodbye, and ends")
+    @Test("a graceful shutdown answers accepted requests and says goodbye")
     func shutdown() async throws {
         let gate = AsyncPromise<Void>()
         let begun = AsyncPromise<Void>()
@@ -108,7 +108,7 @@ struct DisconnectTests {
         }
     }
 
-    @Test("the service ends by itself once all is said")
+    @Test("the service ends after its last connection")
     func shutdownEnds() async throws {
         let server = LineServer(configuration: .test(), sessions: StubSessions(echo), logger: Logger(label: "test"))
         let services = ServiceGroup(services: [server], logger: Logger(label: "test"))
@@ -121,7 +121,7 @@ struct DisconnectTests {
         try await ended
     }
 
-    @Test("a request that does not end holds shutdown up for no longer than its bound")
+    @Test("a hanging request delays shutdown up to the limit")
     func shutdownBound() async throws {
         let begun = AsyncPromise<Void>()
         let sessions = StubSessions { _, _ in
@@ -143,7 +143,7 @@ struct DisconnectTests {
         _ = try await client.rest()
     }
 
-    @Test("a client that keeps its side open is waited for no longer than the linger time")
+    @Test("a client that stays open delays shutdown up to the linger time")
     func linger() async throws {
         try await withServer(.test { $0.lingerTimeout = .milliseconds(50) }) { server in
             let client = try await server.connect()

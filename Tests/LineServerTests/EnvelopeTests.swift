@@ -26,7 +26,7 @@ struct EnvelopeTests {
         }
     }
 
-    @Test("a long run of combining characters is refused with the id, in a name and in a text")
+    @Test("refuses long runs of combining characters, with the id")
     func combiningRun() {
         let accents = String(repeating: "\u{301}\u{316}", count: 15_000)
         for member in [#""\#(accents)":1"#, #""params":{"a":"\#(accents)"}"#, #""params":{"\#(accents)":1}"#] {
@@ -78,13 +78,13 @@ struct EnvelopeTests {
         ),
     ]
 
-    @Test("the specification's own examples", arguments: EnvelopeTests.specification)
+    @Test("reads the specification's examples", arguments: EnvelopeTests.specification)
     func examples(_ line: String, _ expected: String) {
         #expect(self.answer(line) == expected)
     }
 
     @Test(
-        "an id is a string, an integer or null, and comes back as it was sent",
+        "an id is a string, integer or null, and is returned unchanged",
         arguments: [
             "7", "-0", "20.0", "2e1", "0", "-9223372036854775808", "9223372036854775807", "\"\"", "\"a\\\"b\"",
             "\"é\"", "null",
@@ -96,7 +96,7 @@ struct EnvelopeTests {
     }
 
     @Test(
-        "row 58: an id that is no integer of 64 bits is refused, and nothing is done",
+        "row 58: refuses an id beyond 64 bits, and runs nothing",
         arguments: [
             "1e400", "-1e400", "1e19", "9223372036854775808", "-9223372036854775809", "123456789012345678901234567890",
             "1e99999999999999999999",
@@ -105,13 +105,13 @@ struct EnvelopeTests {
         #expect(self.answer(#"{"jsonrpc":"2.0","method":"m","id":\#(id)}"#) == "null invalid_request")
     }
 
-    @Test("anything else is no id", arguments: ["1.5", "1e-1", "true", "false", "[]", "{}", "[1]"])
+    @Test("refuses any other id", arguments: ["1.5", "1e-1", "true", "false", "[]", "{}", "[1]"])
     func noIDs(_ id: String) {
         #expect(self.answer(#"{"jsonrpc":"2.0","method":"m","id":\#(id)}"#) == "null invalid_request")
     }
 
     @Test(
-        "what is wrong with the envelope is answered with the id where one can be read",
+        "a malformed envelope is answered with its id if readable",
         arguments: [
             (#"{"method":"m","id":1}"#, "1 invalid_request"),
             (#"{"jsonrpc":"1.0","method":"m","id":1}"#, "1 invalid_request"),
@@ -146,7 +146,7 @@ struct EnvelopeTests {
         #expect(self.answer(line) == expected)
     }
 
-    @Test("bytes that are not UTF-8 are told apart")
+    @Test("detects bytes that are not UTF-8")
     func invalidUTF8() {
         let line = ByteBuffer(bytes: Array(#"{"jsonrpc":"2.0","method":"m","id":"#.utf8) + [0xC3, 0x28])
         guard case .single(let item) = Envelope(line), case .failure(let error) = item.content else {
@@ -157,7 +157,7 @@ struct EnvelopeTests {
         #expect(error.code == .invalidUTF8)
     }
 
-    @Test("a batch holds up to 50 requests; of more, none is done")
+    @Test("a batch holds up to 50 requests")
     func batches() {
         func batch(_ count: Int) -> String {
             "[\((0..<count).map { #"{"jsonrpc":"2.0","method":"m","id":\#($0)}"# }.joined(separator: ","))]"
@@ -170,7 +170,7 @@ struct EnvelopeTests {
         #expect(self.answer(batch(51)) == "null invalid_request")
     }
 
-    @Test("params are named, and none at all is none")
+    @Test("params are an object, or absent")
     func params() {
         func request(_ line: String) -> Request? {
             guard case .single(let item) = Envelope(ByteBuffer(string: line)) else { return nil }
@@ -184,7 +184,7 @@ struct EnvelopeTests {
         #expect(request(#"{"jsonrpc":"2.0","method":"m"}"#) == Request(method: "m", params: JSONObject()))
     }
 
-    @Test("an error carries its class, its stable name, and whether to try again")
+    @Test("an error has its class, name and retryable flag")
     func errors() {
         var buffer = ByteBuffer()
         buffer.writeAnswer(
@@ -205,14 +205,14 @@ struct EnvelopeTests {
         )
     }
 
-    @Test("a result of several lines is answered on one")
+    @Test("joins a result of several lines")
     func lineEnds() {
         var buffer = ByteBuffer()
         buffer.writeAnswer(id: .integer(1), .result(ByteBuffer(string: "{\n\"a\\n\":\n[1,\n2]}\n")))
         #expect(String(buffer: buffer) == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{ \"a\\n\": [1, 2]} }")
     }
 
-    @Test("requests that were damaged anywhere are refused or read, and never more than that")
+    @Test("damaged requests are refused or read, without a trap")
     func damaged() {
         var generator = Seeded(state: 11)
         let whole =

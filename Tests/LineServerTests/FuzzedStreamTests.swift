@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Fuzzed byte streams", .serialized)
 struct FuzzedStreamTests {
-    @Test("row 15: of fuzzed lines, cut anywhere, every one comes to what it must, and memory stays flat")
+    @Test("row 15: fuzzed streams keep every invariant and flat memory")
     func lines() async {
         // What an unoptimized build does in seconds; `make fuzz` does the checklist's million, guided by coverage.
         let count = isSanitized ? 1_000 : 10_000

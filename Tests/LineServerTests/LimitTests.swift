@@ -16,7 +16,7 @@ struct LimitTests {
         #"{"jsonrpc":"2.0","id":null,"error":{"code":413,"message":"A line has at most 65536 bytes; this one was discarded.","#
         + #""data":{"code":"line_too_long","retryable":false}}}"#
 
-    @Test("a line at the limit is taken, one over it is answered line_too_long, and the connection lives on")
+    @Test("accepts a line at the limit, and answers line_too_long over it")
     func lineLength() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -32,7 +32,7 @@ struct LimitTests {
     }
 
     @Test(
-        "row 1: 10,000 lines over the limit are each answered, in order with the requests between, and memory stays flat"
+        "row 1: answers 10,000 oversized lines in order, with flat memory"
     )
     func manyLongLines() async throws {
         try await withServer { server in
@@ -58,8 +58,7 @@ struct LimitTests {
         }
     }
 
-    @Test(
-        "row 2: more than 1 MiB without a line end closes the connection, with the reason, after what was asked before")
+    @Test("row 2: closes after 1 MiB without a line end, with the reason")
     func endless() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -73,7 +72,7 @@ struct LimitTests {
         }
     }
 
-    @Test("row 3: a client that sends one byte after another and never signs in is told goodbye after the deadline")
+    @Test("row 3: closes a trickling client at the authentication deadline")
     func authenticationDeadline() async throws {
         try await withServer(
             .test {
@@ -98,7 +97,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a session replaces the deadline by its own expiry, or by none")
+    @Test("a session replaces the deadline by its expiry or none")
     func expiry() async throws {
         try await withServer(.test { $0.lingerTimeout = .milliseconds(100) }) { request, session in
             session.sink.setExpiry(
@@ -115,8 +114,7 @@ struct LimitTests {
         }
     }
 
-    @Test(
-        "row 14: a client that sends and does not read is not read from any more, and gets every answer once it reads")
+    @Test("row 14: pauses reading from a client that does not read responses")
     func notReading() async throws {
         let text = String(repeating: "x", count: 60_000)
         let count = 2_000
@@ -141,7 +139,7 @@ struct LimitTests {
         }
     }
 
-    @Test("no more is taken than may be open; the rest waits with the kernel and nothing is lost")
+    @Test("leaves requests over the limit in the kernel, without loss")
     func inFlight() async throws {
         let gate = AsyncPromise<Void>()
         let begun = AsyncPromise<Void>()

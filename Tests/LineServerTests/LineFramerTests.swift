@@ -47,17 +47,17 @@ struct LineFramerTests {
         ("é\n€\n", [.line("é"), .line("€")]),
     ]
 
-    @Test("in one piece", arguments: LineFramerTests.streams)
+    @Test("reads lines in one piece", arguments: LineFramerTests.streams)
     func whole(_ stream: String, _ expected: [Event]) {
         #expect(self.events([Array(stream.utf8)]) == expected)
     }
 
-    @Test("one byte at a time", arguments: LineFramerTests.streams)
+    @Test("reads lines one byte at a time", arguments: LineFramerTests.streams)
     func bytes(_ stream: String, _ expected: [Event]) {
         #expect(self.events(stream.utf8.map { [$0] }) == expected)
     }
 
-    @Test("split in three at every two points", arguments: LineFramerTests.streams)
+    @Test("reads lines split in three at every two points", arguments: LineFramerTests.streams)
     func splits(_ stream: String, _ expected: [Event]) {
         let bytes = Array(stream.utf8)
         for first in 0...bytes.count {
@@ -68,8 +68,7 @@ struct LineFramerTests {
         }
     }
 
-    @Test(
-        "the fields of a request of HTTP are no lines, in whatever pieces they come; without one they are, and JSON is")
+    @Test("HTTP header fields are no lines, in whatever pieces")
     func http() {
         let cases: [(String, [String])] = [
             ("GET / HTTP/1.1\r\nHost: a\r\nX-Y_2:\r\n\r\nb\r\n", ["GET / HTTP/1.1", "b"]),
@@ -86,7 +85,7 @@ struct LineFramerTests {
         }
     }
 
-    @Test("a thousand lines in one piece are taken one by one, and what is not asked for stays")
+    @Test("takes a thousand lines one by one")
     func manyLines() {
         var framer = LineFramer(maxLineBytes: 100)
         framer.feed(ByteBuffer(string: (0..<1_000).map { "line \($0)\n" }.joined()))
@@ -105,7 +104,7 @@ struct LineFramerTests {
         #expect(next == nil)
     }
 
-    @Test("nothing is kept of 10,000 lines over the limit")
+    @Test("keeps nothing of 10,000 oversized lines")
     func longLines() {
         var framer = LineFramer(maxLineBytes: 65_536)
         let part = ByteBuffer(repeating: UInt8(ascii: "x"), count: 10_000)
@@ -123,7 +122,7 @@ struct LineFramerTests {
         }
     }
 
-    @Test("the beginning of a line does not hold on to the lines before it")
+    @Test("a line's beginning does not retain earlier lines")
     func compacting() {
         var framer = LineFramer(maxLineBytes: 65_536)
         framer.feed(ByteBuffer(string: String(repeating: "x", count: 60_000) + "\nbeginning"))
@@ -137,7 +136,7 @@ struct LineFramerTests {
         #expect(next == .line(ByteBuffer(string: "beginning and end")))
     }
 
-    @Test("the bound on a stream without line ends is never below the largest line")
+    @Test("the stream limit is at least the largest line")
     func largeLimit() {
         var framer = LineFramer(maxLineBytes: 2 << 20)
         framer.feed(ByteBuffer(repeating: UInt8(ascii: "x"), count: 2 << 20))

@@ -7,7 +7,7 @@ import Testing
 final class LineIntakeTests {
     var lines = LineIntake(LineFramer(maxLineBytes: 1_000), maxCount: 2)
 
-    @Test("one is at work at a time, and no more wait than may")
+    @Test("one line runs at a time, and a limited number waits")
     func order() {
         lines.feed(ByteBuffer(string: "a\nb\nc\n"))
         #expect(lines.begin() == nil)
@@ -25,7 +25,7 @@ final class LineIntakeTests {
         #expect(lines.isEmpty && !lines.isFull)
     }
 
-    @Test("what waits behind the line at work may join it, in order, and is done with it")
+    @Test("waiting lines can join the running one, in order")
     func join() {
         lines.feed(ByteBuffer(string: "a\nb\nc\nd\n"))
         #expect(lines.join { String(buffer: $0) } == nil)
@@ -47,7 +47,7 @@ final class LineIntakeTests {
         #expect(lines.heldBytes == 0)
     }
 
-    @Test("what is held comes back when the line that holds it is done")
+    @Test("releases the storage of a line when it ends")
     func storage() {
         var bytes = ByteBuffer()
         bytes.writeString("a\nb\n")
@@ -65,7 +65,7 @@ final class LineIntakeTests {
         #expect(lines.heldBytes == 0)
     }
 
-    @Test("of what is forgotten the line at work is left, and what it holds")
+    @Test("forgetting keeps only the running line")
     func forget() {
         lines.feed(ByteBuffer(string: "a\nb\n"))
         lines.take()

@@ -23,7 +23,7 @@ final class OutboundQueueTests {
 
     let lagged = { (cursor: String) in #"{"jsonrpc":"2.0","method":"sync.lagged","params":{"cursor":"\#(cursor)"}}"# }
 
-    @Test("lines leave in order, one flight at a time")
+    @Test("lines leave in order, one write at a time")
     func order() {
         self.queue.startPushes(cursor: "c0")
         self.queue.answer(self.line("answer-01"))
@@ -47,7 +47,7 @@ final class OutboundQueueTests {
         #expect(!self.queue.isWriteInFlight)
     }
 
-    @Test("a push leaves past the queue where nothing is before it, and only then")
+    @Test("a push bypasses only an empty queue")
     func directWrite() {
         #expect(!self.beginDirectWrite(self.push(1)))
         self.queue.startPushes(cursor: "c0")
@@ -85,7 +85,7 @@ final class OutboundQueueTests {
         #expect(!self.beginDirectWrite(self.push(5)))
     }
 
-    @Test("an answer larger than a flight is cut, and nothing comes between its parts")
+    @Test("splits a large response without anything in between")
     func largeLines() {
         self.queue.startPushes(cursor: "c0")
         self.queue.answer(ByteBuffer(string: String(repeating: "a", count: 49) + "\n"))
@@ -105,7 +105,7 @@ final class OutboundQueueTests {
         #expect(self.queue.isEmpty)
     }
 
-    @Test("a goodbye to one that reads too slowly comes after the answer that was begun", arguments: [false, true])
+    @Test("a goodbye to a slow reader follows the begun response", arguments: [false, true])
     func cutGoodbye(_ isBatch: Bool) {
         let text = #"{"text":"\#(String(repeating: "a", count: 30))"}"#
         self.queue.answer(.result(ByteBuffer(string: text)), id: .integer(1), isWhole: !isBatch)
@@ -122,7 +122,7 @@ final class OutboundQueueTests {
         #expect(self.queue.unwrittenAnswerBytes == 0)
     }
 
-    @Test("answers are never dropped, however many")
+    @Test("never drops responses")
     func answers() {
         for number in 0..<1_000 { self.queue.answer(self.line("\(number)")) }
         var received: [String] = []
@@ -133,7 +133,7 @@ final class OutboundQueueTests {
         #expect(received == (0..<1_000).map(String.init))
     }
 
-    @Test("pushes are ignored until they are wanted, and after they are not")
+    @Test("ignores pushes before and after their subscription")
     func wanted() {
         #expect(self.offer(self.push(1)))
         #expect(self.queue.isEmpty)
@@ -148,7 +148,7 @@ final class OutboundQueueTests {
         #expect(self.queue.cursor == nil)
     }
 
-    @Test("past the bound queued pushes are dropped and answers kept; the client is told when it reads again")
+    @Test("drops queued pushes over the limit, and notifies on reading")
     func lagging() {
         self.queue.startPushes(cursor: "c0")
         #expect(self.offer(self.push(1)))
@@ -180,7 +180,7 @@ final class OutboundQueueTests {
         #expect(self.nextBatch() == ["push-0001"])
     }
 
-    @Test("the cursor of a client that lags before any push left is the one it started with")
+    @Test("without a push sent, the lag cursor is the initial one")
     func laggingAtOnce() {
         self.queue.startPushes(cursor: "c0")
         for number in 1...3 { #expect(self.offer(self.push(number))) }
@@ -190,7 +190,7 @@ final class OutboundQueueTests {
         #expect(self.queue.isEmpty)
     }
 
-    @Test("a new start makes up for having lagged: there is nothing left to tell")
+    @Test("a new subscription clears the lag")
     func restarting() {
         self.queue.startPushes(cursor: "c0")
         for number in 1...4 { _ = self.queue.push(self.push(number)) }
@@ -202,7 +202,7 @@ final class OutboundQueueTests {
         #expect(self.nextBatch() == ["push-0005"])
     }
 
-    @Test("a single push over the bound is one too many; later ones find room as flights leave")
+    @Test("a single push over the limit lags; later ones find room")
     func room() {
         self.queue.startPushes(cursor: "c0")
         #expect(!self.offer(Push(line: ByteBuffer(repeating: 0x61, count: 31), cursor: "c1")))
@@ -214,7 +214,7 @@ final class OutboundQueueTests {
         #expect(!self.offer(self.push(6)))
     }
 
-    @Test("what is lost without harm is dropped past the bound, and moves no cursor")
+    @Test("drops ephemeral pushes over the limit, and keeps the cursor")
     func harmless() {
         let typing = Push(line: self.line("typing-01"), cursor: nil)
         self.queue.startPushes(cursor: "c0")
@@ -231,7 +231,7 @@ final class OutboundQueueTests {
         #expect(self.nextBatch() == ["push-0003"])
     }
 
-    @Test("the cursor follows what is handed over, and what is noted in between")
+    @Test("the cursor follows written pushes and noted positions")
     func cursors() {
         self.queue.startPushes(cursor: "c0")
         self.queue.noteCursor("n0")
@@ -250,7 +250,7 @@ final class OutboundQueueTests {
         #expect(self.queue.cursor == "n4")
     }
 
-    @Test("a goodbye is the last line: answers before it stay, pushes go, and nothing follows")
+    @Test("a goodbye is last, follows responses and drops pushes")
     func goodbye() {
         self.queue.startPushes(cursor: "c0")
         self.queue.answer(self.line("answer"))
@@ -267,7 +267,7 @@ final class OutboundQueueTests {
         #expect(self.queue.unwrittenAnswerBytes == 0)
     }
 
-    @Test("a goodbye to one that reads too slowly drops all but what is out")
+    @Test("a goodbye to a slow reader drops all but the current write")
     func slowGoodbye() {
         self.queue.answer(self.line("answer-0001"))
         self.queue.answer(self.line("answer-0002"))
@@ -281,8 +281,7 @@ final class OutboundQueueTests {
         #expect(self.queue.isEmpty)
     }
 
-    @Test(
-        "whatever is done in whatever order, answers all arrive, and pushes arrive in order with no gap but a told one")
+    @Test("in any order, responses arrive and only reported pushes are lost")
     func random() {
         for seed in 0..<200 as Range<UInt64> {
             var generator = Seeded(state: seed)

@@ -25,7 +25,7 @@ struct PipelineTests {
     }
 
     @Test(
-        "row 54: of a client that pipelines and does not read less than 1 MiB is held, whatever the size of its lines",
+        "row 54: an unread pipeline holds less than 1 MiB",
         arguments: [100, 4_000, 60_000])
     func notReading(_ bytes: Int) async throws {
         let text = String(repeating: "y", count: 50_000)
@@ -67,7 +67,7 @@ struct PipelineTests {
     }
 
     @Test(
-        "row 54: of a client that reads, but sends faster than requests are done, less than 1 MiB is held",
+        "row 54: a pipeline faster than its requests holds less than 1 MiB",
         arguments: [100, 4_000, 60_000])
     func faster(_ bytes: Int) async throws {
         let lines = self.lines(of: bytes)
@@ -97,7 +97,7 @@ struct PipelineTests {
         }
     }
 
-    @Test("a short line does not hold on to the much larger read that it came with", arguments: [1, 40])
+    @Test("a short line does not retain a larger read", arguments: [1, 40])
     func storage(_ count: Int) async throws {
         var framer = LineFramer(maxLineBytes: 65_536)
         var bytes = ByteBuffer()
@@ -111,7 +111,7 @@ struct PipelineTests {
         #expect(framer.heldBytes == 0)
     }
 
-    @Test("the storage that lines hold is counted once, with the last of them")
+    @Test("counts shared storage once, with its last line")
     func counting() async throws {
         var framer = LineFramer(maxLineBytes: 65_536)
         framer.feed(ByteBuffer(string: "\n" + String(repeating: "x", count: 4_000) + "\ny\nbeginning"))

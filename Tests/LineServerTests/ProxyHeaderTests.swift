@@ -45,7 +45,7 @@ struct ProxyHeaderTests {
         (header(0x21, 0x31, [UInt8](repeating: 0x2F, count: 216)), nil),
     ]
 
-    @Test("the source is read and the rest is left, wherever the bytes are cut; what balancers add is skipped")
+    @Test("reads the source address wherever the bytes are cut")
     func cut() throws {
         for (header, source) in Self.good {
             for cut in 0...header.count {
@@ -62,7 +62,7 @@ struct ProxyHeaderTests {
         }
     }
 
-    @Test("what is no such header is refused as soon as it is known")
+    @Test("refuses an invalid header as soon as possible")
     func wrong() {
         let bad: [([UInt8], ProxyHeaderError)] = [
             (Array("{".utf8), .notAHeader),
@@ -92,7 +92,7 @@ struct ProxyHeaderTests {
         }
     }
 
-    @Test("sessions are of the address that the header names, and of the socket's where it names none")
+    @Test("sessions have the header's address, or the socket's")
     func sessions() async throws {
         try await withServer(.test { $0.expectsProxyHeader = true }) { server in
             for (header, source) in Self.good {
@@ -106,7 +106,7 @@ struct ProxyHeaderTests {
         }
     }
 
-    @Test("row 11: clients behind one balancer are bounded by their own addresses, and refused ones are told why")
+    @Test("row 11: limits clients behind one balancer by their addresses")
     func limits() async throws {
         let configuration = LineServer.Configuration.test {
             $0.expectsProxyHeader = true
@@ -145,7 +145,7 @@ struct ProxyHeaderTests {
         }
     }
 
-    @Test("a connection without a header, with a wrong one, or with one that is not whole in time is closed in silence")
+    @Test("closes silently without a valid header in time")
     func refused() async throws {
         let configuration = LineServer.Configuration.test {
             $0.expectsProxyHeader = true
@@ -166,7 +166,7 @@ struct ProxyHeaderTests {
         }
     }
 
-    @Test("an end before the header is whole is the connection's end, in silence")
+    @Test("closes silently if the client ends before its header")
     func ended() async throws {
         try await withServer(.test { $0.expectsProxyHeader = true }) { server in
             let client = try await TestClient(server.address)
@@ -176,7 +176,7 @@ struct ProxyHeaderTests {
         }
     }
 
-    @Test("where no header is expected, one is no line of the protocol")
+    @Test("without PROXY enabled, a header is an invalid line")
     func off() async throws {
         try await withServer { server in
             let client = try await server.connect()

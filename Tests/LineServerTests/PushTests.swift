@@ -29,7 +29,7 @@ struct PushTests {
 
     func text(_ push: Push) -> String { String(String(buffer: push.line).dropLast()) }
 
-    @Test("pushes come after the answer that started them, in order, whole lines between answers")
+    @Test("pushes follow the response that started them, in order")
     func order() async throws {
         try await withServer(.test(), Self.live) { server in
             let client = try await server.connect()
@@ -56,7 +56,7 @@ struct PushTests {
         }
     }
 
-    @Test("after the answer that ended them there are no more pushes")
+    @Test("no push follows the response that ended them")
     func stopping() async throws {
         try await withServer(.test(), Self.live) { server in
             let client = try await server.connect()
@@ -72,7 +72,7 @@ struct PushTests {
         }
     }
 
-    @Test("pushes for many reach each in order, and who pushed them is told once they are written")
+    @Test("pushes to many arrive in order, and report their write")
     func many() async throws {
         try await withServer(.test(), Self.live) { server in
             var clients: [(client: TestClient, session: StubSession)] = []
@@ -101,7 +101,7 @@ struct PushTests {
         }
     }
 
-    @Test("hooks of a batch run after its answer, in order")
+    @Test("a batch's hooks run after its response, in order")
     func batchHooks() async throws {
         try await withServer(.test()) { request, session in
             Answer(.result(ByteBuffer(string: "{}"))) {
@@ -116,7 +116,7 @@ struct PushTests {
         }
     }
 
-    @Test("a quiet connection is pinged, with the cursor when it is live")
+    @Test("a quiet connection is pinged, with a cursor when live")
     func pings() async throws {
         try await withServer(.test { $0.pingInterval = .milliseconds(40) }, Self.live) { server in
             let client = try await TestClient(server.address)
@@ -147,7 +147,7 @@ struct PushTests {
         }
     }
 
-    @Test("row 12: a client that does not read loses queued pushes and is told from where; another loses nothing")
+    @Test("row 12: a slow consumer loses queued pushes and learns from where")
     func lagging() async throws {
         try await withServer(.test { $0.maxQueueBytes = 200_000 }, Self.live) { server in
             let slow = try await TestClient(server.address, receiveBufferBytes: 65_536)
@@ -186,7 +186,7 @@ struct PushTests {
         }
     }
 
-    @Test("a burst larger than the queue is no lag while the socket takes it")
+    @Test("a burst over the limit is no lag while the socket accepts it")
     func bursts() async throws {
         try await withServer(.test { $0.maxQueueBytes = 100_000 }, Self.live) { server in
             let client = try await server.connect()
@@ -201,7 +201,7 @@ struct PushTests {
         }
     }
 
-    @Test("row 13: a client that lags and does not drain is closed, and its session with it")
+    @Test("row 13: closes a lagging client that does not drain")
     func slowConsumer() async throws {
         try await withServer(
             .test {
@@ -231,7 +231,7 @@ struct PushTests {
         }
     }
 
-    @Test("row 13: a client that reads none of its answers is closed by the write deadline too")
+    @Test("row 13: closes a client that reads no responses at the deadline")
     func stalled() async throws {
         try await withServer(
             .test {
@@ -250,8 +250,7 @@ struct PushTests {
     }
 
     #if os(Linux)
-    @Test(
-        "row 13: the kernel gives a vanished peer up after the write deadline: the TCP user timeout is on each socket")
+    @Test("row 13: sets the TCP user timeout on each socket")
     func userTimeout() async throws {
         try await withServer(.test { $0.slowConsumerTimeout = .seconds(30) }) { server in
             let client = try await server.connect()
@@ -273,7 +272,7 @@ struct PushTests {
     }
     #endif
 
-    @Test("hundreds of sessions are pushed to, each of which gets everything in order")
+    @Test("hundreds of sessions receive everything in order")
     func fanOut() async throws {
         try await withServer(.test(), Self.live) { server in
             var clients: [TestClient] = []

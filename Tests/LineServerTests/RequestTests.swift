@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Request handling", .timeLimit(.minutes(10)))
 struct RequestTests {
-    @Test("the server speaks first, and says what it allows")
+    @Test("the hello comes first, with the limits")
     func hello() async throws {
         try await withServer(.test { $0.pingInterval = .seconds(30) }) { server in
             let client = try await TestClient(server.address)
@@ -32,7 +32,7 @@ struct RequestTests {
         }
     }
 
-    @Test("row 9: a thousand requests in one segment are done one after another, and answered in order")
+    @Test("row 9: a thousand requests in one segment run in order")
     func pipelining() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -42,7 +42,7 @@ struct RequestTests {
         }
     }
 
-    @Test("the next request waits for the answer to the last, however long that takes")
+    @Test("the next request waits for the response to the last")
     func strictOrder() async throws {
         let gate = AsyncPromise<Void>()
         let begun = AsyncPromise<Void>()
@@ -83,7 +83,7 @@ struct RequestTests {
         }
     }
 
-    @Test("empty lines are passed over")
+    @Test("skips empty lines")
     func emptyLines() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -91,7 +91,7 @@ struct RequestTests {
         }
     }
 
-    @Test("notifications are done and never answered, not even with an error")
+    @Test("runs notifications without a response, even on errors")
     func notifications() async throws {
         try await withServer(.test()) { request, _ in
             request.method == "fail" ? Answer(.failure(ProtocolError(.forbidden, "No."))) : .result(.null)
@@ -105,7 +105,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a batch is done in order and answered by one line; one of notifications is not answered")
+    @Test("answers a batch in order on one line, or not if of notifications")
     func batches() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -123,7 +123,7 @@ struct RequestTests {
         }
     }
 
-    @Test("what is no request is refused, and the connection lives on")
+    @Test("refuses what is no request, and keeps the connection")
     func refusals() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -158,7 +158,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a request of HTTP is told which port this is, once, and the connection lives on")
+    @Test("an HTTP request gets one hint at the right port")
     func http() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -174,7 +174,7 @@ struct RequestTests {
         }
     }
 
-    @Test("row 6: nesting 100,000 deep is refused where a larger limit lets it in")
+    @Test("row 6: refuses nesting 100,000 deep where the limit lets it in")
     func depth() async throws {
         try await withServer(.test { $0.maxLineBytes = 1 << 20 }) { server in
             let client = try await server.connect()
@@ -184,7 +184,7 @@ struct RequestTests {
         }
     }
 
-    @Test("what the client sent before it ended its side is answered, and then the server ends too")
+    @Test("answers requests sent before a half-close, then closes")
     func halfClose() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -195,7 +195,7 @@ struct RequestTests {
         }
     }
 
-    @Test("answers that were not read when the client ended its side still come, however much they are")
+    @Test("responses arrive after a half-close, however large")
     func halfCloseWithLargeAnswers() async throws {
         let text = String(repeating: "x", count: 100_000)
         try await withServer(.test()) { _, _ in
@@ -208,7 +208,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a connection that breaks in the middle of a request ends its session, and no other")
+    @Test("a connection that breaks mid-request ends only its session")
     func isolation() async throws {
         let begun = AsyncPromise<Void>()
         let gate = AsyncPromise<Void>()
@@ -232,7 +232,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a port in use is told in a sentence")
+    @Test("names a port in use in its error")
     func portInUse() async throws {
         try await withServer { server in
             let second = LineServer(

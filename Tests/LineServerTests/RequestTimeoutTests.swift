@@ -34,7 +34,7 @@ struct RequestTimeoutTests {
             && line.contains(#""code":"internal_error","retryable":false,"incident":""#)
     }
 
-    @Test("it is answered internal_error, with an incident, and what it answers later goes nowhere")
+    @Test("answers internal_error with an incident, and drops late results")
     func single() async throws {
         try await withServer(self.impatient, self.hanging) { server in
             let client = try await server.connect()
@@ -48,7 +48,7 @@ struct RequestTimeoutTests {
         }
     }
 
-    @Test("of a batch the rest is answered so, in the same line, and is not done")
+    @Test("answers the rest of a batch on the same line, without running it")
     func batch() async throws {
         try await withServer(self.impatient, self.hanging) { server in
             let client = try await server.connect()
@@ -73,7 +73,7 @@ struct RequestTimeoutTests {
         }
     }
 
-    @Test("what follows an answer and does not end is given up too")
+    @Test("also ends work that follows a response")
     func hook() async throws {
         try await withServer(self.impatient, self.hanging) { server in
             let client = try await server.connect()
@@ -84,7 +84,7 @@ struct RequestTimeoutTests {
         }
     }
 
-    @Test("a client that leaves meanwhile ends its session no later")
+    @Test("a client that leaves ends its session on time")
     func leaving() async throws {
         try await withServer(self.patient, self.hanging) { server in
             let client = try await server.connect()
@@ -97,7 +97,7 @@ struct RequestTimeoutTests {
         }
     }
 
-    @Test("a batch that waits for its client to read is not given up")
+    @Test("does not end a batch that waits for its client to read")
     func waiting() async throws {
         let text = String(repeating: "x", count: 1 << 20)
         try await withServer(

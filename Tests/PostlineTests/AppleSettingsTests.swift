@@ -14,7 +14,7 @@ struct AppleSettingsTests {
         }
     }
 
-    @Test("name the apps, separated by commas, and Apple's own keys unless said otherwise")
+    @Test("read the apps, and default to Apple's own keys")
     func apps() throws {
         #expect(AppleSources(clientIDs: "com.example.a, com.example.b,").clients == ["com.example.a", "com.example.b"])
         #expect(refusal(AppleSources(clientIDs: "com.example.a")) == nil)
@@ -22,7 +22,7 @@ struct AppleSettingsTests {
         #expect(none.map { _ in true } == nil)
     }
 
-    @Test("refuse keys without an app, two places of keys, and what is no address")
+    @Test("refuse keys without an app, two key sources and invalid URLs")
     func refused() {
         #expect(refusal(AppleSources(keysURL: "https://a.example/keys"))?.contains("POSTLINE_APPLE_CLIENT_IDS") == true)
         #expect(

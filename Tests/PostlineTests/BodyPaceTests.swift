@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Upload rate guard")
 struct BodyPaceTests {
-    @Test("is their own where nothing is asked, and is shared by all beside requests")
+    @Test("limits the total rate only while requests run")
     func shared() {
         let isBusy = Mutex(false)
         let pace = BodyPace(bytesPerSecond: 1_000_000) { isBusy.withLock(\.self) }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("postline chat")
 struct ChatCommandTests {
-    @Test("where there is no chat beside it, it says how to build one of its own configuration")
+    @Test("explains how to build a missing chat in its configuration")
     func absence() {
         let release = ChatCommand.absence(of: "/p/.build/x86_64-unknown-linux-gnu/release/postline-chat")
         #expect(release.hasSuffix("build it with `swift build -c release --product postline-chat`."))

@@ -62,7 +62,7 @@ struct ClientEnvelopeTests {
     }
 
     @Test(
-        "other or incomplete lines are other, and not read beyond their end",
+        "an incomplete line is other, and not read beyond its end",
         arguments: [
             "", "x", "{", "[]", #"[{"id":1,"result":1}]"#, #"{"id":null,"error":{}}"#, #"{"id":"a","result":1}"#,
             #"{"id":1,"result":{"a":1}"#, #"{"id":1,"result":"unended}"#, #"{"id":1,"result":"x\"#, #"{"id"}"#,

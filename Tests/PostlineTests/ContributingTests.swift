@@ -4,7 +4,7 @@ import Testing
 
 @Suite("CONTRIBUTING.md")
 struct ContributingTests {
-    @Test("each command of make that it names is one, and one that it gives ARGS to reads them")
+    @Test("names existing make commands, with ARGS if they read them")
     func commands() throws {
         let makefile = try Repository.text("Makefile")
         let text = try Repository.text("CONTRIBUTING.md")
@@ -18,7 +18,7 @@ struct ContributingTests {
         }
     }
 
-    @Test("each script that it names is there")
+    @Test("names existing scripts")
     func scripts() throws {
         let text = try Repository.text("CONTRIBUTING.md")
         let scripts = Set(text.matches(of: /scripts\/[a-z-]+/).map { String($0.0) })

@@ -19,25 +19,25 @@ struct DeployedFilesTests {
         ].flatMap(\.keys))
     private static let files = ["deploy/prometheus/postline.rules.yml", "deploy/grafana/postline.json"]
 
-    @Test("each figure that an alert or the dashboard asks for is one that a node has", arguments: files)
+    @Test("alerts and dashboard use existing metrics", arguments: files)
     func figuresExist(file: String) throws {
         let asked = try Self.metricsAsked(in: file)
         #expect(asked.count > 5)
         #expect(asked.subtracting(Self.metrics) == [])
     }
 
-    @Test("each figure that a node has is on the dashboard")
+    @Test("the dashboard shows every metric")
     func figuresAreShown() throws {
         #expect(Self.metrics.subtracting(try Self.metricsAsked(in: "deploy/grafana/postline.json")) == [])
     }
 
-    @Test("docs/operations.md says of each figure what it tells")
+    @Test("docs/operations.md explains every metric")
     func figuresAreExplained() throws {
         let text = try Repository.text("docs/operations.md")
         for metric in Self.metrics { #expect(text.contains("`\(metric)`"), "\(metric)") }
     }
 
-    @Test("each code that an alert or the dashboard asks for is one that requests are answered with", arguments: files)
+    @Test("alerts and dashboard use existing error codes", arguments: files)
     func codesExist(file: String) throws {
         let codes = try Repository.text(file).matches(of: /code=~?\\?"([a-z_|]+)/)
             .flatMap { $0.1.split(separator: "|") }
@@ -45,7 +45,7 @@ struct DeployedFilesTests {
         for code in codes where code != "ok" { #expect(ErrorCode(rawValue: String(code)) != nil, "\(code)") }
     }
 
-    @Test("docs/operations.md says of each alert what to do")
+    @Test("docs/operations.md explains every alert")
     func alertsAreExplained() throws {
         let alerts = try Repository.text(Self.files[0]).matches(of: /- alert: (\w+)/).map { String($0.1) }
         let text = try Repository.text("docs/operations.md")
@@ -53,7 +53,7 @@ struct DeployedFilesTests {
         for alert in alerts { #expect(text.contains("`\(alert)`"), "\(alert)") }
     }
 
-    @Test("the dashboard is JSON, with a query in each panel that is no heading")
+    @Test("the dashboard is JSON with a query in each panel")
     func dashboard() throws {
         let text = try Repository.text("deploy/grafana/postline.json")
         let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]

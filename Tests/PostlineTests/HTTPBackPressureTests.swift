@@ -9,7 +9,7 @@ import Testing
 @Suite("HTTP back-pressure", .timeLimit(.minutes(10)))
 struct HTTPBackPressureTests {
     // A9
-    @Test("past the bound over all connections those whose answers have waited for longest are closed")
+    @Test("closes the longest waiting responses over the total limit")
     func unreadAnswers() async throws {
         var configuration = HTTPServer.Configuration()
         configuration.bounds.maxUnwrittenBytes = 3 * LargeAnswers.bytes

@@ -9,7 +9,7 @@ import Testing
 struct HTTPReadingTests {
     // E33.
     @Test(
-        "a trusted network is known in each form of its addresses",
+        "finds trusted networks in each form of their addresses",
         arguments: [
             ("127.0.0.1", "127.0.0.1", true), ("127.0.0.1", "::ffff:127.0.0.1", true),
             ("::ffff:127.0.0.1", "127.0.0.1", true), ("::ffff:7f00:1", "127.0.0.1", true),
@@ -25,13 +25,13 @@ struct HTTPReadingTests {
     }
 
     @Test(
-        "a network that is none is refused",
+        "refuses an invalid network",
         arguments: ["::ffff:10.0.0.0/8", "10.0.0.0/33", "::/129", "10.0.0.0/-1", "a"])
     func wrongNetworks(_ text: String) { #expect(TrustedProxies(text) == nil) }
 
     // E33.
     @Test(
-        "the last address that no trusted proxy has is the client's",
+        "the client is the last address that is no trusted proxy",
         arguments: [
             ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"), ("192.0.2.1, ::ffff:10.1.1.1", "192.0.2.1"),
             ("[::ffff:192.0.2.1]:4711, 10.1.1.1", "192.0.2.1"), ("192.0.2.1:4711", "192.0.2.1"),
@@ -43,7 +43,7 @@ struct HTTPReadingTests {
     }
 
     @Test(
-        "an answer has the coding that the client prefers",
+        "chooses the coding that the client prefers",
         arguments: [
             ("gzip", "gzip"), ("deflate", "deflate"), ("gzip, deflate", "gzip"), ("deflate, gzip;q=0.5", "deflate"),
             ("GZIP", "gzip"), ("x-gzip", "gzip"), ("*", "gzip"), ("*;q=0", nil), ("gzip;q=0", nil),
@@ -55,7 +55,7 @@ struct HTTPReadingTests {
     }
 
     @Test(
-        "the name of a field that the query has twice is found, however it is written",
+        "finds a repeated query field, however it is encoded",
         arguments: [
             ("/a?b=1&c=2", nil), ("/a?b=1&b=1", "b"), ("/a?b=1&%62=2", "b"), ("/a?b&b", "b"), ("/a?B=1&b=2", nil),
             ("/a?x+y=1&x%20y=2", "x y"), ("/a?", nil),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Log lines")
 struct LogLinesTests {
-    @Test("values that hold more than a word are quoted, and nothing ends the line but its end")
+    @Test("quotes values of several words, and escapes line breaks")
     func lines() {
         let line = LogLines.line(
             at: "2026-11-21T10:00:00.000000Z", .warning, "two\nlines\u{1B}[31m",
@@ -19,7 +19,7 @@ struct LogLinesTests {
                 + "pair=\"a=b\" peer=2001:db8::1 reason=\"it said \\\"no\\\"\\nand left\"\n")
     }
 
-    @Test("what a logger is given stands in each of its lines, and an event's own wins")
+    @Test("a logger's metadata is in each line; an event's own wins")
     func handler() {
         var handler = LogLines(.info)
         handler[metadataKey: "node"] = "a"

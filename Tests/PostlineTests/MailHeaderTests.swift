@@ -15,14 +15,14 @@ struct MailHeaderTests {
     ]
 
     @Test(
-        "a line of a subject with an encoded word has at most 76 bytes, and the subject reads as before",
+        "folds encoded subjects at 76 bytes, and keeps the text",
         arguments: texts)
     func subject(_ text: String) throws {
         let lines = try lines("Subject: " + MailMessage.encoded(text, after: 9))
         #expect(try read(lines, from: "Subject: ") == plain(text))
     }
 
-    @Test("a line of a sender's name with an encoded word has at most 76 bytes", arguments: texts)
+    @Test("folds encoded sender names at 76 bytes", arguments: texts)
     func sender(_ name: String) throws {
         let local = String(repeating: "l", count: 60)
         for address in ["a@example.com", "\(local)@\(local).example.com", "\(local)@\(local).\(local).\(local)"] {
@@ -37,7 +37,7 @@ struct MailHeaderTests {
         }
     }
 
-    @Test("a sender's address has a host name behind its at sign")
+    @Test("a sender's address has a host name")
     func hosts() {
         let long = String(repeating: "x", count: 63)
         for address in ["a@x-.de", "a@-x.de", "a@x.-y", "a@\(long)x.de", "a@x.1", "a@1.2.3.4", "a@x..de", "a@x."] {

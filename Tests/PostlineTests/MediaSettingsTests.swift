@@ -20,7 +20,7 @@ struct MediaSettingsTests {
         }
     }
 
-    @Test("a folder needs to know how apps reach it, and what to sign with; the setting is named")
+    @Test("a folder requires a public URL and a secret, by name")
     func folder() throws {
         #expect(Self.refusal { $0.directory = "/tmp/x" }?.contains("POSTLINE_MEDIA_URL") == true)
         for url in ["chat.example.com", "ftp://x", "https://", "https://x/?a=b"] {
@@ -36,7 +36,7 @@ struct MediaSettingsTests {
         #expect { try settings.store() } throws: { "\($0)".hasPrefix("POSTLINE_MEDIA_DIR cannot be used") }
     }
 
-    @Test("a store of S3 needs all that leads to it, and stands alone; what is missing is named")
+    @Test("S3 requires all its settings and no folder, by name")
     func s3() throws {
         func set(_ sources: inout MediaSources) {
             sources.s3Endpoint = "https://s3.example.com"
@@ -64,7 +64,7 @@ struct MediaSettingsTests {
         #expect(both?.contains("not both") == true)
     }
 
-    @Test("an address is signed as AWS's own example is")
+    @Test("signs AWS's example as documented")
     func signature() throws {
         let signature = S3Signature(
             region: "us-east-1", accessKeyID: "AKIAIOSFODNN7EXAMPLE",

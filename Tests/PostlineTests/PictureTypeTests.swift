@@ -5,7 +5,7 @@ import Testing
 @Suite("Picture types")
 struct PictureTypeTests {
     @Test(
-        "a file with an ftyp box is HEIC if its brands say HEVC and none says AV1",
+        "an ftyp box is HEIC if its brands say HEVC and not AV1",
         arguments: [
             ("heic", ["mif1", "heic"], true), ("heic", [], true), ("heix", ["mif1", "heix"], true),
             ("heim", ["mif1"], true), ("heis", ["mif1"], true), ("hevc", ["msf1", "hevc"], true),
@@ -24,7 +24,7 @@ struct PictureTypeTests {
         #expect((PictureType(firstBytes: box + [UInt8](repeating: 0, count: 200)) == .heic) == isHEIC)
     }
 
-    @Test("an ftyp box of a size that cannot be is no picture", arguments: [0, 1, 8, 12, 15, 17, 18, 26, 132, 1 << 31])
+    @Test("refuses an ftyp box of an impossible size", arguments: [0, 1, 8, 12, 15, 17, 18, 26, 132, 1 << 31])
     func sizes(_ size: Int) {
         let bytes = box("heic", ["mif1", "heic"], size: size) + [UInt8](repeating: 0, count: 200)
         #expect(PictureType(firstBytes: bytes) == nil)

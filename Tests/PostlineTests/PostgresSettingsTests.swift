@@ -3,7 +3,7 @@ import Testing
 
 @Suite("PostgreSQL's settings")
 struct PostgresSettingsTests {
-    @Test("what Compose sets is what operations.md advises")
+    @Test("compose.yaml sets what operations.md advises")
     func compose() throws {
         let page = try Repository.text("docs/operations.md")
         let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `") }

@@ -17,7 +17,7 @@ struct PrivatePostgresTests {
         PrivatePostgres(installation: try await .find(), directory: directory, settings: ["fsync": "off"])
     }
 
-    @Test("it starts from nothing, keeps its data over a stop and over a kill, and starts again")
+    @Test("starts from nothing, and keeps its data over a stop and a kill")
     func keepsData() async throws {
         try await withDirectory { directory in
             let server = try await server(in: directory)
@@ -36,7 +36,7 @@ struct PrivatePostgresTests {
     }
 
     // E19
-    @Test("a path that a shell would expand or split is taken as it is, and one with a line break is refused")
+    @Test("accepts paths with shell characters, and refuses line breaks")
     func shellCharacters() async throws {
         // A shell would make it in the folder that it runs in.
         let trace = "postline-trace-\(UUID().uuidString)"
@@ -59,7 +59,7 @@ struct PrivatePostgresTests {
         }
     }
 
-    @Test("a start that was cut short, whose initdb may be at work still, hinders no other and leaves nothing")
+    @Test("an interrupted start leaves nothing and blocks no other")
     func cutShort() async throws {
         try await withDirectory { directory in
             let draft = "\(directory)/data.new.1/pg_xact"
@@ -72,7 +72,7 @@ struct PrivatePostgresTests {
         }
     }
 
-    @Test("it listens on its private socket and on nothing else, in UTF-8")
+    @Test("listens on its private socket only, in UTF-8")
     func isPrivate() async throws {
         try await withDirectory { directory in
             let server = try await server(in: directory)
@@ -86,7 +86,7 @@ struct PrivatePostgresTests {
         }
     }
 
-    @Test("a second one on the same directory is refused, and the first lives on")
+    @Test("refuses a second one on the same directory")
     func lock() async throws {
         try await withDirectory { directory in
             let first = try await server(in: directory)
@@ -105,7 +105,7 @@ struct PrivatePostgresTests {
         }
     }
 
-    @Test("data of another major version is refused by name")
+    @Test("refuses data of another major version by name")
     func otherVersion() async throws {
         try await withDirectory { directory in
             let server = try await server(in: directory)
@@ -122,7 +122,7 @@ struct PrivatePostgresTests {
         }
     }
 
-    @Test("a directory whose path is too long for a socket gets one elsewhere")
+    @Test("puts the socket elsewhere if the path is too long")
     func longPath() async throws {
         try await withDirectory(String(repeating: "/long", count: 25)) { directory in
             let server = try await server(in: directory)
@@ -134,7 +134,7 @@ struct PrivatePostgresTests {
         }
     }
 
-    @Test("a statement that fails is thrown with the server's words")
+    @Test("throws a failed statement with the server's message")
     func failure() async throws {
         try await withDirectory { directory in
             let server = try await server(in: directory)

@@ -45,7 +45,7 @@ struct PublishedArchitectureTests {
         }
     }
 
-    @Test("each `schema.function` is made in a file of that schema")
+    @Test("each `schema.function` is in a file of that schema")
     func functions() throws {
         let names = names(/(app|api|accounts|feed|rest)\.(\w+)/).filter { $0.2 != "sql" }
         #expect(names.count > 8)
@@ -57,7 +57,7 @@ struct PublishedArchitectureTests {
         }
     }
 
-    @Test("each file is there")
+    @Test("each file exists")
     func files() throws {
         let all = ["sql", "Sources", "Tests"].flatMap { folder in
             ["sql", "swift"].flatMap { Repository.files(in: folder, endingIn: $0) }

@@ -8,7 +8,7 @@ struct PublishedExamplesTests {
         ["README.md", "docs/client.md"]
         + Repository.files(in: "Sources/PostlineClient/PostlineClient.docc", endingIn: "md")
 
-    @Test("each block of Swift stands in Examples, word for word, indented or not", arguments: pages)
+    @Test("each Swift block is in Examples, word for word", arguments: pages)
     func blocks(_ page: String) throws {
         let sources = try Repository.files(in: "Examples", endingIn: "swift").map(Repository.text)
         let blocks = try Repository.text(page).matches(of: /(?ms)^```swift\n(.*?)^```/).map(\.1)

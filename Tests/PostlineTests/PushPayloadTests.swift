@@ -26,7 +26,7 @@ struct PushPayloadTests {
         try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
     }
 
-    @Test("an APNs payload has at most 4,096 bytes, whatever the texts hold", arguments: texts)
+    @Test("an APNs payload has at most 4,096 bytes", arguments: texts)
     func apns(_ text: String) throws {
         for push in [push(text), push(text, sender: text, title: text), push(nil, sender: text, title: text)] {
             let bytes = try APNs.payload(of: push)
@@ -63,7 +63,7 @@ struct PushPayloadTests {
         #expect(kept.last == "…" && ending.starts(with: kept.dropLast()), "\(shown.prefix(20))")
     }
 
-    @Test("as much of a text is kept as fits")
+    @Test("keeps as much of a text as fits")
     func longest() throws {
         for text in [String(repeating: "\"", count: 1_000), String(repeating: "\u{1}", count: 1_000)] {
             #expect(try APNs.payload(of: push(text)).count > 4_096 - 16)
@@ -71,7 +71,7 @@ struct PushPayloadTests {
     }
 
     @Test(
-        "a text is cut between characters, or between the scalars of one that does not fit",
+        "cuts a text between characters, or scalars if one is too long",
         arguments: [
             ("abc", 3, "abc"), ("abcd", 3, "…"), ("abcde", 4, "a…"), ("äöü", 5, "ä…"), ("äöü", 6, "äöü"),
             ("👍🏽👍🏽", 11, "👍🏽…"), ("e\u{301}e\u{301}e\u{301}", 8, "e\u{301}…"), ("a", 0, "…"), ("", 0, ""),
@@ -82,7 +82,7 @@ struct PushPayloadTests {
     }
 
     @Test(
-        "an FCM error removes the device if it is of the device's token",
+        "an FCM error about the token removes the device",
         arguments: [
             (#"{"status":"NOT_FOUND","details":[{"errorCode":"UNREGISTERED"}]}"#, true),
             (#"{"status":"UNREGISTERED"}"#, true),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Push settings")
 struct PushSettingsTests {
-    @Test("are named, with what is missing or wrong")
+    @Test("invalid or incomplete settings are named")
     func refused() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "push-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

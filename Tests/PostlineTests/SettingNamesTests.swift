@@ -12,7 +12,7 @@ struct SettingNamesTests {
         "docs", "scripts",
     ]
 
-    @Test("row 57: each variable that the documents, scripts and containers of this repository name is a known one")
+    @Test("row 57: documents, scripts and containers name known variables")
     func known() throws {
         var names: Set<String> = []
         for file in Self.files {
@@ -27,7 +27,7 @@ struct SettingNamesTests {
         #expect(names.filter { !SettingNames.isKnown($0) } == [])
     }
 
-    @Test("the nearest name is a known one, and of what resembles none there is none")
+    @Test("suggests the nearest known name, if any is similar")
     func nearest() {
         #expect(SettingNames.nearestVariable(to: "POSTLINE_HOTS") == "POSTLINE_HOST")
         #expect(SettingNames.nearestVariable(to: "POSTLINE_Host") == "POSTLINE_HOST")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Settings documentation")
 struct SettingsDocumentedTests {
-    @Test("the table of settings in the README has a row of each setting, with its default and what its help says")
+    @Test("the README lists each setting with default and help")
     func readme() throws {
         let rows = try Repository.text("README.md").split(separator: "\n").filter { $0.hasPrefix("| `POSTLINE_") }
         #expect(rows.map(String.init) == Setting.all.map(Self.row))
@@ -22,13 +22,13 @@ struct SettingsDocumentedTests {
         return "| `\(setting.variable)` | \(standard) | \(setting.help) |"
     }
 
-    @Test("a setting's key is its own, and is written as its variable is, in lower case", arguments: Setting.all)
+    @Test("keys are unique, and the lower-case variable names", arguments: Setting.all)
     func key(setting: Setting) {
         #expect(setting.key.wholeMatch(of: #/[a-z]+(_[a-z0-9]+)*/#) != nil)
         #expect(Setting.all.count { $0.key == setting.key } == 1)
     }
 
-    @Test("a default is a value that the setting itself takes, and that changes nothing", arguments: Setting.all)
+    @Test("a default is a valid value without effect", arguments: Setting.all)
     func standard(setting: Setting) throws {
         guard case .value(let text) = setting.standard else { return }
         var settings = Settings()
@@ -36,7 +36,7 @@ struct SettingsDocumentedTests {
         #expect("\(settings)" == "\(Settings())")
     }
 
-    @Test("a setting is a flag, under its own name", arguments: Setting.all)
+    @Test("each setting is a flag of its name", arguments: Setting.all)
     func flag(setting: Setting) throws {
         let name = "--\(setting.key.replacing("_", with: "-"))"
         #expect(try SettingOptions.parse([name, "7"]).given == [setting.key: "7"])

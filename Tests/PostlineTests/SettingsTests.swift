@@ -41,7 +41,7 @@ struct SettingsTests {
     ]
 
     @Test(
-        "row 52: a number that is none, negative, empty or out of its range is named with its range",
+        "row 52: an invalid number is named with its range",
         arguments: SettingsTests.integers)
     func number(key: String) throws {
         for value in ["-1", "99999999999999999999", "9000000000000000000", "1.5", "1e3", "many", "", " ", "0x10"] {
@@ -53,7 +53,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("row 52: a word that is none of those there are is named with all of them", arguments: SettingsTests.choices)
+    @Test("row 52: an unknown word is named with all valid ones", arguments: SettingsTests.choices)
     func word(key: String) throws {
         for value in ["maybe", "ON", "1"] {
             let sentence = try Self.refusal(key, value)
@@ -62,14 +62,14 @@ struct SettingsTests {
     }
 
     @Test(
-        "row 52: a text that must not be empty is named",
+        "row 52: an empty text is named",
         arguments: SettingsTests.choices + ["jwt_issuer", "jwt_audience"])
     func emptyText(key: String) throws {
         #expect(try Self.refusal(key, "") == "\(SettingNames.flag(key)) must not be empty.")
     }
 
     @Test(
-        "row 52: a connection string that is none is named, and nothing of it is told",
+        "row 52: an invalid connection string is named, but not printed",
         arguments: SettingsTests.connectionStrings)
     func connectionString(key: String) throws {
         for value in ["s3cret", "postgresql://ada:s3/cret@db/app", "host=db sslmode=s3cret", "hots=s3cret"] {
@@ -82,7 +82,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "row 55: a host that is no address and no name of one is named",
+        "row 55: an invalid host is named",
         arguments: ["host", "operations_host", "http_host"])
     func host(key: String) throws {
         for value in ["not an address", "", "127.0.0.1:7432", "http://localhost", "[::1]", "999.0.0.1", "1", "a/b"] {
@@ -95,7 +95,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("row 52: an origin that is none, and a network that is none, are named with an example")
+    @Test("row 52: an invalid origin or network is named with an example")
     func lists() throws {
         let none = [
             "app.example.com", "https://a/b", "https://", "https://a,b", "null", "capacitor://localhost/",
@@ -138,7 +138,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("each setting is tried with wrong values by one of these")
+    @Test("each setting is tried with invalid values")
     func complete() {
         let tried =
             Self.integers + Self.choices + Self.texts + Self.connectionStrings

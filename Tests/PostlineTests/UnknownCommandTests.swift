@@ -5,7 +5,7 @@ import Testing
 @Suite("Unknown commands")
 struct UnknownCommandTests {
     @Test(
-        "is told with the nearest one",
+        "suggests the nearest command",
         arguments: [
             (["chta"], "`postline` has no command 'chta'. Did you mean 'chat'?", false),
             (["doctro", "--json"], "`postline` has no command 'doctro'. Did you mean 'doctor'?", false),
@@ -21,7 +21,7 @@ struct UnknownCommandTests {
     }
 
     @Test(
-        "is none of those that there are, nor an option",
+        "accepts known commands and options",
         arguments: [
             [], ["chat", "chta"], ["admin", "disable", "x"], ["admin"], ["--version"], ["help", "chat"],
             ["admin", "--help"], ["token", "x"],

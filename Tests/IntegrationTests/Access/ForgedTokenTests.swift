@@ -23,8 +23,7 @@ struct ForgedTokenTests {
         return "\(text).\(part(Data(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))))"
     }
 
-    @Test(
-        "row 43: no algorithm, another one, and any key id are invalid_token, whatever the key id says", .covers("A24"))
+    @Test("row 43: rejects a token without an algorithm or with another", .covers("A24"))
     func headers() async throws {
         try await withNode { node in
             let session = try await Self.session(node)
@@ -50,8 +49,7 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test(
-        "row 56: a token whose header has crit is refused, though it is signed with the right key, whatever crit names")
+    @Test("row 56: rejects any token with a crit header")
     func criticalHeaders() async throws {
         let critical = [
             #""crit":["exp"]"#, #""crit":["b64"],"b64":false"#, #""crit":["b64"],"b64":true"#, #""crit":["alg"]"#,
@@ -85,7 +83,7 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test("row 43: a claim that is missing, wrong, or of another type is invalid_token", .covers("A24"))
+    @Test("row 43: rejects a claim that is missing, wrong or of another type", .covers("A24"))
     func claims() async throws {
         try await withNode { node in
             let session = try await Self.session(node)
@@ -123,8 +121,7 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test(
-        "row 43: with published keys, one key serves one algorithm: the public key is no secret, and each kid its own")
+    @Test("row 43: a published key serves one algorithm and one kid")
     func publishedKeys() async throws {
         let key = ES256PrivateKey()
         let parameters = try #require(key.parameters)
@@ -151,7 +148,7 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test("row 43: with a published RSA key, the public key is no HMAC secret, and its kid names no file and no row")
+    @Test("row 43: a published RSA key is no HMAC secret, and its kid no path")
     func publishedRSAKey() async throws {
         let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         let primitives = try key.publicKey.getKeyPrimitives()

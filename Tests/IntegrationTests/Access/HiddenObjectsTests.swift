@@ -7,7 +7,7 @@ import Testing
 @Suite("Row-level security hides other users' data", .timeLimit(.minutes(60)))
 struct HiddenObjectsTests {
     @Test(
-        "row 42: every method on a conversation of others answers byte for byte as on one that does not exist",
+        "row 42: hidden and missing conversations have identical responses",
         .covers("A14", "A15"))
     func conversations() async throws {
         try await withNode { node in
@@ -36,7 +36,7 @@ struct HiddenObjectsTests {
         }
     }
 
-    @Test("row 42: a used client_id, a seq beyond the end and bad params tell nothing either")
+    @Test("row 42: client_id, seq and invalid params reveal nothing either")
     func sideDoors() async throws {
         try await withNode { node in
             let id = "12345678-1234-4234-8234-123456789abc"
@@ -67,7 +67,7 @@ struct HiddenObjectsTests {
         }
     }
 
-    @Test("one who was put out of a group is as one who never was in it, and who comes back sees all")
+    @Test("a removed member sees nothing until added again")
     func removed() async throws {
         try await withNode { node in
             let dave = try await node.signedIn(.dave)

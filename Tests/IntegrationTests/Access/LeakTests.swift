@@ -5,7 +5,7 @@ import Testing
 @Suite("No client receives another user's data", .timeLimit(.minutes(60)))
 struct LeakTests {
     @Test(
-        "row 41: in random worlds, whatever anybody asks, what each client receives is what select gives its user under row-level security",
+        "row 41: clients receive only what row-level security permits",
         .covers("A13", "A14", "A25", "F2"),
         arguments: 0..<8)
     func worlds(_ number: Int) async throws {
@@ -62,7 +62,7 @@ struct LeakTests {
         ),
     ]
 
-    @Test("row 41: a mistake in a policy, a method or the feed is found", arguments: LeakTests.mistakes)
+    @Test("row 41: detects a leak in a policy, a method or the feed", arguments: LeakTests.mistakes)
     func found(_ name: String, _ sql: String) async throws {
         let seed = testSeed()
         try await TestDatabase.with { database in

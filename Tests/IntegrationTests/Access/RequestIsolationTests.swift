@@ -60,7 +60,7 @@ struct RequestIsolationTests {
     }
 
     @Test(
-        "row 33: over one connection of the pool, users who take turns with errors between stay who they are",
+        "row 33: users who share a connection keep their own identity",
         .covers("A25", "E7"))
     func alternating() async throws {
         try await withNode(NodeSettings(poolSize: 1)) { node in
@@ -102,7 +102,7 @@ struct RequestIsolationTests {
         }
     }
 
-    @Test("row 33: nothing of a request is left on the connection of the pool")
+    @Test("row 33: leaves no request state on a pooled connection")
     func nothingLeft() async throws {
         try await withNode(NodeSettings(poolSize: 1)) { node in
             let alice = try await node.signedIn(.alice)
@@ -123,7 +123,7 @@ struct RequestIsolationTests {
         }
     }
 
-    @Test("row 35: SQL in every string param of every method is text, and is stored as such where it is stored")
+    @Test("row 35: SQL in any string parameter is stored as text")
     func injection() async throws {
         try await withNode { node in
             let texts = [

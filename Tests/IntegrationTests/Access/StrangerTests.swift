@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Sessions of unrelated users", .timeLimit(.minutes(60)))
 struct StrangerTests {
-    @Test("receives nothing of the conversations and changes of others")
+    @Test("receives nothing of others' conversations and changes")
     func nothing() async throws {
         try await withNode { node in
             let stranger = try await node.stranger()
@@ -35,7 +35,7 @@ struct StrangerTests {
         }
     }
 
-    @Test("one who shares a single conversation gets that one's news and no others'")
+    @Test("members of one shared conversation receive only its changes")
     func sharesOne() async throws {
         try await withNode { node in
             // Frank shares the book club with Alice and Erin.
@@ -55,7 +55,7 @@ struct StrangerTests {
         }
     }
 
-    @Test("a random probe: in a lively world nobody receives what is not its own", .covers("A14"))
+    @Test("random writes reach only the users who may see them", .covers("A14"))
     func random() async throws {
         try await withNode { node in
             var generator = SeededGenerator(state: UInt64.random(in: 0 ... .max))

@@ -26,7 +26,7 @@ struct AdminTests {
         return try JSON(parsing: run.output)
     }
 
-    @Test("a disabled user's connections end on every node, and nothing lets it in again until it is enabled")
+    @Test("disabling a user ends connections on all nodes until enabled")
     func disabled() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.connect()
@@ -61,7 +61,7 @@ struct AdminTests {
         }
     }
 
-    @Test("one session is ended, then all: connections go on every node, and the user signs in again")
+    @Test("ends one session or all, and the user can sign in again")
     func endSessions() async throws {
         try await withTwoNodes { one, other in
             let first = try await one.signedIn(.alice)
@@ -80,7 +80,7 @@ struct AdminTests {
         }
     }
 
-    @Test("a deleted user is a tombstone to others, its connections end, and it is done once")
+    @Test("deleting a user ends its connections and leaves a tombstone")
     func deleted() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -106,7 +106,7 @@ struct AdminTests {
         }
     }
 
-    @Test("a user is found by id, address, username and a part of the name, its address shortened unless asked for")
+    @Test("finds users by id, address, username and name, and masks addresses")
     func found() async throws {
         try await TestDatabase.with { database in
             for query in [Person.alice.id, Person.alice.email, "alice", "@ALICE", "alice mor"] {
@@ -124,7 +124,7 @@ struct AdminTests {
         }
     }
 
-    @Test("what others wrote does not reach the terminal as it is")
+    @Test("escapes users' texts for the terminal")
     func plain() async throws {
         try await TestDatabase.with { database in
             try await database.psql(
@@ -139,7 +139,7 @@ struct AdminTests {
         }
     }
 
-    @Test("who may be one of several is not touched, and who is nobody is not found")
+    @Test("rejects ambiguous and unknown users")
     func ambiguous() async throws {
         try await TestDatabase.with { database in
             try await database.psql(
@@ -155,7 +155,7 @@ struct AdminTests {
         }
     }
 
-    @Test("mails and pushes are listed without what is secret, and tried again at once")
+    @Test("lists mails and pushes without secrets, and retries them")
     func mailAndPush() async throws {
         try await TestDatabase.with { database in
             let mail = "00000000-0000-4000-8000-0000000000b1"
@@ -195,7 +195,7 @@ struct AdminTests {
     }
 
     @Test(
-        "what is asked for wrongly is told with what to do, and exits with 2",
+        "invalid arguments exit with 2 and say what to do",
         arguments: [
             (["user"], "Missing expected argument"), (["user", "x", "--pull"], "Unknown option '--pull'"),
             (["users", "--pull"], "`postline admin` has no command 'users'. Did you mean 'user'?"),
@@ -218,7 +218,7 @@ struct AdminTests {
         }
     }
 
-    @Test("a database that is away, another's rights and one that is not migrated are told with the way out")
+    @Test("explains a lost database, missing rights and missing migrations")
     func unusable() async throws {
         let away = try await Command.run(
             ["admin", "log"], environment: ["POSTLINE_DATABASE_URL": "postgresql://postline@127.0.0.1:1/postline"])
@@ -237,7 +237,7 @@ struct AdminTests {
         }
     }
 
-    @Test("where another server keeps the accounts, what cannot be done says so, and the rest is done")
+    @Test("with external accounts, only refuses what it cannot do")
     func external() async throws {
         try await TestDatabase.with { database in
             for order in [["sessions"], ["end-sessions"], ["disable"], ["enable"]] {
@@ -251,7 +251,7 @@ struct AdminTests {
         }
     }
 
-    @Test("on Supabase the owner, who is no superuser, finds and deletes users, and that is noted")
+    @Test("on Supabase the owner finds and deletes users, and this is logged")
     func supabase() async throws {
         try await SupabaseServer.with { server in
             let ada = SupabaseUser.ada.id
@@ -265,7 +265,7 @@ struct AdminTests {
         }
     }
 
-    @Test("what programs read has the names that docs/operations.md says")
+    @Test("the JSON output has the names in docs/operations.md")
     func names() async throws {
         let page = try Repository.text("docs/operations.md").split(separator: "\n")
         /// What stands between backquotes in the row that begins so, before its parentheses.
@@ -312,7 +312,7 @@ struct AdminTests {
         }
     }
 
-    @Test("--directory leads to the dev world, whatever the environment names, and says so when dev is not running")
+    @Test("--directory selects the dev world, and says if dev is not running")
     func devWorld() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))")
             .path
@@ -334,7 +334,7 @@ struct AdminTests {
         #expect(late.status == 1 && late.errors.contains("Start `postline dev` in another terminal"))
     }
 
-    @Test("help names every command, and each has its own")
+    @Test("help lists every command, and each has its own help")
     func help() async throws {
         let names = [
             "user", "sessions", "end-sessions", "disable", "enable", "delete", "mail", "retry-mail", "push",

@@ -24,7 +24,7 @@ struct ChatAccountTests {
         }
     }
 
-    @Test("a guest talks at once, keeps the account with an address and a password, and signs in with them again")
+    @Test("a guest talks, upgrades with an address, and signs in again")
     func upgrade() async throws {
         try await withNode { node in
             let robin = try guest(on: node)
@@ -57,7 +57,7 @@ struct ChatAccountTests {
         }
     }
 
-    @Test("a guest comes into an account with all that it has; a wrong password leaves it as it was")
+    @Test("a guest merges into an account, unless the password is wrong")
     func merge() async throws {
         try await withNode { node in
             let robin = try guest(on: node, name: nil)
@@ -90,7 +90,7 @@ struct ChatAccountTests {
         }
     }
 
-    @Test("a new name, username and avatar show in the other's chat at once, and a refusal is the server's sentence")
+    @Test("a new name, username and avatar reach the other chat at once")
     func profile() async throws {
         try await withNode { node in
             let alice = try chat(Person.alice.email, on: node)
@@ -124,7 +124,7 @@ struct ChatAccountTests {
         }
     }
 
-    @Test("a session that is revoked elsewhere says so, and ends")
+    @Test("reports a session that is revoked elsewhere, and ends")
     func revoked() async throws {
         try await withNode { node in
             let alice = try chat(Person.alice.email, on: node)
@@ -138,7 +138,7 @@ struct ChatAccountTests {
         }
     }
 
-    @Test("who signs out leaves with success, and its session is over")
+    @Test("signing out exits with success and ends the session")
     func logout() async throws {
         try await withNode { node in
             let alice = try chat(Person.alice.email, on: node)
@@ -151,7 +151,7 @@ struct ChatAccountTests {
         }
     }
 
-    @Test("a changed password signs out the others and is the one to sign in with; a deleted account is gone")
+    @Test("a changed password ends other sessions; deletion ends the account")
     func passwordAndDeletion() async throws {
         try await withNode { node in
             let alice = try chat(Person.alice.email, on: node)
@@ -174,7 +174,7 @@ struct ChatAccountTests {
         }
     }
 
-    @Test("tokens are renewed before they expire: the connection outlives them without a break")
+    @Test("renews tokens before they expire, without reconnecting")
     func renewal() async throws {
         var settings = NodeSettings()
         settings.accessTokenSeconds = 4
@@ -195,7 +195,7 @@ struct ChatAccountTests {
         }
     }
 
-    @Test("a guest comes back to itself after the server was away")
+    @Test("a guest keeps its account after a server outage")
     func reconnects() async throws {
         try await TestDatabase.with { database in
             var settings = NodeSettings()
@@ -219,7 +219,7 @@ struct ChatAccountTests {
         }
     }
 
-    @Test("a guest with an address or a password is a mistake that is said")
+    @Test("rejects a guest with an address or a password")
     func contradictions() async throws {
         for arguments in [["robin@example.com"], ["--password", "x"], ["--token", "x"]] {
             let run = try await Command.run(["chat", "--guest"] + arguments)

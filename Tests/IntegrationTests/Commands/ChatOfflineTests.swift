@@ -22,7 +22,7 @@ struct ChatOfflineTests {
     }
 
     @Test(
-        "yesterday's conversations are there before the server is, without a password, and what is written then is sent when it is"
+        "shows stored conversations offline, and sends when connected"
     )
     func offlineStart() async throws {
         try await withHome { home in
@@ -60,7 +60,7 @@ struct ChatOfflineTests {
         }
     }
 
-    @Test("messages are edited and deleted, groups made and left, and the others see it")
+    @Test("edits and deletes messages, and makes and leaves groups")
     func messagesAndGroups() async throws {
         try await withNode { node in
             let home = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -103,7 +103,7 @@ struct ChatOfflineTests {
         }
     }
 
-    @Test("a refused username is dropped with its error; a refused message is listed, sent again and dropped")
+    @Test("drops a refused username, and retries or drops a refused message")
     func refused() async throws {
         try await withNode { node in
             let home = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -128,7 +128,7 @@ struct ChatOfflineTests {
         }
     }
 
-    @Test("the same account twice on one machine is said, and works with a folder of its own")
+    @Test("reports a second chat with the same account, unless in its own folder")
     func twice() async throws {
         try await withHome { home in
             try await withNode { node in
@@ -155,7 +155,7 @@ struct ChatOfflineTests {
         }
     }
 
-    @Test("what is kept is for the user alone, and gone once it signs out; a guest's goes with the chat")
+    @Test("stored data is private, and removed at sign-out")
     func forgets() async throws {
         try await withHome { home in
             try await withNode { node in
@@ -191,7 +191,7 @@ struct ChatOfflineTests {
         }
     }
 
-    @Test("a kept session that is over begins anew for who gives the password")
+    @Test("a password replaces a stored session that has ended")
     func keptSessionIsOver() async throws {
         try await withHome { home in
             try await withNode { node in
@@ -208,7 +208,7 @@ struct ChatOfflineTests {
         }
     }
 
-    @Test("where the chat's program is not beside it, postline says so")
+    @Test("says if the chat's program is missing")
     func missing() async throws {
         let postline = try Command.executable()
         let folder = postline.deletingLastPathComponent().appending(path: "without-chat-\(UUID().uuidString)")
@@ -221,7 +221,7 @@ struct ChatOfflineTests {
         #expect(run.errors.contains("postline: The chat is a separate program, and \(folder.path)"))
     }
 
-    @Test("an access token is enough to talk, for as long as it is good")
+    @Test("an access token signs in for as long as it is valid")
     func token() async throws {
         var settings = NodeSettings()
         settings.accessTokenSeconds = 5

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("postline chat on a terminal", .timeLimit(.minutes(60)))
 struct ChatTerminalTests {
-    @Test("a session that was ended elsewhere is told, the password is asked for, and no key that is typed is lost")
+    @Test("asks for the password after a revoked session, and loses no input")
     func endedSession() async throws {
         let home = FileManager.default.temporaryDirectory.appending(path: "postline-chat-test-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: home) }
@@ -42,7 +42,7 @@ struct ChatTerminalTests {
         }
     }
 
-    @Test("text typed at the start is sent once a conversation is open")
+    @Test("sends text typed at the start once a conversation is open")
     func typedAtStart() async throws {
         try await withNode { node in
             let chat = try signedIn(.erin, node)
@@ -62,7 +62,7 @@ struct ChatTerminalTests {
         }
     }
 
-    @Test("Tab completes a command and a name, and a pasted text keeps its line breaks")
+    @Test("Tab completes, and pasted text keeps its line breaks")
     func completionAndPaste() async throws {
         try await withNode { node in
             let chat = try signedIn(.erin, node)
@@ -87,7 +87,7 @@ struct ChatTerminalTests {
         }
     }
 
-    @Test("a server that cannot be used is told before the password is asked for")
+    @Test("reports an unusable server before asking for the password")
     func serverCheck() async throws {
         try await withNode { node in
             for (options, reason) in [

@@ -11,7 +11,7 @@ struct ChatTests {
     }
 
     @Test(
-        "alice and bob talk, and each sees the other's messages and profile changes as they happen, also psql's",
+        "alice and bob see each other's changes at once, and psql's",
         .covers("F5"))
     func talk() async throws {
         try await withNode { node in
@@ -48,7 +48,7 @@ struct ChatTests {
         }
     }
 
-    @Test("a whole script is done before it ends: what was typed is delivered")
+    @Test("a script ends after everything that it sends is delivered")
     func script() async throws {
         try await withNode { node in
             let alice = try chat(.alice, node)
@@ -64,7 +64,7 @@ struct ChatTests {
         }
     }
 
-    @Test("the server goes away and comes back: that is said, and nothing is missed")
+    @Test("reports a lost server, reconnects, and misses nothing")
     func reconnects() async throws {
         try await TestDatabase.with { database in
             // Two nodes one after the other on the same port, as a restart is.
@@ -93,7 +93,7 @@ struct ChatTests {
         }
     }
 
-    @Test("a wrong password, a server that is not there or speaks no TLS and the port of HTTP are told in a sentence")
+    @Test("reports a wrong password, server, port or missing TLS")
     func refusals() async throws {
         try await withNode { node in
             let wrong = try await Command.run(

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("postline dev", .timeLimit(.minutes(60)))
 struct DevTests {
-    @Test("a directory that holds something else is refused, and left as it was; so are a database and an unknown flag")
+    @Test("refuses a foreign directory, a database and unknown flags")
     func refusals() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -31,7 +31,7 @@ struct DevTests {
         #expect(!FileManager.default.fileExists(atPath: "\(directory)/new"))
     }
 
-    @Test("a refused start leaves nothing behind, and a world that was there stays")
+    @Test("a refused start leaves the disk as it was")
     func refusedStart() async throws {
         let parent = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))").path
         try FileManager.default.createDirectory(atPath: "\(parent)/empty", withIntermediateDirectories: true)
@@ -51,7 +51,7 @@ struct DevTests {
         }
     }
 
-    @Test("doctor --directory checks the ports that the world listens on")
+    @Test("doctor --directory checks the dev world's ports")
     func doctor() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))")
             .path
@@ -76,7 +76,7 @@ struct DevTests {
     }
 
     // E19, E20
-    @Test("it serves whatever libpq's variables say, on an IPv6 address that it prints in brackets")
+    @Test("ignores libpq's variables, and prints IPv6 addresses in brackets")
     func environment() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "dev $x-\(UUID().uuidString.prefix(8))")
             .path
@@ -107,7 +107,7 @@ struct DevTests {
         #expect(try await dev.exit() == 0)
     }
 
-    @Test("a restart names those of the seed who have its password, and nobody who came later or has another one")
+    @Test("a restart lists the seed's users that still have its password")
     func people() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))")
             .path

@@ -53,7 +53,7 @@ struct DoctorAdviceTests {
         ),
     ]
 
-    @Test("undoes what an operator granted, and finds nothing then")
+    @Test("the advice revokes an operator's grants")
     func undone() async throws {
         // Roles belong to the whole server.
         try await withPrivateServer { _, database in
@@ -71,7 +71,7 @@ struct DoctorAdviceTests {
         }
     }
 
-    @Test("says nothing of a table of accounts that is another's, and of default privileges for others")
+    @Test("ignores a foreign accounts table and others' default privileges")
     func others() async throws {
         try await withPrivateServer { _, database in
             try await database.psql(

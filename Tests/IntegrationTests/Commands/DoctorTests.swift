@@ -154,7 +154,7 @@ struct DoctorTests {
             message: "off for public.messages", advice: "reset (autovacuum_enabled)"),
     ]
 
-    @Test("a healthy database is ok in each point, exit 0; each thing that is broken in it is told with what to do")
+    @Test("a healthy database is ok; each fault has a finding with advice")
     func damaged() async throws {
         try await Self.withHealthyServer { postgres, world in
             let healthy = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 0)
@@ -179,7 +179,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("what is wrong with rights and policies is put right by what it says to do")
+    @Test("the advice repairs rights and policies")
     func advice() async throws {
         try await TestDatabase.with { database in
             try await database.psql(
@@ -212,7 +212,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("a login role that inherits the rights of others is told, and inherits none once migrate was run as it says")
+    @Test("reports inherited rights of the login role, and migrate mends them")
     func inheriting() async throws {
         try await Self.withHealthyServer { postgres, world in
             // From 16 on it is each grant that says whether its rights are inherited, and no more the role.
@@ -240,7 +240,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("it changes nothing: a database that takes no writes is examined all the same")
+    @Test("examines a read-only database")
     func readOnly() async throws {
         try await Self.withHealthyServer { postgres, world in
             try await Self.withCopy(of: world, postgres) { database in
@@ -254,7 +254,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("checkpoints that come too often are told with the setting that mends it")
+    @Test("names the setting for frequent checkpoints")
     func checkpoints() async throws {
         try await Self.withHealthyServer(settings: ["checkpoint_timeout": "30s"]) { _, world in
             let told = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 0).filter {
@@ -266,7 +266,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("a database that was never migrated, or keeps other texts than UTF-8, is told so")
+    @Test("reports missing migrations and encodings other than UTF-8")
     func bare() async throws {
         try await Self.withHealthyServer { postgres, world in
             try await postgres.psql(
@@ -280,7 +280,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("a transaction that another program holds open is told with its process, once it is old enough")
+    @Test("reports an old open transaction with its process")
     func openTransaction() async throws {
         try await Self.withHealthyServer { _, world in
             let program = try await world.connect()
@@ -305,7 +305,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("a server that does not wait for its disk and does not vacuum is told so")
+    @Test("reports a server without fsync or autovacuum")
     func careless() async throws {
         // As the server of the tests itself is.
         try await TestDatabase.with { database in
@@ -317,7 +317,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("a database that is not reached is told with libpq's own reason; the owner as the login role is refused")
+    @Test("reports libpq's reason, and refuses the owner as login role")
     func wrongURL() async throws {
         try await TestDatabase.with { database in
             var environment = DoctorFinding.environment(database)
@@ -333,7 +333,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("row 28: a pooler in transaction mode is told apart from one in session mode, and which URL is missing")
+    @Test("row 28: distinguishes pool modes, and names the missing URL")
     func pooler() async throws {
         try await TestDatabase.with { database in
             try await Pooler.with(database, mode: .transaction, backends: 4) { pooler in
@@ -361,7 +361,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("ports that a Postline serves are ok, and those of another program a problem")
+    @Test("accepts ports that Postline serves, and reports other programs")
     func ports() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -402,7 +402,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "a port is spoken to as the settings say, over TLS and as a balancer does; one that is served otherwise is told"
+        "checks ports over TLS and the PROXY protocol as configured"
     )
     func encryptedPort() async throws {
         try await TestCertificates.with { certificates in
@@ -439,7 +439,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("settings that cannot be read are exit 78; secrets that are missing, short or no secrets are told")
+    @Test("settings errors exit with 78; reports missing and weak secrets")
     func configuration() async throws {
         try await TestDatabase.with { database in
             let good = DoctorFinding.environment(database)

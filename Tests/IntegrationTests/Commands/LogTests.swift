@@ -7,8 +7,7 @@ import Testing
 
 @Suite("Log contents", .timeLimit(.minutes(60)))
 struct LogTests {
-    @Test(
-        "at its most talkative a node logs no token, no password and no content, and one line an event", .covers("A28"))
+    @Test("the log has no token, password or content, and one line an event", .covers("A28"))
     func secrets() async throws {
         try await TestDatabase.with { database in
             // An error of PostgreSQL's that quotes the value it cannot read, and a notice beside it.
@@ -99,7 +98,7 @@ struct LogTests {
         }
     }
 
-    @Test("while a statement waits, pg_stat_activity shows whose request it is; afterwards and elsewhere it does not")
+    @Test("pg_stat_activity shows the request of a waiting statement only")
     func activity() async throws {
         try await withNode(NodeSettings(poolSize: 1)) { node in
             let alice = try await node.signedIn(.alice)
@@ -123,7 +122,7 @@ struct LogTests {
         }
     }
 
-    @Test("accounts' statements bear the request's name too, and the feed's its own")
+    @Test("statements of accounts and the feed have application names")
     func names() async throws {
         try await withNode { node in
             try await node.database.psql(

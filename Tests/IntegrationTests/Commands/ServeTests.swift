@@ -15,7 +15,7 @@ struct ServeTests {
         ]
     }
 
-    @Test("row 52: on a database that is not migrated serve says so in a sentence, and exits 78")
+    @Test("row 52: without migrations serve says so, and exits with 78")
     func notMigrated() async throws {
         try await TestDatabase.with(migrated: false) { database in
             try await database.psql(
@@ -30,7 +30,7 @@ struct ServeTests {
         }
     }
 
-    @Test("a database that other versions migrated and this one did not is refused with what to do, exit 78")
+    @Test("refuses a database that another version migrated, with exit 78")
     func otherVersion() async throws {
         try await TestDatabase.with { database in
             let own = try #require(try await database.value(Self.signed))
@@ -64,7 +64,7 @@ struct ServeTests {
         }
     }
 
-    @Test("row 52: a bad configuration is one clear sentence that names the setting, and exit 78")
+    @Test("row 52: an invalid setting is named in one sentence, with exit 78")
     func badConfiguration() async throws {
         let external = ["POSTLINE_AUTH": "external", "POSTLINE_JWT_SECRET": ""]
         let bad: [([String], [String: String], String)] = [
@@ -136,7 +136,7 @@ struct ServeTests {
         try await Self.expectRefused([], good.filter { $0.key != "POSTLINE_JWT_SECRET" }, [:], "POSTLINE_JWT_SECRET")
     }
 
-    @Test("row 52: a config file that cannot be used is one clear sentence that names the key, and exit 78")
+    @Test("row 52: an invalid config file names the key, with exit 78")
     func badFile() async throws {
         let config = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
         defer { try? FileManager.default.removeItem(at: config) }
@@ -171,7 +171,7 @@ struct ServeTests {
             ["--config", config.path, "--pool-size", "none"], good, variable, "postline: --pool-size must be")
     }
 
-    @Test("row 52: a connection string that is none is no database that is away: exit 78, and nothing of it is told")
+    @Test("row 52: an invalid connection string exits 78, and is not printed")
     func malformedURLs() async throws {
         let good = ["POSTLINE_DATABASE_URL": "postgresql:///nowhere", "POSTLINE_JWT_SECRET": TestNode.secret]
         for name in ["POSTLINE_DATABASE_URL", "POSTLINE_LISTEN_DATABASE_URL", "POSTLINE_ADMIN_DATABASE_URL"] {
@@ -191,7 +191,7 @@ struct ServeTests {
         }
     }
 
-    @Test("row 55: a host that is no address, or none of this machine, is one sentence that names the setting, exit 78")
+    @Test("row 55: a host that cannot be bound names the setting, exit 78")
     func badHosts() async throws {
         try await TestDatabase.with { database in
             let good = environment(database)
@@ -212,7 +212,7 @@ struct ServeTests {
         }
     }
 
-    @Test("row 55: of a hundred starts that cannot listen each ends with its sentence, and none by a signal")
+    @Test("row 55: a hundred starts that cannot listen each exit cleanly")
     func cannotListen() async throws {
         try await TestDatabase.with { database in
             let environment = environment(database).merging(["POSTLINE_HOST": "192.0.2.1"]) { $1 }
@@ -231,7 +231,7 @@ struct ServeTests {
         }
     }
 
-    @Test("row 57: a setting that does not exist is named with the nearest one, and exit 78, in the file and as a flag")
+    @Test("row 57: an unknown key or flag is refused with the nearest name")
     func unknownSettings() async throws {
         let config = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
         defer { try? FileManager.default.removeItem(at: config) }
@@ -253,7 +253,7 @@ struct ServeTests {
             "Unknown option '--colour'. `postline serve --help` lists those that there are.")
     }
 
-    @Test("row 57: a variable that is no setting is a warning that names it and the nearest one; the node serves")
+    @Test("row 57: an unknown variable is a warning with the nearest name")
     func unknownVariables() async throws {
         try await TestDatabase.with { database in
             let others = [
@@ -297,7 +297,7 @@ struct ServeTests {
         return result.errors
     }
 
-    @Test("row 52: a login role that the rules would not hold for is refused: a superuser, and the tables' owner")
+    @Test("row 52: refuses a superuser or the tables' owner as login role")
     func superuser() async throws {
         try await TestDatabase.with { database in
             let result = try await Command.run(
@@ -308,7 +308,7 @@ struct ServeTests {
         }
     }
 
-    @Test("row 53: a port in use is told in a clear sentence")
+    @Test("row 53: reports a port in use")
     func portInUse() async throws {
         try await withNode { node in
             let result = try await Command.run(["serve"], environment: environment(node.database, port: node.port))
@@ -320,7 +320,7 @@ struct ServeTests {
         }
     }
 
-    @Test("row 53: a database that cannot be reached is waited for, and that is said")
+    @Test("row 53: waits for an unreachable database, and logs that")
     func waits() async throws {
         let command = try Command(
             ["serve"],
@@ -335,7 +335,7 @@ struct ServeTests {
         _ = try await command.exit()
     }
 
-    @Test("migrate makes a database that serve serves; again it has nothing to do", .covers("A31"))
+    @Test("migrate prepares a database for serve, and can be repeated", .covers("A31"))
     func migrates() async throws {
         try await TestDatabase.with(migrated: false) { database in
             let first = try await Command.run(["migrate"], environment: environment(database))
@@ -348,7 +348,7 @@ struct ServeTests {
         }
     }
 
-    @Test("migrate names the functions that changed, and of those that are applied with them the number")
+    @Test("migrate names changed functions, and counts the others")
     func migratesChange() async throws {
         try await TestDatabase.with { database in
             try await database.psql("update app.migrations set hash = 'x' || substr(hash, 2) where name = 'functions'")
@@ -368,7 +368,7 @@ struct ServeTests {
         }
     }
 
-    @Test("row 29: two that migrate at once apply each file once between them")
+    @Test("row 29: concurrent migrations apply each file once")
     func migratesAtOnce() async throws {
         try await TestDatabase.with(migrated: false) { database in
             async let one = Command.run(["migrate"], environment: environment(database))
@@ -381,7 +381,7 @@ struct ServeTests {
         }
     }
 
-    @Test("a migration that ended once its ledger was made is begun anew")
+    @Test("restarts a migration that stopped after creating its table")
     func emptyLedger() async throws {
         try await TestDatabase.with(migrated: false) { database in
             try await database.psql(
@@ -396,7 +396,7 @@ struct ServeTests {
         }
     }
 
-    @Test("row 30: a migration that was edited is refused with its name, and exit 78")
+    @Test("row 30: refuses an edited migration by name, with exit 78")
     func edited() async throws {
         try await TestDatabase.with { database in
             try await database.psql("update app.migrations set hash = 'other' where name like '%_messages%'")
@@ -425,7 +425,7 @@ struct ServeTests {
         }
     }
 
-    @Test("row 50: told to stop, serve answers what it has taken, says goodbye, and exits 0 in time")
+    @Test("row 50: on SIGTERM serve answers, says goodbye, and exits with 0")
     func stops() async throws {
         try await TestDatabase.with { database in
             // Serve is told a port, and does not choose.

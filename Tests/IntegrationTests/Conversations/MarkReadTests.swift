@@ -6,7 +6,7 @@ import Testing
 @Suite("messages.mark_read", .timeLimit(.minutes(60)))
 struct MarkReadTests {
     @Test(
-        "answers with the mark and what is left unread; a mark never goes back, and is cut to the last message",
+        "returns the mark and unread count; marks never go back",
         .covers("A4", "A9"))
     func marks() async throws {
         try await withNode { node in
@@ -33,7 +33,7 @@ struct MarkReadTests {
         }
     }
 
-    @Test("one member's mark is no other's")
+    @Test("a mark affects its own member only")
     func ownOnly() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -48,7 +48,7 @@ struct MarkReadTests {
         }
     }
 
-    @Test("params are held to their rules")
+    @Test("validates the parameters of messages.mark_read")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

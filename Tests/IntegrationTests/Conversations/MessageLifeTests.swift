@@ -12,7 +12,7 @@ struct MessageLifeTests {
         return JSONObject(members)
     }
 
-    @Test("an edit reaches everyone as the message's next version, and the list's last line follows")
+    @Test("an edit is a new version for all, and updates the preview")
     func edit() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -32,7 +32,7 @@ struct MessageLifeTests {
         }
     }
 
-    @Test("a deleted message keeps its place without its content; again is no change, and it is not edited any more")
+    @Test("a deleted message keeps its place without content, and is final")
     func delete() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -56,7 +56,7 @@ struct MessageLifeTests {
         }
     }
 
-    @Test("only its sender edits a message; in a group owner and admins delete it too; strangers know nothing of it")
+    @Test("only senders edit; a group's owner and admins delete too")
     func rights() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

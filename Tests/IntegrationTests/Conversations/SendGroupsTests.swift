@@ -32,7 +32,7 @@ struct SendGroupsTests {
         return (all, all - (try count("postline_send_batch_size_bucket{le=\"1\"}")))
     }
 
-    @Test("what many send at once is written together, once, each in its order and with its own answer")
+    @Test("batches concurrent sends, each once, in order, with its response")
     func together() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
@@ -63,7 +63,7 @@ struct SendGroupsTests {
         }
     }
 
-    @Test("of those who send to a conversation that is locked few wait in the database, and nobody waits with them")
+    @Test("sends to a locked conversation occupy few connections")
     func lockedOut() async throws {
         try await withNode(NodeSettings(poolSize: 4)) { node in
             let carol = try await node.signedIn(.carol)
@@ -95,7 +95,7 @@ struct SendGroupsTests {
         }
     }
 
-    @Test("what is refused among them has its own error, and the others are sent all the same")
+    @Test("a refused send fails alone; the rest of the batch succeeds")
     func refused() async throws {
         try await withNode { node in
             let guests = try await Self.guests(Self.crowd, of: node)
@@ -141,7 +141,7 @@ struct SendGroupsTests {
         }
     }
 
-    @Test("a conversation that another program has locked holds up none but those who send there")
+    @Test("a locked conversation delays only its own sends")
     func locked() async throws {
         try await withNode(NodeSettings(poolSize: 8)) { node in
             let alice = try await node.signedIn(.alice)
@@ -167,7 +167,7 @@ struct SendGroupsTests {
         }
     }
 
-    @Test("where PostgreSQL refuses a group whole, its texts are sent one by one")
+    @Test("falls back to single sends when PostgreSQL refuses a batch")
     func fallback() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
@@ -201,7 +201,7 @@ struct SendGroupsTests {
         return #"{"jsonrpc":"2.0","id":"\#(id)","method":"messages.send","params":\#(params)}"#
     }
 
-    @Test("sends that one client pipelines are written together, take effect and are answered in their order")
+    @Test("pipelined sends are batched, and keep their order")
     func pipelined() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -226,7 +226,7 @@ struct SendGroupsTests {
         }
     }
 
-    @Test("what one client pipelines behind a text that has to wait is not there before it")
+    @Test("a pipelined send takes effect after the one it waits for")
     func behind() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -258,7 +258,7 @@ struct SendGroupsTests {
         }
     }
 
-    @Test("among what one client pipelines each has its own answer, and nothing overtakes what was sent before it")
+    @Test("pipelined sends have their own responses, in order")
     func mixed() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -71,8 +71,7 @@ struct DatabaseTLSTests {
         }
     }
 
-    @Test(
-        "with sslmode=verify-full all connections of a node are encrypted, and the feed's too; a wrong server is none")
+    @Test("sslmode=verify-full encrypts all connections of a node")
     func verified() async throws {
         try await EncryptedServer.with { server in
             let node = try await ServeProcess.start(
@@ -95,7 +94,7 @@ struct DatabaseTLSTests {
         }
     }
 
-    @Test("with sslmode=verify-full another authority, another name and no TLS are refused, with what to do")
+    @Test("sslmode=verify-full refuses other servers, and says what to do")
     func refused() async throws {
         try await EncryptedServer.with { server in
             let other = try TestCertificates(in: server.certificates.directory)

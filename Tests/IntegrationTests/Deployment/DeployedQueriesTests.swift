@@ -35,7 +35,7 @@ struct DeployedQueriesTests {
     private static let added: Set = ["job", "instance"]
 
     @Test(
-        "each series, label and value that an alert or the dashboard asks for is one that a node which served has",
+        "a node exports every series and label that the queries use",
         .covers("D29"))
     func exist() async throws {
         let queries = try Self.alerts().map(\.query) + Self.panels()
@@ -112,7 +112,7 @@ struct DeployedQueriesTests {
         return shown
     }
 
-    @Test("what an alert's sentence names is kept apart by its query")
+    @Test("each alert's query keeps the labels that its text names")
     func sentences() throws {
         for alert in try Self.alerts() {
             let named = alert.summary.matches(of: #/\$labels\.([a-z]+)/#).map { String($0.1) }

@@ -40,7 +40,7 @@ struct LostObjectsTests {
         ),
     ]
 
-    @Test("are named by migrate and doctor, which change nothing, and restored by what they say")
+    @Test("migrate and doctor name them, and the advice restores them")
     func lost() async throws {
         try await TestDatabase.with { database in
             let migrator = Migrator(url: database.adminURL, logger: .quiet)
@@ -62,7 +62,7 @@ struct LostObjectsTests {
         }
     }
 
-    @Test("are told in one sentence where they are many")
+    @Test("many are listed in one sentence")
     func many() async throws {
         try await TestDatabase.with { database in
             try await database.psql(
@@ -88,7 +88,7 @@ struct LostObjectsTests {
         }
     }
 
-    @Test("those that an operator added are not looked at, whether they come, go or are invalid")
+    @Test("an operator's own indexes and constraints are ignored")
     func added() async throws {
         try await TestDatabase.with { database in
             let migrator = Migrator(url: database.adminURL, logger: .quiet)
@@ -109,7 +109,7 @@ struct LostObjectsTests {
         }
     }
 
-    @Test("all that the migrations create is recorded")
+    @Test("every index and constraint of the migrations is recorded")
     func recorded() async throws {
         try await TestDatabase.with { database in
             let unrecorded = try await database.column(

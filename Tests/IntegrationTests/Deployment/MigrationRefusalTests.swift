@@ -73,7 +73,7 @@ struct MigrationRefusalTests {
         return "create schema auth; create table auth.users (\(kept))"
     }
 
-    @Test("a name or a column that is in the way is named, and nothing is written")
+    @Test("names a conflicting table or column, and writes nothing")
     func obstructed() async throws {
         for (sql, sentence) in Self.obstacles {
             try await TestDatabase.with(migrated: false) { database in
@@ -90,7 +90,7 @@ struct MigrationRefusalTests {
         }
     }
 
-    @Test("a database of another encoding than UTF8 is refused", arguments: ["SQL_ASCII", "LATIN1"])
+    @Test("refuses an encoding other than UTF8", arguments: ["SQL_ASCII", "LATIN1"])
     func encoding(_ encoding: String) async throws {
         try await TestDatabase.with(migrated: false) { database in
             let name = "\(database.name)_\(encoding.lowercased())"
@@ -104,7 +104,7 @@ struct MigrationRefusalTests {
         }
     }
 
-    @Test("a migration that was cut short is refused where another table has taken the next name")
+    @Test("refuses to continue if another table has the next name")
     func cutShort() async throws {
         try await TestDatabase.with { database in
             try await database.psql(
@@ -120,7 +120,7 @@ struct MigrationRefusalTests {
         }
     }
 
-    @Test("a migration that was cut short before a function is created anew is continued")
+    @Test("continues an interrupted migration before a replaced function")
     func cutShortBeforeReplacement() async throws {
         try await TestDatabase.with(migrated: false) { database in
             // The migration that drops app.name_words, which an earlier one created, and creates it again.
@@ -142,7 +142,7 @@ struct MigrationRefusalTests {
         }
     }
 
-    @Test("a restore of the schema alone is refused in one sentence")
+    @Test("refuses a schema-only restore in one sentence")
     func schemaAlone() async throws {
         let installation = try await PostgresInstallation.ofTests()
         let file = FileManager.default.temporaryDirectory.appending(path: "schema-\(UUID().uuidString).sql").path
@@ -171,7 +171,7 @@ struct MigrationRefusalTests {
         }
     }
 
-    @Test("empty schemas of Postline's names are taken, and an auth.users with the needed columns alone is enough")
+    @Test("accepts empty schemas, and an auth.users with the needed columns")
     func taken() async throws {
         try await TestDatabase.with(migrated: false) { database in
             try await database.psql("create schema app; create schema api; \(Self.account())")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Migrations of a live database", .timeLimit(.minutes(60)))
 struct MigrationTests {
-    @Test("lets others write while a table that it changes is being dumped, says by whom, and ends when that does")
+    @Test("migrates during a dump without blocking writes, and says why it waits")
     func beside() async throws {
         try await withNode { node in
             let lines = LoggedLines()
@@ -32,7 +32,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("an advisory lock of an untrusted role holds up no migration, and several run at once")
+    @Test("migrations can run at once, despite foreign advisory locks")
     func locks() async throws {  // A10
         try await withNode { node in
             let database = node.database

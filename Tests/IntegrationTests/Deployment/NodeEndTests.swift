@@ -12,7 +12,7 @@ struct NodeEndTests {
     /// Sends that each sender has under way.
     private static let window = 32
 
-    @Test("row 50: told to stop under load, it answers what it has taken, says goodbye to all, and exits 0 within 10 s")
+    @Test("row 50: on SIGTERM under load a node answers and exits in 10 s")
     func stopsUnderLoad() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(
@@ -86,8 +86,7 @@ struct NodeEndTests {
     /// How often one of two nodes is killed, and how many sends are answered between.
     private static let (kills, between) = (4, 100)
 
-    @Test(
-        "row 51: kill -9 of one of two nodes under load: nothing answered is lost, and its clients go on at the other")
+    @Test("row 51: kill -9 of one of two nodes loses nothing acknowledged")
     func killed() async throws {
         try await TestDatabase.with { database in
             let nodes = Nodes(

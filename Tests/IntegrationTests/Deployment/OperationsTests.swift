@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Operations port", .timeLimit(.minutes(60)))
 struct OperationsTests {
-    @Test("each limit that is reached over the wire is seen in /metrics, as is what was served")
+    @Test("/metrics counts requests and every limit that was reached")
     func limits() async throws {
         try await TestDatabase.with { database in
             let arguments = [
@@ -79,7 +79,7 @@ struct OperationsTests {
     }
 
     // A11.
-    @Test("the operations port answers to addresses, local names and the names that it was given")
+    @Test("the operations port accepts addresses, local and allowed names")
     func hosts() async throws {
         let rows: [(host: String?, isAnswered: Bool)] = [
             ("127.0.0.1", true), ("127.0.0.1:7480", true), ("[::1]:7480", true), ("192.0.2.7", true),
@@ -120,7 +120,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("what /metrics serves is Prometheus's text format, and each figure of ours is explained")
+    @Test("/metrics is Prometheus text with help for each metric")
     func format() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -145,7 +145,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("/readyz is 503 with the reason while PostgreSQL is stopped, and 200 after; /healthz is 200 all the while")
+    @Test("/readyz is 503 while PostgreSQL is down; /healthz stays 200")
     func readiness() async throws {
         try await withPrivateServer { postgres, database in
             try await postgres.stop()
@@ -181,7 +181,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("an operations port in use is told in a clear sentence; with off there is none, and lines are served")
+    @Test("reports an operations port in use; off disables it")
     func ports() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -207,7 +207,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("of 300 who send half a request each and no more, 64 are kept at most and none for long; others are answered")
+    @Test("closes slow requests beyond 64, and answers other clients")
     func slowRequests() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -235,7 +235,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("a head of a request that is far too large is refused, and the connection ends")
+    @Test("refuses an oversized request head, and closes the connection")
     func largeHead() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -252,7 +252,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("the feed's batches and lag are figures: the lag grows while the database is away, and is small again after")
+    @Test("/metrics has the feed's batches and lag during an outage")
     func feedFigures() async throws {
         try await withPrivateServer { postgres, database in
             try await ServeProcess.with(database) { node in
@@ -272,7 +272,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("a notification queue that a session keeps from being emptied is seen")
+    @Test("/metrics shows a notification queue that a session blocks")
     func notificationQueue() async throws {
         try await TestDatabase.with { database in
             let listener = try await database.connect()
@@ -290,7 +290,7 @@ struct OperationsTests {
         }
     }
 
-    @Test("passwords that wait to be hashed, and sign-ins that were refused because too many did, are seen")
+    @Test("/metrics has queued hashes and refused sign-ins")
     func hashing() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database, ["--rate-limits", "off"]) { node in

@@ -18,7 +18,7 @@ struct ProxyTests {
     private static let guess =
         #"{"jsonrpc":"2.0","id":1,"method":"auth.login","params":{"email":"nobody@example.com","password":"wrong"}}"#
 
-    @Test("clients behind one balancer have each the limits of its own address, and the log names them")
+    @Test("clients behind one balancer have their own limits and log address")
     func limits() async throws {
         try await TestDatabase.with { database in
             let arguments = ["--proxy-protocol", "on", "--sign-ins-per-minute", "2", "--log-level", "debug"]
@@ -39,7 +39,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("the header comes before TLS")
+    @Test("the PROXY header precedes TLS")
     func beforeTLS() async throws {
         try await TestCertificates.with { certificates in
             try certificates.issue()

@@ -8,7 +8,7 @@ import Testing
 /// E1, E2, E4, E5: a backup and a restore as docs/operations.md has them.
 @Suite("Restore into a new cluster", .timeLimit(.minutes(60)))
 struct RestoreTests {
-    @Test("of a dump with owners and privileges, once the roles are made, answers as before")
+    @Test("a dump with owners and privileges restores after creating roles")
     func withOwners() async throws {
         try await Self.expectSameAnswers(
             before: { postgres in
@@ -17,17 +17,17 @@ struct RestoreTests {
             }, options: ["--exit-on-error"])
     }
 
-    @Test("of a dump with owners and privileges, without the roles, answers as before")
+    @Test("a dump with owners and privileges restores without the roles")
     func withoutRoles() async throws {
         try await Self.expectSameAnswers(options: [])
     }
 
-    @Test("of a dump without owners and privileges answers as before")
+    @Test("a dump without owners and privileges restores")
     func withoutOwners() async throws {
         try await Self.expectSameAnswers(options: ["--no-owner", "--no-acl"])
     }
 
-    @Test("that leaves owners, rights, policies or roles as they must not be is put right by migrate, and by it alone")
+    @Test("migrate repairs owners, rights, policies and roles")
     func drifted() async throws {
         let damages = [
             "revoke usage on schema auth from anon, authenticated, postline_feed",
@@ -76,7 +76,7 @@ struct RestoreTests {
         }
     }
 
-    @Test("without the folder of pictures is told by doctor, with how many of those it looked for are missing")
+    @Test("doctor counts the pictures that a restore lacks")
     func pictures() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "pictures-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: "\(folder)/avatars", withIntermediateDirectories: true)

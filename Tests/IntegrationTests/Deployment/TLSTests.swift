@@ -23,7 +23,7 @@ struct TLSTests {
         }
     }
 
-    @Test("a session over TLS is what it is without: requests, pushes, many at once, and the end of one's side")
+    @Test("requests, pushes and half-close work over TLS as without")
     func session() async throws {
         try await withTLS { node, certificates, _ in
             let alice = try await TestClient.connect(port: node.port, trust: try certificates.trust)
@@ -52,7 +52,7 @@ struct TLSTests {
         }
     }
 
-    @Test("a client that does not speak TLS is closed, and is told nothing but that in TLS's own words")
+    @Test("closes a client without TLS, with a TLS alert only")
     func plaintext() async throws {
         try await withTLS { node, certificates, _ in
             for bytes in [#"{"jsonrpc":"2.0","id":1,"method":"server.info"}"# + "\n", "GET / HTTP/1.1\r\n\r\n"] {
@@ -66,7 +66,7 @@ struct TLSTests {
         }
     }
 
-    @Test("a client refuses a certificate that it does not trust, that is for another name, or that has expired")
+    @Test("a client refuses untrusted, misnamed and expired certificates")
     func untrusted() async throws {
         try await withTLS { node, certificates, _ in
             let other = try TestCertificates(in: certificates.directory)
@@ -103,7 +103,7 @@ struct TLSTests {
         }
     }
 
-    @Test("requests are answered though the client's stream ends without TLS's own end, as that of many clients does")
+    @Test("answers requests of clients that end without close_notify")
     func raggedEnd() async throws {
         try await withTLS { node, certificates, _ in
             var configuration = TLSConfiguration.makeClientConfiguration()
@@ -133,7 +133,7 @@ struct TLSTests {
         }
     }
 
-    @Test("TLS before 1.2 is not spoken")
+    @Test("refuses TLS before 1.2")
     func oldVersions() async throws {
         try await withTLS { node, certificates, _ in
             var configuration = TLSConfiguration.makeClientConfiguration()
@@ -151,7 +151,7 @@ struct TLSTests {
         }
     }
 
-    @Test("on SIGHUP new connections get the renewed certificate, those there are go on, and a bad one changes nothing")
+    @Test("SIGHUP reloads the certificate for new connections, if it is valid")
     func renewal() async throws {
         try await withTLS { node, certificates, _ in
             let old = try await TestClient.connect(port: node.port, trust: try certificates.trust)
@@ -176,7 +176,7 @@ struct TLSTests {
         }
     }
 
-    @Test("a client that never finishes its handshake is closed when it had to be authenticated, without a word")
+    @Test("closes an unfinished handshake at the authentication deadline")
     func stalled() async throws {
         // The beginning of a ClientHello, which says that 512 bytes follow.
         let beginning: [UInt8] = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03]
@@ -197,7 +197,7 @@ struct TLSTests {
         }
     }
 
-    @Test("row 11: past the connection limit clients are told why over TLS too")
+    @Test("row 11: connections over the limit get the reason over TLS too")
     func refused() async throws {
         try await withTLS(["--max-connections", "1"]) { node, certificates, _ in
             let alice = try await TestClient.connect(port: node.port, trust: try certificates.trust)
@@ -208,7 +208,7 @@ struct TLSTests {
         }
     }
 
-    @Test("told to stop, a node ends in time though a client neither reads nor shakes hands to its end")
+    @Test("a node ends in time with clients that do not read or handshake")
     func stops() async throws {
         try await withTLS { node, certificates, _ in
             let alice = try await TestClient.connect(port: node.port, trust: try certificates.trust)
@@ -222,7 +222,7 @@ struct TLSTests {
         }
     }
 
-    @Test("row 52: a certificate that cannot be used is one sentence that names the setting, and exit 78")
+    @Test("row 52: an unusable certificate names the setting, with exit 78")
     func settings() async throws {
         try await TestCertificates.with { certificates in
             try certificates.issue()
@@ -267,7 +267,7 @@ struct TLSTests {
     }
 
     @Test(
-        "postline chat talks over TLS with a server that it trusts, and says in a sentence why it does not with another"
+        "postline chat uses TLS, and explains an untrusted server"
     )
     func chat() async throws {
         try await withTLS { node, certificates, _ in

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Unreachable database", .timeLimit(.minutes(60)))
 struct DatabaseAwayTests {
-    @Test("requests are unavailable while it is away, at first and later, and the node recovers by itself")
+    @Test("requests fail as unavailable, and the node recovers by itself")
     func away() async throws {
         try await withPrivateServer { postgres, database in
             try await postgres.stop()
@@ -49,7 +49,7 @@ struct DatabaseAwayTests {
     }
 
     @Test(
-        "row 16: backends are killed with -9 under load: what was answered is kept, once, and every client equals the database"
+        "row 16: killed backends lose no acknowledged write"
     )
     func killed() async throws {
         try await withPrivateServer { _, database in
@@ -65,7 +65,7 @@ struct DatabaseAwayTests {
         }
     }
 
-    @Test("row 17: the server is restarted under load: nothing is lost")
+    @Test("row 17: a database restart under load loses nothing")
     func restarted() async throws {
         try await withPrivateServer { postgres, database in
             try await Self.underLoad(on: database) {
@@ -129,7 +129,7 @@ struct DatabaseAwayTests {
         }
     }
 
-    @Test("row 26: with no connection slot left requests are unavailable within a bound, and then served again")
+    @Test("row 26: without connection slots requests fail within a bound")
     func noSlots() async throws {
         try await withPrivateServer(settings: ["max_connections": "12", "superuser_reserved_connections": "2"]) {
             _, database in

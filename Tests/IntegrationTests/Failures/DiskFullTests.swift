@@ -11,7 +11,7 @@ struct DiskFullTests {
     private static let (times, between) = (3, 40)
 
     @Test(
-        "row 27: the disk is full under load: no false answer, what was answered is there, and it recovers with the space",
+        "row 27: a full disk loses nothing, and the node recovers with space",
         .enabled(if: SmallDisk.isPermitted, "a small file system can be mounted as root only"))
     func full() async throws {
         try await SmallDisk.with(megabytes: 400) { disk in

@@ -18,7 +18,7 @@ struct EarlyEndTests {
         }
     }
 
-    @Test("row 55: its services end with the one that failed, whatever they were at, and nothing is left of them")
+    @Test("row 55: a failed service ends all others during startup")
     func failing() async throws {
         try await TestDatabase.with { database in
             let keys = try TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Frozen notification listener", .timeLimit(.minutes(60)))
 struct FrozenListenerTests {
-    @Test("row 19: with the listener's backend frozen, the sweep of each second finds what no bell announces")
+    @Test("row 19: polling finds changes while the listener is frozen")
     func frozen() async throws {
         // On a server of its own: until the last of its backends goes on, no database of a server can be dropped.
         try await withPrivateServer { _, database in

@@ -9,7 +9,7 @@ struct LostAnswerTests {
     /// How many answers each test loses.
     private static let answers = 50
 
-    @Test("row 24: the connection to PostgreSQL is cut after COMMIT, before its answer: the retry is the same message")
+    @Test("row 24: a retry after a lost COMMIT response is the same message")
     func database() async throws {
         try await TestDatabase.with { database in
             let directory = FileManager.default.temporaryDirectory.appending(
@@ -46,7 +46,7 @@ struct LostAnswerTests {
         }
     }
 
-    @Test("row 24: the connection to the node is cut after COMMIT, before its answer: the retry is the same message")
+    @Test("row 24: a retry after a lost node response is the same message")
     func node() async throws {
         try await withNode { node in
             try await LossyRelay.with(

@@ -10,7 +10,7 @@ struct PoolerTests {
     /// Of each of the clients that share two backends.
     private static let requests = 50
 
-    @Test("row 28: requests through PgBouncer in transaction mode, with a direct URL for the listener: all works")
+    @Test("row 28: works in transaction mode with a direct listener URL")
     func works() async throws {
         try await TestDatabase.with { database in
             try await Pooler.with(database, mode: .transaction, backends: 2) { pooler in
@@ -93,7 +93,7 @@ struct PoolerTests {
         }
     }
 
-    @Test("row 28: with the listener behind PgBouncer in transaction mode serve refuses to start and says why, exit 78")
+    @Test("row 28: refuses a listener in transaction mode, with exit 78")
     func refuses() async throws {
         try await TestDatabase.with { database in
             try await Pooler.with(database, mode: .transaction, backends: 2) { pooler in
@@ -126,7 +126,7 @@ struct PoolerTests {
         }
     }
 
-    @Test("row 28: behind PgBouncer in session mode serve needs no URL more")
+    @Test("row 28: needs no second URL in session mode")
     func session() async throws {
         try await TestDatabase.with { database in
             try await Pooler.with(database, mode: .session, backends: 30) { pooler in

@@ -6,7 +6,7 @@ import Testing
 /// E7: a database that takes no writes for a time, as after a failover or when its disk is full.
 @Suite("Read-only database", .timeLimit(.minutes(60)))
 struct ReadOnlyTests {
-    @Test("answers writes with unavailable, is not ready, and is served again at once when it is writable")
+    @Test("writes are unavailable until the database is writable again")
     func stopped() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

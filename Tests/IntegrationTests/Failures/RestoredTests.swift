@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Database restored from a dump", .timeLimit(.minutes(60)))
 struct RestoredTests {
-    @Test("row 31: restored into another database, old cursors get a reset, and clients equal what was restored")
+    @Test("row 31: a restore into another database resets old cursors")
     func elsewhere() async throws {
         try await withNode { node in
             let before = try await Before(node)
@@ -17,7 +17,7 @@ struct RestoredTests {
         }
     }
 
-    @Test("row 31: restored on another server, whose transactions are numbered anew, old cursors get a reset")
+    @Test("row 31: a restore on another server resets old cursors")
     func onAnotherServer() async throws {
         try await withNode { node in
             let before = try await Before(node)
@@ -36,7 +36,7 @@ struct RestoredTests {
         }
     }
 
-    @Test("row 31: restored in place, over what was there, old cursors get a reset, and what the dump lacks is gone")
+    @Test("row 31: a restore in place resets old cursors")
     func inPlace() async throws {
         try await TestDatabase.with { database in
             let before = try await withNode(database) { node in try await Before(node, ["--clean", "--if-exists"]) }

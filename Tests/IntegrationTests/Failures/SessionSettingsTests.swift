@@ -29,7 +29,7 @@ struct SessionSettingsTests {
         ],
     ]
 
-    @Test("do not change what Postline does: it migrates, registers, sends, lists, searches and syncs")
+    @Test("unusual settings do not change what Postline does")
     func overridden() async throws {
         for group in Self.groups {
             try await TestDatabase.with(migrated: false) { database in
@@ -71,7 +71,7 @@ struct SessionSettingsTests {
         }
     }
 
-    @Test("a time limit of a millisecond and large objects' privileges are no findings")
+    @Test("a short timeout and large objects' privileges are no findings")
     func harmless() async throws {
         try await TestDatabase.with { database in
             try await database.psql(
@@ -92,7 +92,7 @@ struct SessionSettingsTests {
         }
     }
 
-    @Test("that only a superuser may set for a session are named by doctor")
+    @Test("doctor names settings that only a superuser may change")
     func named() async throws {
         try await TestDatabase.with { database in
             try await database.psql("alter database \(database.name) set session_replication_role = replica")

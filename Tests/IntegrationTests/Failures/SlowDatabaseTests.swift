@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Slow database", .timeLimit(.minutes(60)))
 struct SlowDatabaseTests {
-    @Test("row 25: a lock that another program holds is a timeout, and the connection serves the next request")
+    @Test("row 25: a lock held elsewhere times out, and the connection stays")
     func lockTimeout() async throws {
         let limits = StatementLimits(statement: .seconds(10), lock: .milliseconds(200))
         try await withNode(NodeSettings(poolSize: 1, limits: limits)) { node in
@@ -26,7 +26,7 @@ struct SlowDatabaseTests {
         }
     }
 
-    @Test("row 25: a statement that takes too long is a timeout, and leaves nothing behind")
+    @Test("row 25: a slow statement times out and leaves nothing behind")
     func statementTimeout() async throws {
         let limits = StatementLimits(statement: .seconds(2), lock: .seconds(30))
         try await withNode(NodeSettings(poolSize: 1, limits: limits)) { node in
@@ -42,7 +42,7 @@ struct SlowDatabaseTests {
         }
     }
 
-    @Test("row 25: connections that are all ended while idle, again and again, cost no request and no change")
+    @Test("row 25: ending idle connections repeatedly loses nothing")
     func idleConnectionsEnd() async throws {
         try await TestDatabase.with { database in
             try await withNode(database) { node in
@@ -72,7 +72,7 @@ struct SlowDatabaseTests {
     private static let backends =
         "select pid from pg_stat_activity where datname = current_database() and usename = 'postline'"
 
-    @Test("row 22: a serialization failure or a deadlock is tried again, some times and no more")
+    @Test("row 22: retries serialization failures and deadlocks a few times")
     func retries() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -105,8 +105,7 @@ struct SlowDatabaseTests {
         }
     }
 
-    @Test(
-        "a fault of the SQL is an internal_error with an incident, and tells nothing of itself", .covers("A28", "D25"))
+    @Test("an SQL error is an internal_error with an incident only", .covers("A28", "D25"))
     func fault() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -125,7 +124,7 @@ struct SlowDatabaseTests {
         }
     }
 
-    @Test("over HTTP a fault of the SQL is 500, no token 401, and what is not there 404", .covers("D25"))
+    @Test("HTTP maps an SQL error to 500, no token to 401, missing to 404", .covers("D25"))
     func faultOverHTTP() async throws {
         try await withNode { node in
             let tokens = try await node.connect().logIn(Person.alice.email)
@@ -154,7 +153,7 @@ struct SlowDatabaseTests {
         }
     }
 
-    @Test("row 21: foreign notifications on our channel, with any payload, are harmless")
+    @Test("row 21: foreign notifications on the channel are harmless")
     func foreignNotifications() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -175,7 +174,7 @@ struct SlowDatabaseTests {
         }
     }
 
-    @Test("row 18: the listener's backend is terminated in a burst, and nothing is missed", .covers("F3"))
+    @Test("row 18: terminating the listener's backend misses no change", .covers("F3"))
     func listenerTerminated() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -201,7 +200,7 @@ struct SlowDatabaseTests {
     }
 
     @Test(
-        "every backend of the service is terminated, again and again: it recovers by itself, and nothing answered is lost"
+        "recovers from repeated termination of all backends"
     )
     func allTerminated() async throws {
         try await withNode { node in

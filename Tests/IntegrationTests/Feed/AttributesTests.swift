@@ -16,8 +16,7 @@ struct AttributesTests {
         "update public.user_profiles set attributes = '\(attributes.text)' where id = '\(person.id)'"
     }
 
-    @Test(
-        "is pushed to the user and to everyone who sees the profile, on every node, and to nobody else", .covers("B22"))
+    @Test("attributes reach the user and all who see the profile", .covers("B22"))
     func pushed() async throws {
         try await withTwoNodes { one, other in
             let frank = [try await one.signedIn(.frank), try await other.signedIn(.frank)]
@@ -53,7 +52,7 @@ struct AttributesTests {
         }
     }
 
-    @Test("moves the version by one, and is there in each answer that has the user", .covers("B22"))
+    @Test("attributes move the version, and are in every response", .covers("B22"))
     func answered() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -77,7 +76,7 @@ struct AttributesTests {
     }
 
     @Test(
-        "is written by no user, of itself or of others, by no method and by no SQL; a backend's write is done",
+        "only a backend can write attributes",
         .covers("B22"))
     func writtenByBackends() async throws {
         try await withNode { node in

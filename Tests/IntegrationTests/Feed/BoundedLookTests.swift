@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Change batches beyond their limit", .timeLimit(.minutes(60)))
 struct BoundedLookTests {
-    @Test("a bulk change reaches everybody who may see it, delays nobody else, and every node stays ready")
+    @Test("a bulk change reaches all affected users, and delays no others")
     func bulk() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -41,7 +41,7 @@ struct BoundedLookTests {
         }
     }
 
-    @Test("a look that fails again and again is given up: sessions are told to ask, and what comes after it is told")
+    @Test("a poll that keeps failing ends with sync.lagged, and goes on")
     func failing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -60,7 +60,7 @@ struct BoundedLookTests {
         }
     }
 
-    @Test("a look that loses its connection again and again, as in restarts, is made up for: nobody is told to ask")
+    @Test("a poll that keeps losing its connection recovers without a resync")
     func losing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Exactly-once delivery by cursor", .timeLimit(.minutes(60)))
 struct ExactnessTests {
-    @Test("between the answer of sync.open and the first push, while others send all the time")
+    @Test("no gap between sync.open and the first push")
     func noGap() async throws {
         try await withNode(NodeSettings(poolSize: 6)) { node in
             let stop = Announced()
@@ -56,7 +56,7 @@ struct ExactnessTests {
         }
     }
 
-    @Test("over a whole run of messages: every seq from 1 on, each once and in order, on two nodes")
+    @Test("every seq arrives once, in order, on two nodes")
     func wholeRun() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
             let sender = try await one.stranger("Sender")
@@ -77,7 +77,7 @@ struct ExactnessTests {
         }
     }
 
-    @Test("a client that reconnects with its cursor to a second node goes on where it was")
+    @Test("a client resumes with its cursor on a second node")
     func secondNode() async throws {
         try await withTwoNodes { one, other in
             let bob = try await one.signedIn(.bob)
@@ -102,7 +102,7 @@ struct ExactnessTests {
         }
     }
 
-    @Test("two nodes: each hears what is written through the other", .covers("A29"))
+    @Test("two nodes receive each other's writes", .covers("A29"))
     func twoNodes() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -123,7 +123,7 @@ struct ExactnessTests {
     }
 
     @Test(
-        "row 20: a transaction of another program that is held open, with an xid, stalls nothing, and comes whole in the end"
+        "row 20: a long transaction stalls nothing, and arrives whole"
     )
     func openTransaction() async throws {
         try await withNode { node in
@@ -163,7 +163,7 @@ struct ExactnessTests {
         }
     }
 
-    @Test("writers, rollbacks and an open transaction at once: every client equals the database in the end")
+    @Test("clients equal the database after writers and rollbacks")
     func storm() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
             let clients = try await Person.allCases.enumerated().map { $0 }.asyncMap { place, person in

@@ -5,7 +5,7 @@ import Testing
 /// Within the time that the protocol names, so it has the machine to itself (`make test`).
 @Suite("Killed node", .timeLimit(.minutes(60)))
 struct KilledNodeTests {
-    @Test("row 64: a node that is killed with a thousand users takes them along within 15 seconds, as others show")
+    @Test("row 64: a killed node's users go offline within 15 seconds")
     func killed() async throws {
         try await withAliceElsewhere { node, process, bob in
             // A thousand more, as if they had come to that node.

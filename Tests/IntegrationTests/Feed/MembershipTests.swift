@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Membership changes", .timeLimit(.minutes(60)))
 struct MembershipTests {
-    @Test("a member row deleted by psql: left, and then nothing of it; the others see the group without it")
+    @Test("a membership deleted by psql ends the conversation for its user")
     func removed() async throws {
         try await withNode { node in
             let dave = try await node.signedIn(.dave)
@@ -28,7 +28,7 @@ struct MembershipTests {
         }
     }
 
-    @Test("row 40: removed while messages flow: nothing after left")
+    @Test("row 40: nothing follows left while messages flow")
     func removedInAFlow() async throws {
         try await withNode { node in
             let dave = try await node.signedIn(.dave)
@@ -60,7 +60,7 @@ struct MembershipTests {
         }
     }
 
-    @Test("one who joins gets the conversation, its members' profiles and its newest messages in one Changes")
+    @Test("a new member gets conversation, profiles and messages in one push")
     func joined() async throws {
         try await withNode { node in
             let erin = try await node.signedIn(.erin)
@@ -95,7 +95,7 @@ struct MembershipTests {
         }
     }
 
-    @Test("put out and taken in again: left stands before the conversation, in a push and in a delta")
+    @Test("a member added again gets left before the conversation")
     func back() async throws {
         try await withNode { node in
             let dave = try await node.signedIn(.dave)
@@ -121,7 +121,7 @@ struct MembershipTests {
         }
     }
 
-    @Test("one who was away gets left in the delta, and then as if it had never been")
+    @Test("a member removed while offline gets left in the delta")
     func leftInDelta() async throws {
         try await withNode { node in
             let dave = try await node.signedIn(.dave)

@@ -61,7 +61,7 @@ struct StandbyTests {
         }
     }
 
-    @Test("pushes what others write, and lists what its user has written itself, at once")
+    @Test("pushes others' writes, and reads the user's own at once")
     func together() async throws {
         try await Self.withWorld { world in
             let bob = try await world.node.signedIn(.bob)
@@ -79,7 +79,7 @@ struct StandbyTests {
         }
     }
 
-    @Test("what is in progress when a cursor is made is told when it is done, by pushes and to who comes back")
+    @Test("transactions open at a cursor arrive once they commit")
     func inProgress() async throws {
         try await Self.withWorld { world in
             let live = try await world.node.signedIn(.bob)
@@ -117,7 +117,7 @@ struct StandbyTests {
         }
     }
 
-    @Test("a cursor from another node that is ahead of the standby waits for it, and misses nothing")
+    @Test("waits for a standby that is behind another node's cursor")
     func ahead() async throws {
         try await Self.withWorld { world in
             let before = try await world.other.signedIn(.bob)
@@ -144,7 +144,7 @@ struct StandbyTests {
         }
     }
 
-    @Test("a cursor that the primary itself has not reached is no reason to wait: it begins anew")
+    @Test("a cursor ahead of the primary is a reset without waiting")
     func ofTheFuture() async throws {
         try await Self.withWorld { world in
             let bob = try await world.node.signedIn(.bob)
@@ -155,7 +155,7 @@ struct StandbyTests {
         }
     }
 
-    @Test("is not waited for where it has all that is written, though the primary's log ends with a segment")
+    @Test("does not wait for a standby that has the whole log")
     func segmentEnd() async throws {
         try await withPrivateServer { primary, database in
             try await withStandby(of: primary) { _, copy in
@@ -180,7 +180,7 @@ struct StandbyTests {
         }
     }
 
-    @Test("one that stands still is left for the primary, and taken up again when it follows")
+    @Test("leaves a stalled standby, and returns when it follows")
     func standsStill() async throws {
         try await Self.withWorld { world in
             let bob = try await world.node.signedIn(.bob)
@@ -201,7 +201,7 @@ struct StandbyTests {
     }
 
     @Test(
-        "one that is lost under load is done without, and taken up again when it is back: nothing is lost or told twice"
+        "survives a lost standby under load, without loss or duplicates"
     )
     func lost() async throws {
         try await Self.withWorld { world in
@@ -235,7 +235,7 @@ struct StandbyTests {
         }
     }
 
-    @Test("one for whose login row-level security would not hold is not read from: all comes from the primary")
+    @Test("does not read from a standby whose login role bypasses RLS")
     func login() async throws {
         try await withPrivateServer { primary, database in
             try await withStandby(of: primary) { _, copy in
@@ -253,7 +253,7 @@ struct StandbyTests {
         }
     }
 
-    @Test("doctor tells one that follows from one that is none, is held up, or has a login above the policies")
+    @Test("doctor reports a stalled, unrelated or unprotected standby")
     func doctor() async throws {
         try await Self.withWorld { world in
             func finding(_ replica: String) async throws -> String? {
@@ -281,7 +281,7 @@ struct StandbyTests {
         }
     }
 
-    @Test("one that is promoted is the primary: clients begin anew, and what they hold equals it")
+    @Test("a promotion resets clients, which then equal the new primary")
     func promoted() async throws {
         try await Self.withWorld { world in
             let bob = try await world.node.signedIn(.bob)

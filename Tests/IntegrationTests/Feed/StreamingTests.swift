@@ -21,7 +21,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a message that a client sends: to the other, and to both sessions of the sender", .covers("C22"))
+    @Test("a sent message reaches both users' sessions", .covers("C22"))
     func message() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -43,7 +43,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a message that psql writes")
+    @Test("a message written by psql is pushed")
     func messageByPsql() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -60,7 +60,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a message that psql edits or deletes keeps its place, and the conversation's last content follows")
+    @Test("psql's edits and deletions keep the place and update the preview")
     func editByPsql() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -83,8 +83,7 @@ struct StreamingTests {
         }
     }
 
-    @Test(
-        "a profile that its owner changes: Me to its own sessions, the profile to its contacts", .covers("B27", "C24"))
+    @Test("a profile change reaches its owner as Me and contacts as Profile", .covers("B27", "C24"))
     func profile() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -102,7 +101,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a profile that psql changes", .covers("F3"))
+    @Test("a profile changed by psql is pushed", .covers("F3"))
     func profileByPsql() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -117,7 +116,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("what is private in a profile goes to its owner's sessions alone")
+    @Test("private fields reach the owner's sessions only")
     func privateProfile() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -131,7 +130,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("who was in a conversation and wrote stays known to its members: they get its changed profile")
+    @Test("members see the changed profile of a former member who wrote")
     func formerMember() async throws {
         try await withNode { node in
             // Dave wrote in the group and shares no other conversation with Carol.
@@ -146,7 +145,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a read mark, by a client and by psql, to all members", .covers("A4"))
+    @Test("a read mark reaches all members, by a client or psql", .covers("A4"))
     func read() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -174,7 +173,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a new direct conversation, to both, with the profile and the first messages", .covers("C16", "C21"))
+    @Test("a new conversation reaches both with profile and messages", .covers("C16", "C21"))
     func opened() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -193,7 +192,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("title and roles of a group, changed by psql, as each member sees the group")
+    @Test("a group's title and roles reach members as each sees them")
     func metadata() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -217,7 +216,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("an update that changes nothing is no news")
+    @Test("an update without effect is not pushed")
     func noChange() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -235,7 +234,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("what a transaction did and took back is no news")
+    @Test("a change undone in its transaction is not pushed")
     func rolledBack() async throws {
         try await withNode { node in
             let audience = try await Audience(node)

@@ -9,7 +9,7 @@ import Testing
 /// `make test` makes a short run of a fixed seed, `make soak` a long one.
 @Suite("Model test", .timeLimit(.minutes(60)))
 struct ModelTests {
-    @Test("whatever fails, nothing is lost, doubled, misordered or leaked, and every client equals the database")
+    @Test("under any faults, clients equal the database without loss")
     func model() async throws {
         let plan = ModelPlan.asked
         try await withPrivateServer(settings: ["max_connections": "200"]) { postgres, database in

@@ -67,7 +67,7 @@ struct MeWholeTests {
     ]
 
     @Test(
-        "each method that changes it answers with all members, the same as me.get and as every session is pushed",
+        "every method that changes Me returns and pushes all of it",
         .covers("B7", "B10", "B11", "B16", "B18", "B27", "B40", "C1", "C7", "C24", "D6", "D20", "D21", "E18"),
         arguments: changes)
     func answers(_ change: Change) async throws {
@@ -94,8 +94,7 @@ struct MeWholeTests {
         }
     }
 
-    @Test(
-        "there is one date of birth: the last write wins, by whichever method, and both places show it", .covers("D16"))
+    @Test("the last write of the birthday wins, by either method", .covers("D16"))
     func dateOfBirth() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -110,7 +109,7 @@ struct MeWholeTests {
     }
 
     @Test(
-        "with an if_version that is not the current one nothing is done, and the current Me comes with the refusal",
+        "a stale if_version changes nothing, and returns the current Me",
         .covers("B40"),
         arguments: [
             Change(method: "me.update", params: ["bio": "of a stale client"]),
@@ -178,7 +177,7 @@ struct MeWholeTests {
     ]
 
     @Test(
-        "every other spelling of a field is refused with the right one, what is no field by its name, and nothing of the request is done",
+        "rejects other spellings and unknown fields, and changes nothing",
         .covers("B14", "B15", "B36", "B37", "B38", "E9")
     )
     func spellings() async throws {
@@ -203,7 +202,7 @@ struct MeWholeTests {
     }
 
     @Test(
-        "every bound of every field, from within: it is stored and answered as it was given",
+        "stores and returns every field at its bounds",
         .covers("B25", "B39", "D6", "D27", "E9"))
     func within() async throws {
         try await withNode { node in
@@ -240,7 +239,7 @@ struct MeWholeTests {
     }
 
     @Test(
-        "every bound of every field, from without: it is refused by its name, and nothing is changed",
+        "rejects every field beyond its bounds, and changes nothing",
         .covers("B25", "B39", "D23", "D24", "E9"))
     func beyond() async throws {
         try await withNode { node in
@@ -285,7 +284,7 @@ struct MeWholeTests {
     }
 
     @Test(
-        "nothing is partly done: with one bad field none of the good ones is changed, and nobody is told anything",
+        "one invalid field changes nothing, and is pushed to nobody",
         .covers("C39", "D26"))
     func nothingPartly() async throws {
         try await withNode { node in
@@ -313,7 +312,7 @@ struct MeWholeTests {
     }
 
     @Test(
-        "of another user nobody changes anything: no method takes whose data it is, and SQL as another user changes no row",
+        "no method or SQL changes another user's data",
         .covers("C37")
     )
     func ownOnly() async throws {

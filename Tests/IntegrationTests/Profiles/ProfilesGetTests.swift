@@ -5,7 +5,7 @@ import Testing
 
 @Suite("profiles.get", .timeLimit(.minutes(60)))
 struct ProfilesGetTests {
-    @Test("gives profiles in the order asked, each once, and leaves unknown ids out", .covers("C19"))
+    @Test("returns profiles in request order, once each, without unknown ids", .covers("C19"))
     func order() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -21,7 +21,7 @@ struct ProfilesGetTests {
         }
     }
 
-    @Test("by username, in any case, gives the profile")
+    @Test("finds a profile by username in any case")
     func username() async throws {
         try await withNode { node in
             let frank = try await node.signedIn(.frank)
@@ -34,7 +34,7 @@ struct ProfilesGetTests {
         }
     }
 
-    @Test("a user's own private data is in no profile, not even one's own")
+    @Test("profiles contain no private data, not even one's own")
     func noPrivateData() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -62,7 +62,7 @@ struct ProfilesGetTests {
         }
     }
 
-    @Test("one to a hundred ids, or a username, and not both", .covers("D24"))
+    @Test("requires one to 100 ids or a username, not both", .covers("D24"))
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

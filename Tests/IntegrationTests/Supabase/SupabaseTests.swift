@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Supabase database", .timeLimit(.minutes(60)))
 struct SupabaseTests {
-    @Test("migrates as the project's owner, who is no superuser, and touches nothing of Supabase's")
+    @Test("migrates as the owner without superuser, leaving Supabase as is")
     func migrates() async throws {
         try await SupabaseServer.with(migrated: false) { server in
             let before = try await server.catalogue()
@@ -53,7 +53,7 @@ struct SupabaseTests {
         }
     }
 
-    @Test("can be removed again, by the owner, and leaves Supabase as it was; a user who is deleted stays a tombstone")
+    @Test("uninstalls as the owner, leaving Supabase as it was")
     func removed() async throws {
         try await SupabaseServer.with(migrated: false) { server in
             let before = try await server.catalogue()
@@ -87,7 +87,7 @@ struct SupabaseTests {
         }
     }
 
-    @Test("takes the project's tokens as they are signed with its JWT secret, and its users talk, live", .covers("A26"))
+    @Test("accepts the project's tokens with its JWT secret, live", .covers("A26"))
     func secretTokens() async throws {
         try await SupabaseServer.with { server in
             let keys = try TokenKeys(
@@ -129,7 +129,7 @@ struct SupabaseTests {
     }
 
     @Test(
-        "takes tokens that are signed with the project's ES256 key, and none that another key signed",
+        "accepts tokens of the project's ES256 key only",
         .covers("A26", "E3"))
     func publicKeys() async throws {
         try await SupabaseServer.with { server in
@@ -165,7 +165,7 @@ struct SupabaseTests {
         }
     }
 
-    @Test("row 34: the project's API keys are no users: service_role and anon are refused, however they are signed")
+    @Test("row 34: refuses the API keys service_role and anon")
     func apiKeys() async throws {
         try await SupabaseServer.with { server in
             let keys = try TokenKeys(
@@ -200,7 +200,7 @@ struct SupabaseTests {
     }
 
     @Test(
-        "an app lists, reads, sends and begins by the SQL of Supabase's API, and live clients hear of it",
+        "an app works over Supabase's SQL API, and live clients follow",
         .covers("A9", "A11", "A33"))
     func app() async throws {
         try await SupabaseServer.with { server in
@@ -264,7 +264,7 @@ struct SupabaseTests {
     }
 
     @Test(
-        "the SQL of Supabase's API shows and writes a user's own rows alone; anon sees the avatars",
+        "Supabase's SQL API exposes only a user's own rows",
         .covers("A33"))
     func leaks() async throws {
         try await SupabaseServer.with { server in

@@ -37,7 +37,7 @@ struct BackPressureTests {
     }
 
     @Test(
-        "row 12: who does not read is told sync.lagged, and then equals the database; who reads misses nothing, and the queue is bounded"
+        "row 12: a slow consumer gets sync.lagged, then equals the database"
     )
     func slowConsumer() async throws {
         let bound = 300_000
@@ -85,7 +85,7 @@ struct BackPressureTests {
         }
     }
 
-    @Test("row 14: who asks without reading is not read from any more, and then gets each answer, in order")
+    @Test("row 14: pauses reading from a client that does not read")
     func pipelining() async throws {
         try await withNode(NodeSettings(slowConsumerSeconds: 600)) { node in
             let client = try await node.signedIn(.alice)
@@ -117,7 +117,7 @@ struct BackPressureTests {
     }
 
     // A9
-    @Test("past the bound over all connections the largest are closed first")
+    @Test("closes the largest queues over the total limit first")
     func unreadAnswers() async throws {
         let bound = 1_048_576
         try await withNode(NodeSettings(maxUnwrittenBytes: bound, slowConsumerSeconds: 600)) { node in

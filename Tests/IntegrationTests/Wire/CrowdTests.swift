@@ -9,7 +9,7 @@ struct CrowdTests {
     /// What one idle connection may cost a node.
     private static let bytesPerConnection = 16 << 10
 
-    @Test("row 10: ten thousand idle connections cost a bounded number of bytes each, and others are served meanwhile")
+    @Test("row 10: ten thousand idle connections cost a bounded number of bytes")
     func idle() async throws {
         let count = 10_000
         try #require(IdlePeer.raiseDescriptorLimit() > count + 1_000, "ulimit -Hn is too small for this test")
@@ -44,8 +44,7 @@ struct CrowdTests {
         }
     }
 
-    @Test(
-        "row 11: out of descriptors, clients are refused with the reason, nothing spins, and there is room again later")
+    @Test("row 11: refuses clients without descriptors, and recovers")
     func descriptors() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database, ["--pool-size", "2"], openFiles: 96) { node in

@@ -22,7 +22,7 @@ struct ForgedCursorTests {
         return answer["reset"] == true
     }
 
-    @Test("row 58a: one that cannot be read or continued is a reset")
+    @Test("row 58a: an unreadable cursor is a reset")
     func cannotBeContinued() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -60,7 +60,7 @@ struct ForgedCursorTests {
         }
     }
 
-    @Test("row 58a: of 3,000 mutations of good ones, with a good checksum, every one is answered with a page")
+    @Test("row 58a: 3,000 mutated cursors with a valid checksum get a page")
     func mutated() async throws {
         let seed = testSeed()
         try await withNode { node in

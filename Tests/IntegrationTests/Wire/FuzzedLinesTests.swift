@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Fuzzed lines", .timeLimit(.minutes(60)))
 struct FuzzedLinesTests {
-    @Test("row 15: of 10,000 fuzzed lines none is an internal error; the node's memory stays flat, its sessions good")
+    @Test("row 15: 10,000 fuzzed lines cause no internal error or growth")
     func lines() async throws {
         let seed = testSeed()
         let replay = Comment("POSTLINE_TEST_SEED=\(seed)")

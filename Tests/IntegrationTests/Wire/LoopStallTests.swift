@@ -15,7 +15,7 @@ struct LoopStallTests {
     private static let bound = Duration.milliseconds(50)
 
     // A4.
-    @Test("no route holds up its event loop with the largest answers")
+    @Test("the largest responses of any route do not block the event loop")
     func largestAnswers() async throws {
         try await withNode { node in
             try await node.database.psql(Self.world)
@@ -40,7 +40,7 @@ struct LoopStallTests {
         }
     }
 
-    @Test("no token that anybody can write holds up its event loop", arguments: [false, true])
+    @Test("no forged token blocks the event loop", arguments: [false, true])
     func forgedTokens(hasPublishedKeys: Bool) async throws {
         func part(_ text: String) -> String {
             Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").filter {

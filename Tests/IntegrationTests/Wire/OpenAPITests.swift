@@ -14,7 +14,7 @@ struct OpenAPITests {
         api = SchemaValidator(try JSON(parsing: OpenAPIDocument.text(version: "test")))
     }
 
-    @Test("has each member that the answer of any method has, and each answer has all that must be there")
+    @Test("documents each member of every method's result")
     func answers() async throws {
         try await PictureFolder.with { folder in try await answers(folder) }
     }
@@ -216,7 +216,7 @@ struct OpenAPITests {
         try await calls.call(stranger, "me.delete", ["password": .string(TestNode.password)])
     }
 
-    @Test("has each member of an error, and its status among those of the method")
+    @Test("documents each error's members, and its HTTP status")
     func errors() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -257,7 +257,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("tells the rules that the database alone holds as it holds them")
+    @Test("documents the database's rules")
     func databaseRules() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -25,7 +25,7 @@ struct PipelineTests {
     }
 
     @Test(
-        "row 54: a node grows by less than 1 MiB for each that pipelines without reading, plain and over TLS",
+        "row 54: a pipelining client costs under 1 MiB, plain and over TLS",
         arguments: [false, true])
     func notReading(overTLS: Bool) async throws {
         try await TestCertificates.with { certificates in
@@ -73,7 +73,7 @@ struct PipelineTests {
         }
     }
 
-    @Test("row 14: a batch whose answer has 12 MB costs the node a few, read or not, and is whole in the end")
+    @Test("row 14: a 12 MB batch response costs a few MB")
     func batch() async throws {
         try await Self.withNode { node, database in
             try await Self.writeLongMessages(database)
@@ -95,7 +95,7 @@ struct PipelineTests {
         }
     }
 
-    @Test("an answer over 4 MiB is an internal error with an incident, in a batch and alone, and the session lives")
+    @Test("a response over 4 MiB is an internal error with an incident")
     func largeAnswer() async throws {
         try await Self.withNode { node, database in
             // As it may stand there from before its size was bounded.

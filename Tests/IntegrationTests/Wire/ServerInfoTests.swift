@@ -4,7 +4,7 @@ import Testing
 
 @Suite("server.info", .timeLimit(.minutes(60)))
 struct ServerInfoTests {
-    @Test("says what the hello said, and the time, to anybody")
+    @Test("server.info returns the hello and the time to anybody")
     func info() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -26,7 +26,7 @@ struct ServerInfoTests {
         }
     }
 
-    @Test("takes no params")
+    @Test("server.info takes no parameters")
     func params() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -34,7 +34,7 @@ struct ServerInfoTests {
         }
     }
 
-    @Test("an unknown method is refused, with the nearest where one is near")
+    @Test("an unknown method is refused with the nearest name")
     func unknown() async throws {
         try await withNode { node in
             let client = try await node.connect()

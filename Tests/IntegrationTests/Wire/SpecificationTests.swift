@@ -21,7 +21,7 @@ struct SpecificationTests {
         }
     }
 
-    @Test("the specification's own examples, in its order")
+    @Test("answers the JSON-RPC specification's examples")
     func examples() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -57,7 +57,7 @@ struct SpecificationTests {
         }
     }
 
-    @Test("notifications and batches of nothing else are done and never answered")
+    @Test("notifications and batches of them get no response")
     func notifications() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -80,7 +80,7 @@ struct SpecificationTests {
         }
     }
 
-    @Test("a batch is done in order and answered on one line, in its requests' order, whatever becomes of each")
+    @Test("a batch runs in order, and answers on one line in order")
     func batches() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -99,7 +99,7 @@ struct SpecificationTests {
         }
     }
 
-    @Test("a batch holds fifty requests; of more none is done")
+    @Test("a batch has at most fifty requests, or none is executed")
     func batchLimit() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -117,7 +117,7 @@ struct SpecificationTests {
         }
     }
 
-    @Test("a sync that is opened in a batch is live behind the batch's answer")
+    @Test("a sync opened in a batch is live after the batch's response")
     func syncInBatch() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -149,7 +149,7 @@ struct SpecificationTests {
         }
     }
 
-    @Test("pushes stand between answers, never within one")
+    @Test("pushes come between responses, never within")
     func pushesBetween() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)

@@ -16,7 +16,7 @@ struct WireTests {
         try JSON(parsing: ByteBuffer(string: answer))["error"]?["data"]?["code"]?.stringValue ?? "a result"
     }
 
-    @Test("row 1: a line over the limit is line_too_long, and the session lives, signed in and live as before")
+    @Test("row 1: an oversized line is line_too_long, and the session lives")
     func lineTooLong() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -40,7 +40,7 @@ struct WireTests {
         }
     }
 
-    @Test("row 2: a mebibyte without a newline is told goodbye and closed; others go on")
+    @Test("row 2: a mebibyte without a newline closes the connection only")
     func endless() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -55,7 +55,7 @@ struct WireTests {
         }
     }
 
-    @Test("row 4: bytes that are not UTF-8 are invalid_utf8, and the session lives")
+    @Test("row 4: invalid UTF-8 is invalid_utf8, and the session lives")
     func invalidUTF8() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -73,7 +73,7 @@ struct WireTests {
         }
     }
 
-    @Test("row 5: NUL in every string param of every method is refused, and nothing is stored")
+    @Test("row 5: refuses NUL in every string parameter")
     func nul() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -102,7 +102,7 @@ struct WireTests {
         }
     }
 
-    @Test("row 6: nesting as deep as a line allows is a parse_error, and no crash")
+    @Test("row 6: the deepest nesting of a line is a parse_error")
     func nesting() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -123,7 +123,7 @@ struct WireTests {
         }
     }
 
-    @Test("row 7: numbers that are none, or no integers, where an integer is due, are refused in every method")
+    @Test("row 7: every method refuses non-integers for integers")
     func numbers() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -155,7 +155,7 @@ struct WireTests {
         }
     }
 
-    @Test("row 7: a number that a JSON column could not hold is refused as well")
+    @Test("row 7: refuses numbers that a JSON column cannot hold")
     func numbersInObjects() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -185,7 +185,7 @@ struct WireTests {
         }
     }
 
-    @Test("row 58: a request whose id no integer of 64 bits holds is invalid_request, and not done")
+    @Test("row 58: refuses a request id beyond 64 bits, and runs nothing")
     func unboundedID() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -200,7 +200,7 @@ struct WireTests {
         }
     }
 
-    @Test("row 8: lone surrogates in every string param of every method are an error, and never an internal one")
+    @Test("row 8: refuses lone surrogates in every string parameter")
     func surrogates() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -225,7 +225,7 @@ struct WireTests {
         }
     }
 
-    @Test("row 9: a request split at every byte border is one request")
+    @Test("row 9: reads a request split at every byte border")
     func split() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -238,7 +238,7 @@ struct WireTests {
         }
     }
 
-    @Test("row 9: a thousand requests in one segment take effect in their order, and are answered in it")
+    @Test("row 9: a thousand requests in one segment keep their order")
     func pipelined() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -264,7 +264,7 @@ struct WireTests {
         }
     }
 
-    @Test("requests that were taken are answered though the client has ended its side")
+    @Test("answers accepted requests after the client's half-close")
     func halfClosed() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
