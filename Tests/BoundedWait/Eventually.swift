@@ -3,7 +3,7 @@
 /// A test waits for an event where there is one. This is for the state of another actor: a log, a metric, a file, a row.
 ///
 /// - Parameter what: names the condition, for the error.
-/// - Throws: ``NotInTime`` if it does not hold before the watchdog's limit, and each error of the condition at once.
+/// - Throws: ``TimeoutError`` if it does not hold before the watchdog's limit, and each error of the condition at once.
 public func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
     _ = try await eventually(what) { try await condition() ? true : nil }
 }
@@ -14,7 +14,7 @@ public func eventually<Value>(_ what: String, _ value: () async throws -> Value?
     while true {
         if let value = try await value() { return value }
         guard ContinuousClock.now < end else {
-            throw NotInTime(description: "waited \(watchdogLimit) for \(what)")
+            throw TimeoutError(description: "waited \(watchdogLimit) for \(what)")
         }
         try await Task.sleep(for: .milliseconds(10))
     }

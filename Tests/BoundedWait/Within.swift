@@ -1,5 +1,5 @@
 /// What did not happen in time.
-public struct NotInTime: Error, CustomStringConvertible {
+public struct TimeoutError: Error, CustomStringConvertible {
     /// A sentence that names it.
     public let description: String
 
@@ -25,7 +25,7 @@ public func within<Value: Sendable>(
         }
         defer { group.cancelAll() }
         guard let first = try await group.next(), let value = first else {
-            throw NotInTime(description: "waited \(limit) for \(what)")
+            throw TimeoutError(description: "waited \(limit) for \(what)")
         }
         return value
     }

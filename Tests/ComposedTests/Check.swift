@@ -12,10 +12,10 @@ struct Check: Sendable {
 }
 
 /// A promise that was not kept.
-struct Broken: Error, CustomStringConvertible {
+struct CheckFailure: Error, CustomStringConvertible {
     let description: String
 }
 
 func expect(_ condition: Bool, _ otherwise: @autoclosure () -> String) throws {
-    if !condition { throw Broken(description: otherwise()) }
+    if !condition { throw CheckFailure(description: otherwise()) }
 }

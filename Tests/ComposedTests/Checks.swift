@@ -17,17 +17,17 @@ extension Check {
     static let liveAcrossNodes = Check(
         sentence: "what is sent on one node comes live on every other, once, to members and to nobody else"
     ) { system in
-        try await Visitor.with(6, at: system.lines) { visitors in
+        try await ComposeClient.with(6, at: system.lines) { visitors in
             let stranger = visitors[5]
             let members = visitors.dropLast()
             let before = try await system.values("postline_events_sent_total")
             let group = try await visitors[0].group(with: members.dropFirst())
             for (number, member) in members.enumerated() { try await member.send("message \(number)", to: group) }
-            for member in members { try await member.holds("all messages") { $0.contents[group]?.count == 5 } }
+            for member in members { try await member.waitUntilHeld("all messages") { $0.contents[group]?.count == 5 } }
             // Changes come in the order of commits, so what was said before would have come before this.
             let own = try await stranger.group(with: [visitors[0]])
             try await stranger.send("alone", to: own)
-            try await stranger.holds("its own message") { $0.contents[own] == [1: "alone"] }
+            try await stranger.waitUntilHeld("its own message") { $0.contents[own] == [1: "alone"] }
             try expect(await stranger.held.contents.count == 1, "a stranger was told what members said")
             let after = try await system.values("postline_events_sent_total")
             try expect(zip(before, after).allSatisfy { $0 < $1 }, "pushes were \(before), and then \(after)")
@@ -37,50 +37,52 @@ extension Check {
     static let resumed = Check(
         sentence: "who comes back with a cursor, to whichever node, is given exactly what it missed"
     ) { system in
-        try await Visitor.with(2, at: system.lines) { visitors in
-            let (sender, roamer) = (visitors[0], visitors[1])
-            let group = try await sender.group(with: [roamer])
+        try await ComposeClient.with(2, at: system.lines) { visitors in
+            let (sender, receiver) = (visitors[0], visitors[1])
+            let group = try await sender.group(with: [receiver])
             let (series, label) = ("postline_request_duration_seconds_count", #"method="session.authenticate""#)
             let before = try await system.values(series, label)
             var (rounds, wasEverywhere) = (0, false)
             // The balancer leads it back to the node that it left, unless others have come there meanwhile.
             while rounds < 10 || !wasEverywhere, rounds < 100 {
                 try await withClients(rounds % 4, at: system.lines) { _ in
-                    let returns = await roamer.returns
-                    await roamer.hangUp()
+                    let reconnects = await receiver.reconnects
+                    await receiver.disconnect()
                     for number in 0..<15 { try await sender.send("message \(rounds * 15 + number)", to: group) }
-                    try await roamer.comesBack(after: returns)
+                    try await receiver.waitForReconnect(after: reconnects)
                 }
                 rounds += 1
                 wasEverywhere = zip(before, try await system.values(series, label)).allSatisfy { $0 < $1 }
             }
             try expect(wasEverywhere, "it came back to one node only, in \(rounds) rounds")
             let count = rounds * 15
-            try await roamer.holds("all \(count) messages") { $0.contents[group]?.count == count }
-            let contents = await roamer.held.contents[group]
+            try await receiver.waitUntilHeld("all \(count) messages") { $0.contents[group]?.count == count }
+            let contents = await receiver.held.contents[group]
             try expect(contents?.keys.max() == count, "the last message is number \(contents?.keys.max() ?? 0)")
             for (seq, content) in contents ?? [:] {
                 try expect(content == "message \(seq - 1)", "message \(seq) says: \(content)")
             }
-            let returns = await roamer.returns
-            try expect(returns > 1, "it came back \(returns) times")
+            let reconnects = await receiver.reconnects
+            try expect(reconnects > 1, "it came back \(reconnects) times")
         }
     }
 
     static let writtenBySQL = Check(sentence: "F3, F6: what psql writes is pushed by every node") { system in
-        try await Visitor.with(4, at: system.lines) { visitors in
+        try await ComposeClient.with(4, at: system.lines) { visitors in
             let group = try await visitors[0].group(with: visitors.dropFirst())
             let id = await visitors[0].userID
             let before = try await system.values("postline_events_sent_total")
             try await system.sql("update public.user_profiles set full_name = 'Renamed by SQL' where id = '\(id)'")
             for visitor in visitors.dropFirst() {
-                try await visitor.holds("the new name") { $0.names[id] == "Renamed by SQL" }
+                try await visitor.waitUntilHeld("the new name") { $0.names[id] == "Renamed by SQL" }
             }
             try await system.sql(
                 """
                 insert into public.messages (conversation_id, sender_id, content) values ('\(group)', '\(id)', 'By SQL')
                 """)
-            for visitor in visitors { try await visitor.holds("the message") { $0.contents[group] == [1: "By SQL"] } }
+            for visitor in visitors {
+                try await visitor.waitUntilHeld("the message") { $0.contents[group] == [1: "By SQL"] }
+            }
             let after = try await system.values("postline_events_sent_total")
             try expect(zip(before, after).allSatisfy { $0 < $1 }, "pushes were \(before), and then \(after)")
         }

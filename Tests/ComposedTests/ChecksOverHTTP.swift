@@ -9,7 +9,7 @@ extension Check {
         for _ in 0..<(4 * system.nodes.count) {
             let socket = try await TextConnection.open(to: system.http)
             try await socket.send(post("server.info", "{}", at: system.http))
-            let answer = try await socket.reads(#""protocol":1"#)
+            let answer = try await socket.waitForText(#""protocol":1"#)
             try expect(answer.hasPrefix("HTTP/1.1 200 "), "server.info was answered: \(answer)")
             try await socket.send(
                 request(
@@ -18,13 +18,13 @@ extension Check {
                         "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
                         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol: postline.v1",
                     ]))
-            let hello = try await socket.reads("server.hello")
+            let hello = try await socket.waitForText("server.hello")
             // The key and its answer are those of RFC 6455.
             try expect(
                 hello.hasPrefix("HTTP/1.1 101 ") && hello.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="),
                 "an upgrade was answered: \(hello)")
             try await socket.send(message(#"{"jsonrpc":"2.0","id":1,"method":"server.info"}"#))
-            try await socket.reads(#""id":1,"result""#)
+            try await socket.waitForText(#""id":1,"result""#)
             sockets.append(socket)
         }
         let after = try await system.values("postline_connections")
@@ -37,14 +37,14 @@ extension Check {
     ) { system in
         let asking = try await TextConnection.open(to: system.http)
         try await asking.send(post("auth.guest", #"{"full_name":"Visitor over HTTP"}"#, at: system.http))
-        let answer = try await asking.reads(#""is_guest":true}"#)
+        let answer = try await asking.waitForText(#""is_guest":true}"#)
         await asking.close()
-        guard let start = answer.firstRange(of: "\r\n\r\n") else { throw Broken(description: answer) }
+        guard let start = answer.firstRange(of: "\r\n\r\n") else { throw CheckFailure(description: answer) }
         let tokens = try JSON(parsing: String(answer[start.upperBound...]))
         let (bearer, userID) = ("Authorization: Bearer \(tokens.text("access_token"))", tokens.text("user_id"))
 
-        try await Visitor.with(1, at: system.lines) { visitors in
-            let group = try await visitors[0].surely(
+        try await ComposeClient.with(1, at: system.lines) { visitors in
+            let group = try await visitors[0].callWithRetry(
                 "conversations.create_group", ["title": .string("Over HTTP"), "member_ids": .array([.string(userID)])])
             var lastID = ""
             for round in 0..<6 {
@@ -53,14 +53,14 @@ extension Check {
                 try await stream.send(request("GET /v1/changes", at: system.http, [bearer] + resumed))
                 // What was sent while there was no stream, and nothing from before.
                 let missed = round == 0 ? #""reset":true"# : "missed \(round - 1)."
-                let caughtUp = try await stream.reads(missed)
+                let caughtUp = try await stream.waitForText(missed)
                 try expect(
                     round < 2 || !caughtUp.contains("missed \(round - 2)."), "what was told came again: \(caughtUp)")
                 try await visitors[0].send("live \(round).", to: group.text("id"))
-                let live = try await stream.reads("live \(round).")
+                let live = try await stream.waitForText("live \(round).")
                 // Each event is a chunk, whose size ends by CRLF.
                 guard let id = live.split(whereSeparator: \.isNewline).last(where: { $0.hasPrefix("id: ") }) else {
-                    throw Broken(description: "an event without an id: \(live)")
+                    throw CheckFailure(description: "an event without an id: \(live)")
                 }
                 lastID = String(id.dropFirst("id: ".count))
                 await stream.close()

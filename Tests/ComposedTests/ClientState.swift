@@ -9,14 +9,14 @@ struct ClientState: Sendable {
 
     /// Takes in what the server sent, and gives each way in which that breaks the promise.
     mutating func apply(_ changes: JSON) -> [String] {
-        var broken: [String] = []
+        var violations: [String] = []
         for profile in changes.list("profiles") { names[profile.text("id")] = profile.text("full_name") }
         for message in changes.list("messages") where message["version"] == .integer(1) {
             let (conversation, seq) = (message.text("conversation_id"), message.number("seq"))
-            if contents[conversation]?[seq] != nil { broken.append("message \(seq) came twice") }
+            if contents[conversation]?[seq] != nil { violations.append("message \(seq) came twice") }
             contents[conversation, default: [:]][seq] = message.text("content")
         }
-        return broken
+        return violations
     }
 
     /// Takes in what `messages.list` gave of messages that a Changes left out.

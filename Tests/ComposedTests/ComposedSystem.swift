@@ -37,11 +37,11 @@ struct ComposedSystem: Sendable {
 
     /// The one that the environment names.
     ///
-    /// - Throws: `Broken`, with the variable that is missing.
+    /// - Throws: `CheckFailure`, with the variable that is missing.
     static func here() throws -> ComposedSystem {
         func value(_ name: String) throws -> String {
             guard let value = ProcessInfo.processInfo.environment["POSTLINE_COMPOSED_\(name)"] else {
-                throw Broken(
+                throw CheckFailure(
                     description: "POSTLINE_COMPOSED_\(name) is not set: run this with `docker compose run --rm tests`.")
             }
             return value
@@ -49,14 +49,14 @@ struct ComposedSystem: Sendable {
         func addresses(_ name: String) throws -> [Address] {
             try value(name).split(separator: ",").map {
                 guard let address = Address($0) else {
-                    throw Broken(description: "POSTLINE_COMPOSED_\(name) is not HOST:PORT: \($0)")
+                    throw CheckFailure(description: "POSTLINE_COMPOSED_\(name) is not HOST:PORT: \($0)")
                 }
                 return address
             }
         }
         func address(_ name: String) throws -> Address {
             guard let address = try addresses(name).first else {
-                throw Broken(description: "POSTLINE_COMPOSED_\(name) is empty.")
+                throw CheckFailure(description: "POSTLINE_COMPOSED_\(name) is empty.")
             }
             return address
         }

@@ -19,22 +19,22 @@ struct ComposedTests {
             let system = try ComposedSystem.here()
             let isWithFaults = CommandLine.arguments.dropFirst() == ["through-faults"]
             let promises = isWithFaults ? [Check.throughFaults] : Check.all
-            var broken = 0
+            var violations = 0
             for promise in promises {
                 let start = ContinuousClock.now
                 do {
                     try await within("all of it", limit: .seconds(300)) { try await promise.isKept(system) }
                     say("✔ \(promise.sentence) (\((ContinuousClock.now - start).components.seconds) s)")
                 } catch {
-                    broken += 1
+                    violations += 1
                     say("✘ \(promise.sentence)\n  \(error)")
                 }
             }
             if !isWithFaults {
                 say("- skipped, since only scripts/test-compose can: \(Check.throughFaults.sentence)")
             }
-            say("\(promises.count - broken) of \(promises.count) promises were kept.")
-            exit(broken == 0 ? 0 : 1)
+            say("\(promises.count - violations) of \(promises.count) promises were kept.")
+            exit(violations == 0 ? 0 : 1)
         } catch {
             say("composed-tests: \(error)")
             exit(78)

@@ -16,7 +16,7 @@ struct HTTPAnswer: Sendable {
                 .connectTimeout(.seconds(5))
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(UntilTheEnd(text))
+                        try channel.pipeline.syncOperations.addHandler(ResponseCollector(text))
                     }
                 }
                 .connect(host: address.host, port: address.port).get()
@@ -36,7 +36,7 @@ struct HTTPAnswer: Sendable {
 }
 
 /// All that comes until the other side closes, or as much as it has announced.
-private final class UntilTheEnd: ChannelInboundHandler {
+private final class ResponseCollector: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private var text = ""

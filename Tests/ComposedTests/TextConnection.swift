@@ -27,16 +27,16 @@ struct TextConnection: Sendable {
     /// Reads on until something has come that was not there before.
     ///
     /// - Returns: all that came until then.
-    /// - Throws: `Broken` where the connection ends before.
+    /// - Throws: `CheckFailure` where the connection ends before.
     @discardableResult
-    func reads(_ text: String) async throws -> String {
+    func waitForText(_ text: String) async throws -> String {
         try await within("\"\(text)\" to come") {
             var read = ""
             for await piece in pieces {
                 read += piece
                 if read.contains(text) { return read }
             }
-            throw Broken(description: "the connection ended before \"\(text)\" came, after: \(read.suffix(500))")
+            throw CheckFailure(description: "the connection ended before \"\(text)\" came, after: \(read.suffix(500))")
         }
     }
 

@@ -5,9 +5,9 @@ extension Check {
         sentence:
             "F6: while nodes, PostgreSQL and the balancer are stopped and killed under load, nothing is lost or doubled"
     ) { system in
-        try await Visitor.with(6, at: system.lines) { visitors in
-            let senders = visitors.prefix(4)
-            let group = try await visitors[0].group(with: visitors.dropFirst())
+        try await ComposeClient.with(6, at: system.lines) { clients in
+            let senders = clients.prefix(4)
+            let group = try await clients[0].group(with: clients.dropFirst())
             let load = Load()
             let answered = try await withThrowingTaskGroup(of: [String].self) { work in
                 for sender in senders {
@@ -25,7 +25,7 @@ extension Check {
                     }
                 }
                 do {
-                    try await strike(system, load)
+                    try await injectFaults(system, load)
                 } catch {
                     work.cancelAll()
                     throw error
@@ -39,39 +39,41 @@ extension Check {
             try expect(lost.isEmpty, "\(lost.count) answered messages are not there: \(lost.sorted().prefix(3))")
             try expect(extra.isEmpty, "\(extra.count) messages nobody was answered: \(extra.sorted().prefix(3))")
             try expect(stored.count == answered.count, "\(answered.count) were answered, \(stored.count) are there")
-            for visitor in visitors {
-                try await visitor.holds("all \(stored.count) messages") { $0.contents[group]?.count == stored.count }
-                let contents = await visitor.held.contents[group] ?? [:]
+            for client in clients {
+                try await client.waitUntilHeld("all \(stored.count) messages") {
+                    $0.contents[group]?.count == stored.count
+                }
+                let contents = await client.held.contents[group] ?? [:]
                 let told = contents.sorted { $0.key < $1.key }.map(\.value)
-                try expect(told == stored, "\(visitor.name) holds other messages than the database")
+                try expect(told == stored, "\(client.name) holds other messages than the database")
             }
-            var (returns, retries) = (0, 0)
-            for visitor in visitors {
-                returns += await visitor.returns
-                retries += await visitor.retries
+            var (reconnects, retries) = (0, 0)
+            for client in clients {
+                reconnects += await client.reconnects
+                retries += await client.retries
             }
-            try expect(returns > visitors.count, "nobody noticed: \(returns) returns")
+            try expect(reconnects > clients.count, "nobody noticed: \(reconnects) reconnects")
             say(
-                "\(stored.count) messages answered, each there once and with \(visitors.count) of \(visitors.count) "
-                    + "clients once and in order; they came back \(returns) times and tried again \(retries) times.")
+                "\(stored.count) messages answered, each there once and with \(clients.count) of \(clients.count) "
+                    + "clients once and in order; they came back \(reconnects) times and tried again \(retries) times.")
         }
     }
 
     /// Stops, kills and starts each service, with sends answered in between.
-    private static func strike(_ system: ComposedSystem, _ load: Load) async throws {
+    private static func injectFaults(_ system: ComposedSystem, _ load: Load) async throws {
         let console = ComposeConsole()
         for (how, service) in [
             ("kill", "postline-1"), ("stop", "postline-2"), ("stop", "postgres"), ("kill", "postgres"),
             ("kill", "balancer"), ("kill", "postline-2"), ("stop", "postline-1"),
         ] {
-            try await load.goesOn()
+            try await load.waitForProgress()
             try await console.run("\(how) \(service)")
             // With one node less all goes on; without the others, nothing does until they are back.
-            if service.hasPrefix("postline") { try await load.goesOn() }
+            if service.hasPrefix("postline") { try await load.waitForProgress() }
             try await console.run("start \(service)")
             try await system.isReady()
         }
-        try await load.goesOn()
+        try await load.waitForProgress()
     }
 }
 
@@ -89,7 +91,7 @@ private actor Load {
     func end() { isOver = true }
 
     /// Returns when forty more were answered.
-    func goesOn() async throws {
+    func waitForProgress() async throws {
         let goal = count + 40
         try await within("forty more sends to be answered") { [self] in try await reach(goal) }
     }

@@ -19,27 +19,27 @@ public struct FuzzedLines: Sendable {
 
     private let methods: [Method]
     private let maxLineBytes: Int
-    private var dice: Dice
+    private var random: RandomSource
 
     /// - Parameter maxLineBytes: the limit that few lines are over.
     public init(seed: UInt64, methods: [Method], maxLineBytes: Int = 65_536) {
         self.seed = seed
         self.methods = methods
         self.maxLineBytes = maxLineBytes
-        dice = Dice(state: seed)
+        random = RandomSource(state: seed)
     }
 
     /// The next line, without its line end.
     public mutating func next() -> [UInt8] {
         let line: [UInt8] =
-            switch dice.roll(100) {
+            switch random.roll(100) {
             case 0..<15: Array(request().utf8)
             case 15..<55: changed(Array(request().utf8))
-            case 55..<75: tokens(1 + dice.roll(40))
+            case 55..<75: tokens(1 + random.roll(40))
             case 75..<80: nesting()
             case 80..<88: Array(batch().utf8)
-            case 88..<89: dice.roll(40) == 0 ? overlong() : []
-            default: (0..<dice.roll(60)).map { _ in UInt8(dice.roll(256)) }
+            case 88..<89: random.roll(40) == 0 ? overlong() : []
+            default: (0..<random.roll(60)).map { _ in UInt8(random.roll(256)) }
             }
         return line.filter { $0 != UInt8(ascii: "\n") }
     }
@@ -49,7 +49,7 @@ public struct FuzzedLines: Sendable {
         var stream: [UInt8] = []
         for _ in 0..<count {
             stream += next()
-            if dice.roll(8) == 0 { stream.append(UInt8(ascii: "\r")) }
+            if random.roll(8) == 0 { stream.append(UInt8(ascii: "\r")) }
             stream.append(UInt8(ascii: "\n"))
         }
         return stream
@@ -58,9 +58,9 @@ public struct FuzzedLines: Sendable {
     /// Sizes to cut a stream in pieces of: now of a few bytes, now of many, now of both.
     public mutating func pieces() -> [Int] {
         let largest = [3, 40, 500, 5_000, 65_536]
-        let isMixed = dice.roll(3) == 0
-        let one = largest[dice.roll(largest.count)]
-        return (0..<7).map { _ in 1 + dice.roll(isMixed ? largest[dice.roll(largest.count)] : one) }
+        let isMixed = random.roll(3) == 0
+        let one = largest[random.roll(largest.count)]
+        return (0..<7).map { _ in 1 + random.roll(isMixed ? largest[random.roll(largest.count)] : one) }
     }
 }
 
@@ -80,34 +80,34 @@ extension FuzzedLines {
         ]
 
     private mutating func request() -> String {
-        let method = methods[dice.roll(methods.count)]
+        let method = methods[random.roll(methods.count)]
         var params: [String] = []
-        for param in method.params where dice.roll(6) > 0 {
-            let value = dice.roll(4) > 0 ? param.value : Self.values[dice.roll(Self.values.count)]
+        for param in method.params where random.roll(6) > 0 {
+            let value = random.roll(4) > 0 ? param.value : Self.values[random.roll(Self.values.count)]
             params.append("\"\(param.name)\":\(value)")
         }
-        if dice.roll(20) == 0 { params.append("\"unknown\":1") }
-        let id = ["1", "\"x\"", "null", "-0", "1e400", "2.5", "[]"][dice.roll(dice.roll(4) == 0 ? 7 : 3)]
-        return "{\"jsonrpc\":\"2.0\"," + (dice.roll(12) == 0 ? "" : "\"id\":\(id),")
+        if random.roll(20) == 0 { params.append("\"unknown\":1") }
+        let id = ["1", "\"x\"", "null", "-0", "1e400", "2.5", "[]"][random.roll(random.roll(4) == 0 ? 7 : 3)]
+        return "{\"jsonrpc\":\"2.0\"," + (random.roll(12) == 0 ? "" : "\"id\":\(id),")
             + "\"method\":\"\(method.name)\",\"params\":{\(params.joined(separator: ","))}}"
     }
 
     private mutating func batch() -> String {
-        let count = dice.roll(20) == 0 ? 45 + dice.roll(10) : dice.roll(6)
+        let count = random.roll(20) == 0 ? 45 + random.roll(10) : random.roll(6)
         let elements = (0..<count).map { _ in
-            dice.roll(10) == 0 ? Self.values[dice.roll(Self.values.count)] : request()
+            random.roll(10) == 0 ? Self.values[random.roll(Self.values.count)] : request()
         }
         return "[\(elements.joined(separator: ","))]"
     }
 
     private mutating func changed(_ line: [UInt8]) -> [UInt8] {
         var line = line
-        for _ in 0...dice.roll(3) {
-            let place = dice.roll(line.count + 1)
-            let end = min(line.count, place + dice.roll(12))
-            switch dice.roll(6) {
-            case 0 where place < line.count: line[place] ^= 1 << UInt8(dice.roll(8))
-            case 1: line.insert(UInt8(dice.roll(256)), at: place)
+        for _ in 0...random.roll(3) {
+            let place = random.roll(line.count + 1)
+            let end = min(line.count, place + random.roll(12))
+            switch random.roll(6) {
+            case 0 where place < line.count: line[place] ^= 1 << UInt8(random.roll(8))
+            case 1: line.insert(UInt8(random.roll(256)), at: place)
             case 2: line.removeSubrange(place..<end)
             case 3: line.insert(contentsOf: Array(line[place..<end]), at: place)
             case 4: line.replaceSubrange(place..<end, with: piece())
@@ -123,26 +123,26 @@ extension FuzzedLines {
         return line
     }
 
-    private mutating func piece() -> [UInt8] { Array(Self.pieces[dice.roll(Self.pieces.count)].utf8) }
+    private mutating func piece() -> [UInt8] { Array(Self.pieces[random.roll(Self.pieces.count)].utf8) }
 
     /// Nested about as deep as is allowed, seldom as deep as a line can be.
     private mutating func nesting() -> [UInt8] {
-        let depth = dice.roll(100) == 0 ? maxLineBytes / 12 : 100 + dice.roll(60)
-        let isArray = dice.roll(2) == 0
+        let depth = random.roll(100) == 0 ? maxLineBytes / 12 : 100 + random.roll(60)
+        let isArray = random.roll(2) == 0
         let open = String(repeating: isArray ? "[" : "{\"a\":", count: depth)
-        let close = String(repeating: isArray ? "]" : "}", count: dice.roll(3) == 0 ? dice.roll(depth) : depth)
+        let close = String(repeating: isArray ? "]" : "}", count: random.roll(3) == 0 ? random.roll(depth) : depth)
         let whole = open + "1" + close
         let asParam = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"me.update\",\"params\":{\"preferences\":\(whole)}}"
-        return Array((dice.roll(2) == 0 ? whole : asParam).utf8)
+        return Array((random.roll(2) == 0 ? whole : asParam).utf8)
     }
 
     private mutating func overlong() -> [UInt8] {
-        [UInt8](repeating: UInt8(ascii: "\""), count: maxLineBytes - 2 + dice.roll(5))
+        [UInt8](repeating: UInt8(ascii: "\""), count: maxLineBytes - 2 + random.roll(5))
     }
 }
 
 /// Numbers that come again with the same seed: SplitMix64.
-private struct Dice: Sendable {
+private struct RandomSource: Sendable {
     var state: UInt64
 
     /// 0 to `sides` - 1.

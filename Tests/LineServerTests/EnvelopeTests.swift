@@ -214,7 +214,7 @@ struct EnvelopeTests {
 
     @Test("damaged requests are refused or read, without a trap")
     func damaged() {
-        var generator = Seeded(state: 11)
+        var generator = SeededGenerator(state: 11)
         let whole =
             Array(
                 #"[{"jsonrpc":"2.0","id":7,"method":"messages.send","params":{"content":"é\u00e9\ud83d\ude00","seq":-1.5e3}},{"#

@@ -284,7 +284,7 @@ final class OutboundQueueTests {
     @Test("in any order, responses arrive and only reported pushes are lost")
     func random() {
         for seed in 0..<200 as Range<UInt64> {
-            var generator = Seeded(state: seed)
+            var generator = SeededGenerator(state: seed)
             var queue = OutboundQueue(maxQueueBytes: 50, targetBatchBytes: 30)
             var answers = 0
             var parts: [String] = []
@@ -344,7 +344,7 @@ final class OutboundQueueTests {
 }
 
 /// A generator that gives the same numbers in every run (SplitMix64).
-struct Seeded: RandomNumberGenerator {
+struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 
     mutating func next() -> UInt64 {

@@ -2,7 +2,7 @@ import Foundation
 import PrivatePostgres
 import Testing
 
-@Suite("A PostgreSQL of one's own")
+@Suite("Private PostgreSQL")
 struct PrivatePostgresTests {
     /// Runs `body` with a directory below /tmp that is gone afterwards.
     private func withDirectory(

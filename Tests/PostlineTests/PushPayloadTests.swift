@@ -18,7 +18,7 @@ struct PushPayloadTests {
     ]
 
     private func push(_ content: String?, sender: String = "Alice Moreau", title: String? = nil) -> DevicePush {
-        let order = PushOrder.told(content, by: sender, in: title)
+        let order = PushOrder.message(content, by: sender, in: title)
         return DevicePush(order: order, text: PushTexts().text(of: order))
     }
 

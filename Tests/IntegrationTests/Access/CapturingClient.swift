@@ -56,7 +56,7 @@ actor CapturingClient {
             var iterator = lines
             let next = await iterator.next(isolation: self)
             lines = iterator
-            guard let next else { throw NotInTime(description: "the connection ended before \(what)") }
+            guard let next else { throw TimeoutError(description: "the connection ended before \(what)") }
             captured.append(next)
             let line = String(decoding: next, as: UTF8.self)
             if line.contains(text) { return line }

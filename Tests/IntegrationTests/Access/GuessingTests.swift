@@ -111,7 +111,7 @@ struct GuessingTests {
                  where id = '\(Person.bob.id)'
                 """)
             let alice = try await node.signedIn(.alice)
-            let answered = Answered()
+            let answered = ResponseCounter()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<6 {
                     let client = try await node.connect()
@@ -187,7 +187,7 @@ struct GuessingTests {
     func boundedHashing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
-            async let answers = allAtOnce(0..<100) { number in
+            async let answers = concurrentOutcomes(0..<100) { number in
                 try await node.connect().call("auth.login", Self.login("\(number)@example.com"))
             }
             for _ in 0..<20 { try await alice.call("me.get") }
@@ -198,7 +198,7 @@ struct GuessingTests {
     }
 }
 
-private actor Answered {
+private actor ResponseCounter {
     private(set) var count = 0
 
     func add() { count += 1 }

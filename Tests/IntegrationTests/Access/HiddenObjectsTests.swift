@@ -14,13 +14,14 @@ struct HiddenObjectsTests {
             let frank = try await node.signedIn(.frank)
             let stranger = try await node.stranger()
             var covered = 0
-            for method in Probe.methods where method.parameters.contains("conversation_id") {
+            for method in SampleParameters.methods where method.parameters.contains("conversation_id") {
                 covered += 1
                 for client in [frank, stranger] {
                     for hidden in [Room.aliceBob, Room.alps] {
                         let answers = try await [hidden, nobody].asyncMap { id in
                             try await client.answerText(
-                                method.method, .object(Probe.params(of: method, with: "conversation_id", .string(id))))
+                                method.method,
+                                .object(SampleParameters.params(of: method, with: "conversation_id", .string(id))))
                         }
                         #expect(answers[0].contains(#""code":"not_found""#), "\(method.method)")
                         #expect(
@@ -75,9 +76,10 @@ struct HiddenObjectsTests {
             try await node.database.psql(
                 "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'"
             )
-            for method in Probe.methods where method.parameters.contains("conversation_id") {
+            for method in SampleParameters.methods where method.parameters.contains("conversation_id") {
                 try await dave.refused(
-                    .notFound, method.method, Probe.params(of: method, with: "conversation_id", .string(Room.alps)))
+                    .notFound, method.method,
+                    SampleParameters.params(of: method, with: "conversation_id", .string(Room.alps)))
             }
             let list = try await dave.call("conversations.list")
             #expect(list["conversations"]?.arrayValue?.map { $0["id"] } == [.string(Room.bobDave)])

@@ -11,7 +11,7 @@ struct LeakTests {
     func worlds(_ number: Int) async throws {
         let seed = testSeed() &+ UInt64(number)
         try await withTwoNodes { one, other in
-            var world = try await LeakWorld(one, other, seed: seed)
+            var world = try await LeakScenario(one, other, seed: seed)
             try await world.run(steps: 160)
             await world.close()
             #expect(
@@ -69,7 +69,7 @@ struct LeakTests {
             try await database.psql(sql)
             try await withNode(database) { one in
                 try await withNode(database) { other in
-                    var world = try await LeakWorld(one, other, seed: seed)
+                    var world = try await LeakScenario(one, other, seed: seed)
                     try await world.run(steps: 300)
                     await world.close()
                     #expect(!world.leaks.isEmpty, "POSTLINE_TEST_SEED=\(seed): \(name)")

@@ -135,21 +135,22 @@ struct RequestIsolationTests {
             let counts =
                 "select (select count(*) from public.messages) || ' ' || (select count(*) from public.user_profiles) || ' ' || (select count(*) from auth.users)"
             var (probes, sent) = (0, 0)
-            for method in Probe.methods {
+            for method in SampleParameters.methods {
                 let names = try #require(
-                    Probe.stringParams(of: method), "\(method.method) takes a param that Probe does not know")
+                    SampleParameters.stringParams(of: method), "\(method.method) has a parameter without a sample value"
+                )
                 for name in names {
                     for text in texts {
                         probes += 1
                         let value: JSON =
-                            switch Probe.value(of: name, in: method) {
+                            switch SampleParameters.value(of: name, in: method) {
                             case .array?: [.string(text)]
                             case .object?: .object(JSONObject([.init(name: text, value: .string(text))]))
                             default: .string(text)
                             }
                         do {
                             // Without the probe's client_id, which would make of all sends one.
-                            let params = Probe.params(of: method, with: name, value).members
+                            let params = SampleParameters.params(of: method, with: name, value).members
                                 .filter { $0.name != "client_id" || name == "client_id" }
                             let answer = try await client.call(method.method, JSONObject(params))
                             if method.method == "messages.send" { sent += 1 }

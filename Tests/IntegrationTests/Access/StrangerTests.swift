@@ -29,7 +29,7 @@ struct StrangerTests {
             try await alice.follow { $0.messages[Room.aliceBob]?[1]?["content"] == "not for strangers" }
 
             #expect(try await stranger.pushesUpTo("end", on: node.database) == [])
-            let world = await stranger.replica
+            let world = await stranger.state
             #expect(
                 world.profiles.isEmpty && world.conversations.isEmpty && world.messages.isEmpty && world.marks.isEmpty)
         }
@@ -47,7 +47,7 @@ struct StrangerTests {
             try await alice.send("for the club", to: Room.bookClub)
             try await node.signedIn(.bob).call("me.update", ["bio": "for my contacts"])
             _ = try await frank.pushesUpTo("end", on: node.database)
-            let world = await frank.replica
+            let world = await frank.state
             #expect(Set(world.messages.keys) == [Room.bookClub])
             #expect(world.has("for the club", in: Room.bookClub))
             #expect(Set(world.profiles.keys) == [Person.alice.id, Person.erin.id])
@@ -112,7 +112,7 @@ struct StrangerTests {
             }
             for (person, client) in zip(people, clients) {
                 _ = try await client.pushesUpTo("end", on: node.database)
-                let world = await client.replica
+                let world = await client.state
                 for room in world.conversations.keys {
                     #expect(rooms[room]?.contains(person) == true, "seed \(seed): \(person), \(room)")
                 }

@@ -16,10 +16,10 @@ struct UnauthenticatedTests {
     @Test("only public methods work without authentication")
     func all() async throws {
         try await withNode { node in
-            for method in Probe.methods {
+            for method in SampleParameters.methods {
                 let client = try await node.connect()
                 let params = try #require(
-                    Probe.params(of: method), "\(method.method) takes a param that Probe does not know")
+                    SampleParameters.params(of: method), "\(method.method) has a parameter without a sample value")
                 let text = try await client.answerText(method.method, .object(params))
                 #expect(
                     text.contains(#""code":"unauthenticated""#) == !Self.open.contains(method.method),
@@ -33,7 +33,7 @@ struct UnauthenticatedTests {
     func order() async throws {
         try await withNode { node in
             let client = try await node.connect()
-            for method in Probe.methods where !Self.open.contains(method.method) {
+            for method in SampleParameters.methods where !Self.open.contains(method.method) {
                 try await client.refused(.unauthenticated, method.method)
             }
         }

@@ -34,7 +34,7 @@ struct DeleteTests {
                 default: #expect(profile?[name] == .null, "\(name)")
                 }
             }
-            #expect(await bob.replica.profiles[Person.alice.id] == profile)
+            #expect(await bob.state.profiles[Person.alice.id] == profile)
             #expect(try await frank.sync(from: cursor, live: false)[0]["profiles"]?[0] == profile)
             try await bob.refused(.notFound, "profiles.get", ["username": "alice"])
             #expect(try await bob.call("profiles.search", ["query": "alice moreau"])["profiles"] == [])

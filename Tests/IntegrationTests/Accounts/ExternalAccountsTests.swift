@@ -13,13 +13,14 @@ struct ExternalAccountsTests {
         try await withNode(Self.external) { node in
             let before = try await WireTests.fingerprint(node.database)
             let token = try await TestToken(sub: Person.alice.id, session_id: nobody).signed()
-            for method in Probe.methods where method.method.hasPrefix("auth.") || method.method == "me.delete" {
+            for method in SampleParameters.methods
+            where method.method.hasPrefix("auth.") || method.method == "me.delete" {
                 if method.method == "auth.merge_guest" { continue }
                 let client = try await node.connect()
                 if method.access == .user {
                     try await client.call("session.authenticate", ["access_token": .string(token)])
                 }
-                try await client.refused(.forbidden, method.method, try #require(Probe.params(of: method)))
+                try await client.refused(.forbidden, method.method, try #require(SampleParameters.params(of: method)))
             }
             #expect(try await WireTests.fingerprint(node.database) == before)
             #expect(try await node.database.value("select count(*) from app.sessions") == "0")

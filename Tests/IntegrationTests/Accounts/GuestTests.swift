@@ -120,7 +120,7 @@ struct GuestTests {
     func raced() async throws {
         try await withTwoNodes { one, other in
             let tokens = try await one.connect().becomeGuest("Gwen")
-            let outcomes = try await allAtOnce(0..<6) { number in
+            let outcomes = try await concurrentOutcomes(0..<6) { number in
                 let client = try await (number.isMultiple(of: 2) ? one : other).signedIn(with: tokens)
                 try await client.call("auth.upgrade", Self.account("gwen\(number)@example.com"))
             }
@@ -136,7 +136,7 @@ struct GuestTests {
     @Test("row 49: of guests who want one address at once, one gets it, and the others stay guests")
     func racedAddress() async throws {
         try await withTwoNodes { one, other in
-            let outcomes = try await allAtOnce(0..<6) { number in
+            let outcomes = try await concurrentOutcomes(0..<6) { number in
                 let guest = try await (number.isMultiple(of: 2) ? one : other).guest()
                 do {
                     try await guest.call("auth.upgrade", Self.account("one@example.com"))

@@ -110,7 +110,7 @@ struct LoginTests {
     func importedAtOnce() async throws {
         try await withTwoNodes { one, other in
             try await Self.store("$2a$04$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue", on: one)
-            let outcomes = try await allAtOnce(0..<12) { number in
+            let outcomes = try await concurrentOutcomes(0..<12) { number in
                 let client = try await (number.isMultiple(of: 2) ? one : other).connect()
                 try await client.call("auth.login", Self.bob("a password"))
             }

@@ -75,7 +75,7 @@ struct MergeSizeTests {
             #expect(progress.edits.load(ordering: .relaxed) > 100)
 
             try await reader.sync(from: cursor, live: false)
-            let held = await reader.replica.messages[group] ?? [:]
+            let held = await reader.state.messages[group] ?? [:]
             #expect(held.values.count { $0["sender_id"]?.stringValue == Person.alice.id } == guests)
             try await expectEqual(held, database, group)
             try await database.expectMoved(from: id, to: Person.alice.id, guests, in: group)
@@ -117,19 +117,19 @@ struct MergeSizeTests {
                     for: "select count(*) from app.message_moves where conversation_id = '\(room)'", toBe: "0")
             }
             for client in [bob, frank, alice] { _ = try await client.pushesUpTo("end", on: database) }
-            let ofBob = await bob.replica.messages[Room.aliceBob] ?? [:]
-            let ofAlice = await alice.replica.messages[Room.aliceBob] ?? [:]
+            let ofBob = await bob.state.messages[Room.aliceBob] ?? [:]
+            let ofAlice = await alice.state.messages[Room.aliceBob] ?? [:]
             #expect(ofBob == ofAlice)
             let contents = ofBob.sorted { $0.key < $1.key }.compactMap { $0.value["content"]?.stringValue }
             #expect(contents.suffix(count + 1) == (1...count).map { "\($0)" } + ["meanwhile"])
             try await expectEqual(ofBob, database, Room.aliceBob)
             for client in [frank, alice] {
-                let held = await client.replica.messages[ids.group] ?? [:]
+                let held = await client.state.messages[ids.group] ?? [:]
                 #expect(held.values.allSatisfy { $0["sender_id"]?.stringValue != ids.guest })
                 try await expectEqual(held, database, ids.group)
                 try await SyncOpenTests.expectEqual(client, database, newest: 20)
             }
-            let franks = await frank.replica.messages[ids.group] ?? [:]
+            let franks = await frank.state.messages[ids.group] ?? [:]
             #expect(franks.values.count { $0["sender_id"]?.stringValue == Person.alice.id } == count - count / 50)
             try await database.expectMoved(from: ids.guest, to: Person.alice.id, count - count / 50, in: ids.group)
         }

@@ -135,15 +135,15 @@ struct MergeTests {
             for client in [alice, bob, frank] {
                 _ = try await client.pushesUpTo("end", on: database)
                 try await SyncOpenTests.expectEqual(client, database, newest: 20)
-                let world = await client.replica
+                let world = await client.state
                 for conversation in world.conversations.values {
                     let members = conversation["members"]?.arrayValue?.compactMap { $0["user_id"]?.stringValue } ?? []
                     #expect(!members.contains(id))
                 }
             }
-            #expect(await alice.replica.contents(Room.aliceBob).suffix(3) == ["guest 1", "bob 2", "guest 3"])
-            #expect(await bob.replica.contents(Room.aliceBob).suffix(3) == ["guest 1", "bob 2", "guest 3"])
-            #expect(await bob.replica.messages[Room.aliceBob]?[93]?["sender_id"]?.stringValue == Person.alice.id)
+            #expect(await alice.state.contents(Room.aliceBob).suffix(3) == ["guest 1", "bob 2", "guest 3"])
+            #expect(await bob.state.contents(Room.aliceBob).suffix(3) == ["guest 1", "bob 2", "guest 3"])
+            #expect(await bob.state.messages[Room.aliceBob]?[93]?["sender_id"]?.stringValue == Person.alice.id)
             // The stronger role stays, in each group.
             let roles =
                 "select role from public.conversation_members where user_id = '\(Person.alice.id)' and conversation_id = "
@@ -226,7 +226,7 @@ struct MergeTests {
             let tokens = try await guest.becomeGuest("Gwen")
             let room = try await guest.conversation(with: Person.bob.id)
             for number in 1...5 { try await guest.send("guest \(number)", to: room) }
-            let outcomes = try await allAtOnce(0..<6) { number in
+            let outcomes = try await concurrentOutcomes(0..<6) { number in
                 let client = try await (number.isMultiple(of: 2) ? one : other).connect()
                 let merged = try await client.logIn(Person.alice.email, guest: tokens)["merged"]
                 #expect(merged == ["conversations": 1, "messages": 5])
@@ -234,7 +234,7 @@ struct MergeTests {
             #expect(outcomes == Array(repeating: "done", count: 6))
             let bob = try await one.signedIn(.bob)
             try await bob.sync()
-            #expect(await bob.replica.contents(Room.aliceBob).suffix(5) == (1...5).map { "guest \($0)" }[...])
+            #expect(await bob.state.contents(Room.aliceBob).suffix(5) == (1...5).map { "guest \($0)" }[...])
             #expect(
                 try await one.database.value("select last_seq from public.conversations where id = '\(Room.aliceBob)'")
                     == "95")
@@ -248,7 +248,7 @@ struct MergeTests {
             let tokens = try await guest.becomeGuest("Gwen")
             try await guest.send("hello", to: try await guest.conversation(with: Person.frank.id))
             let people = [Person.bob, .dave]
-            let outcomes = try await allAtOnce(people.indices) { index in
+            let outcomes = try await concurrentOutcomes(people.indices) { index in
                 let client = try await (index == 0 ? one : other).connect()
                 try await client.logIn(people[index].email, guest: tokens)
             }
@@ -267,7 +267,7 @@ struct MergeTests {
             for round in 0..<4 {
                 let tokens = try await one.connect().becomeGuest("Gwen")
                 let guest = try await other.signedIn(with: tokens)
-                let outcomes = try await allAtOnce([true, false]) { isUpgrade in
+                let outcomes = try await concurrentOutcomes([true, false]) { isUpgrade in
                     if isUpgrade {
                         try await guest.call(
                             "auth.upgrade",

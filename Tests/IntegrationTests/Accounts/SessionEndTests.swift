@@ -121,7 +121,7 @@ struct SessionEndTests {
             let tokens = try await alice.logIn(Person.alice.email)
             let sameSession = try await other.signedIn(with: tokens)
             let clients = [alice, sameSession]
-            let outcomes = try await allAtOnce(clients.indices) { index in
+            let outcomes = try await concurrentOutcomes(clients.indices) { index in
                 try await clients[index].call(
                     "auth.change_password",
                     ["current_password": .string(TestNode.password), "new_password": "password \(index)"])
@@ -181,7 +181,7 @@ struct SessionEndTests {
             let alice = try await one.signedIn(.alice)
             for round in 0..<3 {
                 let current = round == 0 ? TestNode.password : "password \(round)"
-                async let outcomes = allAtOnce(0..<24) { number in
+                async let outcomes = concurrentOutcomes(0..<24) { number in
                     let client = try await (number.isMultiple(of: 2) ? one : other).connect()
                     try await client.call(
                         "auth.login", ["email": .string(Person.alice.email), "password": .string(current)])

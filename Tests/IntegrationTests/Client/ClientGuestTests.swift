@@ -15,7 +15,7 @@ struct ClientGuestTests {
     func birthday() async throws {
         let date = CalendarDate(year: 1990, month: 2, day: 28)
         try await TestDatabase.with { database in
-            let port = try await unsharedPort()
+            let port = try await unusedPort()
             try await AppDevice.with(.node(port)) { device in
                 try device.client.continueAsGuest()
                 #expect(device.client.account == .localGuest)
@@ -115,7 +115,7 @@ struct ClientGuestTests {
         try await TestDatabase.with { database in
             try await database.psql(
                 "update user_profiles set bio = 'Her own.', location = null where id = '\(Person.alice.id)'")
-            let port = try await unsharedPort()
+            let port = try await unusedPort()
             try await AppDevice.with(.node(port)) { device in
                 try device.client.continueAsGuest()
                 try await device.client.updateProfile {
@@ -141,7 +141,7 @@ struct ClientGuestTests {
     @Test("a local guest does not connect in the background")
     func background() async throws {
         try await TestDatabase.with { database in
-            let port = try await unsharedPort()
+            let port = try await unusedPort()
             try await AppDevice.with(.node(port)) { device in
                 try device.client.continueAsGuest()
                 await device.client.enterBackground()

@@ -95,7 +95,7 @@ struct ClientModelTests {
                 ?? FileManager.default.temporaryDirectory.appending(path: "postline-app-\(UUID().uuidString)").path
             let command = try Command(
                 [folder, "\(port)", person.email, "postline-dev"], of: try Command.executable("client-program").path)
-            try await command.says("ready\n")
+            try await command.waitForOutput("ready\n")
             return App(person: person, port: port, folder: folder, command: command, before: before)
         }
 
@@ -143,7 +143,7 @@ struct ClientModelTests {
                 try await eventually("\(person) to equal the database") {
                     number += 1
                     try type("snapshot \(number)")
-                    try await command.says("snapshot \(number) ", then: "\n")
+                    try await command.waitForOutput("snapshot \(number) ", then: "\n")
                     let text = command.output.components(separatedBy: "snapshot \(number) ").last ?? ""
                     let line = text.prefix { $0 != "\n" }
                     let shown =
@@ -153,8 +153,8 @@ struct ClientModelTests {
                     guard let shown, shown.live, shown.waiting == 0 else { return false }
                     return shown.conversations.sorted { $0.id < $1.id } == kept
                 }
-            } catch let error as NotInTime {
-                throw NotInTime(description: "\(error.description):\n\(difference)\n\(command.errors)")
+            } catch let error as TimeoutError {
+                throw TimeoutError(description: "\(error.description):\n\(difference)\n\(command.errors)")
             }
         }
 

@@ -13,7 +13,7 @@ struct ClientOutboxTests {
         .covers("C36", "E16"))
     func offline() async throws {
         try await TestDatabase.with { database in
-            let node = try await ServeProcess.start(database, port: try await unsharedPort())
+            let node = try await ServeProcess.start(database, port: try await unusedPort())
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 try await node.kill()
@@ -57,7 +57,7 @@ struct ClientOutboxTests {
     @Test("an invalid edit is refused and does not block others")
     func strangeEdits() async throws {
         try await TestDatabase.with { database in
-            let node = try await ServeProcess.start(database, port: try await unsharedPort())
+            let node = try await ServeProcess.start(database, port: try await unusedPort())
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 try await node.kill()
@@ -131,7 +131,7 @@ struct ClientOutboxTests {
         .covers("D18"))
     func profileMerge() async throws {
         try await TestDatabase.with { database in
-            let node = try await ServeProcess.start(database, port: try await unsharedPort())
+            let node = try await ServeProcess.start(database, port: try await unusedPort())
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 try await node.kill()

@@ -33,7 +33,7 @@ struct ClientRefreshTests {
     @Test("a refresh connects, or throws without a server or user")
     func offline() async throws {
         try await TestDatabase.with { database in
-            let node = try await ServeProcess.start(database, port: try await unsharedPort())
+            let node = try await ServeProcess.start(database, port: try await unusedPort())
             try await AppDevice.with(.node(node.port)) { device in
                 @MainActor func refusal() async -> PostlineError.Code? {
                     do {

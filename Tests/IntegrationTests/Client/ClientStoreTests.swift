@@ -80,7 +80,7 @@ struct ClientStoreTests {
                     let app = try Command(
                         [folder.path, "\(node.port)", Person.alice.email, "postline-dev"],
                         of: try Command.executable("client-program").path, fileBytes: fileBytes)
-                    try await app.says("ready\n")
+                    try await app.waitForOutput("ready\n")
                     return app
                 }
                 let first = try await app()
@@ -123,7 +123,7 @@ struct ClientStoreTests {
     private nonisolated func snapshot(of app: Command) async throws -> String {
         let number = UUID().uuidString
         try app.type("snapshot \(number)")
-        try await app.says("snapshot \(number) ", then: "\n")
+        try await app.waitForOutput("snapshot \(number) ", then: "\n")
         let text = app.output.components(separatedBy: "snapshot \(number) ").last ?? ""
         return String(text.prefix { $0 != "\n" })
     }

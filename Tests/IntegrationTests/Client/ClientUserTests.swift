@@ -109,7 +109,7 @@ struct ClientUserTests {
         .covers("B34", "E11"))
     func fetchedAnew() async throws {
         try await TestDatabase.with { database in
-            let port = try await unsharedPort()
+            let port = try await unusedPort()
             let node = try await ServeProcess.start(database, ["--access-token-seconds", "2"], port: port)
             try await AppDevice.with(.node(port)) { device in
                 @Sendable func rename(_ name: String) async throws {

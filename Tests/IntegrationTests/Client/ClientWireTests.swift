@@ -185,7 +185,7 @@ struct ClientWireTests {
     @Test("a silent server does not block disconnecting or the background")
     func silence() async throws {
         try await TestDatabase.with { database in
-            let node = try await ServeProcess.start(database, port: try await unsharedPort())
+            let node = try await ServeProcess.start(database, port: try await unusedPort())
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 try await node.kill()

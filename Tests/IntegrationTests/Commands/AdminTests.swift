@@ -319,7 +319,7 @@ struct AdminTests {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let dev = try Command(["dev", "--directory", directory, "--port", "0"])
         defer { dev.signal(SIGKILL) }
-        try await dev.says("stop: ")
+        try await dev.waitForOutput("stop: ")
         let elsewhere = ["POSTLINE_ADMIN_DATABASE_URL": "postgresql://postline@127.0.0.1:1/postline"]
         let order = ["admin", "end-sessions", "alice", "--directory", directory]
         let done = try await Command.run(order, environment: elsewhere)

@@ -18,7 +18,7 @@ struct ChatAccountTests {
         var from = chat.output.count
         try chat.type(command)
         for answer in answers {
-            try await chat.says("? ", from: from)
+            try await chat.waitForOutput("? ", from: from)
             from = chat.output.count
             try chat.type(answer)
         }
@@ -30,29 +30,29 @@ struct ChatAccountTests {
             let robin = try guest(on: node)
             let bob = try chat(Person.bob.email, on: node)
             defer { for chat in [robin, bob] { chat.signal(SIGKILL) } }
-            try await robin.says("* connected as Robin Ray\n* You are a guest")
-            try await bob.says("* connected as Bob Okafor")
+            try await robin.waitForOutput("* connected as Robin Ray\n* You are a guest")
+            try await bob.waitForOutput("* connected as Bob Okafor")
             try robin.type("/open bob\nHello from a guest")
-            try await bob.says("[Robin Ray] Robin Ray: Hello from a guest")
+            try await bob.waitForOutput("[Robin Ray] Robin Ray: Hello from a guest")
 
             try await answer(robin, "/upgrade Robin@Example.com", "a password", "another one")
-            try await robin.says("! The two passwords are not the same.")
+            try await robin.waitForOutput("! The two passwords are not the same.")
             try await answer(robin, "/upgrade alice@example.com", "a password", "a password")
-            try await robin.says("! That email address has an account already.")
+            try await robin.waitForOutput("! That email address has an account already.")
             try await answer(robin, "/upgrade Robin@Example.com", "a password", "a password")
-            try await robin.says("* This account is yours now.")
+            try await robin.waitForOutput("* This account is yours now.")
             try robin.type("/me")
-            try await robin.says("  account       robin@example.com\n")
+            try await robin.waitForOutput("  account       robin@example.com\n")
             #expect(!robin.output.contains("a password\n"))
             try robin.type("still the same connection")
-            try await bob.says("Robin Ray: still the same connection")
+            try await bob.waitForOutput("Robin Ray: still the same connection")
             try robin.type("/quit")
             #expect(try await robin.exit() == 0)
 
             let again = try chat("robin@example.com", on: node, password: "a password")
             defer { again.signal(SIGKILL) }
-            try await again.says("* connected as Robin Ray")
-            try await again.says("still the same connection")
+            try await again.waitForOutput("* connected as Robin Ray")
+            try await again.waitForOutput("still the same connection")
             #expect(!again.output.contains("guest:"))
         }
     }
@@ -62,20 +62,20 @@ struct ChatAccountTests {
         try await withNode { node in
             let robin = try guest(on: node, name: nil)
             defer { robin.signal(SIGKILL) }
-            try await robin.says("* connected as (guest)")
+            try await robin.waitForOutput("* connected as (guest)")
             try robin.type("/open dave\nfrom a guest\n/username robin")
-            try await robin.says("* You are now @robin.")
+            try await robin.waitForOutput("* You are now @robin.")
             try await answer(robin, "/login alice@example.com", "wrong")
-            try await robin.says("! The email address or the password is wrong.")
+            try await robin.waitForOutput("! The email address or the password is wrong.")
             try robin.type("still a guest")
-            try await robin.says("you: still a guest")
+            try await robin.waitForOutput("you: still a guest")
             try await answer(robin, "/login alice@example.com", TestNode.password)
-            try await robin.says("* connected as Alice Moreau")
-            try await robin.says(
+            try await robin.waitForOutput("* connected as Alice Moreau")
+            try await robin.waitForOutput(
                 "* You are signed in as alice@example.com. With you came 1 conversation and 2 messages.")
             let before = robin.output.count
             try robin.type("/open dave")
-            try await robin.says("* in “Dave Nakamura”", from: before)
+            try await robin.waitForOutput("* in “Dave Nakamura”", from: before)
             try robin.type("now as Alice")
             let dave = try await node.signedIn(.dave)
             try await dave.sync()
@@ -96,7 +96,7 @@ struct ChatAccountTests {
             let alice = try chat(Person.alice.email, on: node)
             let bob = try chat(Person.bob.email, on: node)
             defer { for chat in [alice, bob] { chat.signal(SIGKILL) } }
-            try await bob.says("* connected as Bob Okafor")
+            try await bob.waitForOutput("* connected as Bob Okafor")
             // One by one: changes that follow quickly may come as one.
             for (command, news) in [
                 ("/name Alice Martin", "* Alice Moreau is now Alice Martin\n"),
@@ -105,20 +105,22 @@ struct ChatAccountTests {
                 ("/avatar none", "* Alice Martin has no avatar now\n"),
             ] {
                 try alice.type(command)
-                try await bob.says(news)
+                try await bob.waitForOutput(news)
             }
-            try await alice.says("* You are now @alice.m; it can be changed again from ")
+            try await alice.waitForOutput("* You are now @alice.m; it can be changed again from ")
             try alice.type(
                 "/username alicia\n/username bob\n/avatar cat\n/avatar http://example.com/a.png\n/name \u{202E}x")
-            try await alice.says("! A username can be changed once in 90 days. Yours can be changed again from ")
-            try await alice.says("! There is no such built-in avatar.")
-            try await alice.says("! A custom avatar is an https address")
-            try await alice.says("! A name cannot hold control or text-direction characters, separators of lines")
+            try await alice.waitForOutput(
+                "! A username can be changed once in 90 days. Yours can be changed again from ")
+            try await alice.waitForOutput("! There is no such built-in avatar.")
+            try await alice.waitForOutput("! A custom avatar is an https address")
+            try await alice.waitForOutput(
+                "! A name cannot hold control or text-direction characters, separators of lines")
             try alice.type("/avatar")
-            try await alice.says("Orange circle   /avatar orange_circle")
+            try await alice.waitForOutput("Orange circle   /avatar orange_circle")
             try alice.type("/bio Maps.\n/me")
-            try await alice.says("  bio           Maps.\n")
-            try await alice.says("  username      alice.m\n")
+            try await alice.waitForOutput("  bio           Maps.\n")
+            try await alice.waitForOutput("  username      alice.m\n")
             try alice.endInput()
             #expect(try await alice.exit() == 0)
         }
@@ -129,9 +131,9 @@ struct ChatAccountTests {
         try await withNode { node in
             let alice = try chat(Person.alice.email, on: node)
             defer { alice.signal(SIGKILL) }
-            try await alice.says("* connected as Alice Moreau")
+            try await alice.waitForOutput("* connected as Alice Moreau")
             try await node.signedIn(.alice).call("auth.logout", ["all": true])
-            try await alice.says("* ended: This session was ended from elsewhere")
+            try await alice.waitForOutput("* ended: This session was ended from elsewhere")
             #expect(try await alice.exit() == 1)
             #expect(alice.errors.contains("postline: This session was ended from elsewhere"))
             #expect(!alice.output.contains("* offline"))
@@ -144,7 +146,7 @@ struct ChatAccountTests {
             let alice = try chat(Person.alice.email, on: node)
             defer { alice.signal(SIGKILL) }
             try alice.type("/logout")
-            try await alice.says("* You are signed out.")
+            try await alice.waitForOutput("* You are signed out.")
             #expect(try await alice.exit() == 0)
             #expect(
                 try await node.database.column("select count(*) from app.sessions where revoked_at is null") == ["0"])
@@ -157,15 +159,15 @@ struct ChatAccountTests {
             let alice = try chat(Person.alice.email, on: node)
             let other = try chat(Person.alice.email, on: node)
             defer { for chat in [alice, other] { chat.signal(SIGKILL) } }
-            try await other.says("* connected as Alice Moreau")
+            try await other.waitForOutput("* connected as Alice Moreau")
             try await answer(alice, "/password", TestNode.password, "new password", "new password")
-            try await alice.says("* Your password is changed. Signed out elsewhere: 1 session.")
-            try await other.says("* ended: This session was ended from elsewhere")
+            try await alice.waitForOutput("* Your password is changed. Signed out elsewhere: 1 session.")
+            try await other.waitForOutput("* ended: This session was ended from elsewhere")
             #expect(try await other.exit() == 1)
             try await answer(alice, "/delete-account", TestNode.password)
-            try await alice.says("! The password is wrong.")
+            try await alice.waitForOutput("! The password is wrong.")
             try await answer(alice, "/delete-account", "new password")
-            try await alice.says("* Your account is deleted.")
+            try await alice.waitForOutput("* Your account is deleted.")
             #expect(try await alice.exit() == 0)
             let gone = try await Command.run(
                 ["chat", Person.alice.email, "--port", "\(node.port)"],
@@ -181,12 +183,12 @@ struct ChatAccountTests {
         try await withNode(settings) { node in
             let robin = try guest(on: node)
             defer { robin.signal(SIGKILL) }
-            try await robin.says("* connected as Robin Ray")
+            try await robin.waitForOutput("* connected as Robin Ray")
             // One that does not renew, and began later: when it is put out, the chat's first token has expired too.
             let witness = try await node.signedIn(.bob)
             while try await witness.nextNotification().method != "server.goodbye" {}
             try robin.type("/open bob\nstill here")
-            try await robin.says("you: still here")
+            try await robin.waitForOutput("you: still here")
             #expect(!robin.output.contains("* offline"))
             #expect(
                 try await node.database.column(
@@ -200,17 +202,17 @@ struct ChatAccountTests {
         try await TestDatabase.with { database in
             var settings = NodeSettings()
             settings.accessTokenSeconds = 1
-            settings.port = try await unsharedPort()
+            settings.port = try await unusedPort()
             let robin = try await withNode(database, settings) { node in
                 let robin = try guest(on: node)
-                try await robin.says("* connected as Robin Ray")
+                try await robin.waitForOutput("* connected as Robin Ray")
                 return robin
             }
             defer { robin.signal(SIGKILL) }
-            try await robin.says("* offline: ")
+            try await robin.waitForOutput("* offline: ")
             let before = robin.output.count
             try await withNode(database, settings) { _ in
-                try await robin.says("* connected as Robin Ray", from: before)
+                try await robin.waitForOutput("* connected as Robin Ray", from: before)
                 #expect(
                     try await database.column("select count(*) from public.user_profiles where is_guest") == ["1"])
                 try robin.type("/quit")

@@ -36,20 +36,20 @@ struct ChatOfflineTests {
                 }
                 let offline = try chat(.alice, port: port, home: home, password: nil)
                 defer { offline.signal(SIGKILL) }
-                try await offline.says("Bob Okafor")
-                try await offline.says("* offline: ")
+                try await offline.waitForOutput("Bob Okafor")
+                try await offline.waitForOutput("* offline: ")
                 try offline.type("/open bob")
-                try await offline.says("you: said yesterday")
+                try await offline.waitForOutput("you: said yesterday")
                 try offline.type("written without a server\n/search carol")
-                try await offline.says("! There is no connection to the server just now.")
+                try await offline.waitForOutput("! There is no connection to the server just now.")
                 try offline.type("/quit")
                 #expect(try await offline.exit() == 0)
 
                 let again = try chat(.alice, port: port, home: home, password: nil)
                 defer { again.signal(SIGKILL) }
-                try await again.says("* offline: ")
+                try await again.waitForOutput("* offline: ")
                 try await withNode(database, NodeSettings(port: port)) { _ in
-                    try await again.says("* connected as Alice Moreau")
+                    try await again.waitForOutput("* connected as Alice Moreau")
                     try again.endInput()
                     #expect(try await again.exit() == 0)
                     #expect(
@@ -68,34 +68,34 @@ struct ChatOfflineTests {
             let alice = try chat(.alice, port: node.port, home: home)
             let bob = try chat(.bob, port: node.port, home: home)
             defer { for chat in [alice, bob] { chat.signal(SIGKILL) } }
-            try await bob.says("* connected as Bob Okafor")
+            try await bob.waitForOutput("* connected as Bob Okafor")
             try bob.type("/open alice")
-            try await bob.says("* in “Alice Moreau”")
+            try await bob.waitForOutput("* in “Alice Moreau”")
             try alice.type("/open bob\nfrist\nsecond")
-            try await bob.says("Alice Moreau: second")
+            try await bob.waitForOutput("Alice Moreau: second")
             try alice.type("/mine")
-            let mine = try await alice.says("  frist")
+            let mine = try await alice.waitForOutput("  frist")
             let seq = try #require(
                 mine.split(separator: "\n").last { $0.hasSuffix("frist") && $0.contains("#") }?
                     .split(separator: " ").first)
             try alice.type("/edit \(seq) first")
-            try await bob.says("* Alice Moreau edited \(seq): first")
+            try await bob.waitForOutput("* Alice Moreau edited \(seq): first")
             try alice.type("/delete")
-            try await bob.says("* Alice Moreau deleted #")
+            try await bob.waitForOutput("* Alice Moreau deleted #")
 
             try alice.type("/group Alps 2027 with bob, carol")
-            try await bob.says("* new conversation: Alps 2027")
-            try await alice.says("* in “Alps 2027”")
+            try await bob.waitForOutput("* new conversation: Alps 2027")
+            try await alice.waitForOutput("* in “Alps 2027”")
             try alice.type("/add Dave Nakamura")
-            try await bob.says("* Dave Nakamura is now in “Alps 2027”")
+            try await bob.waitForOutput("* Dave Nakamura is now in “Alps 2027”")
             try alice.type("/rename Sea 2027")
-            try await bob.says("* “Alps 2027” is now “Sea 2027”")
+            try await bob.waitForOutput("* “Alps 2027” is now “Sea 2027”")
             try alice.type("/role bob admin")
-            try await bob.says("* You are now admin of “Sea 2027”")
+            try await bob.waitForOutput("* You are now admin of “Sea 2027”")
             try bob.type("/open sea\n/remove carol")
-            try await alice.says("* Carol Jensen is no longer in “Sea 2027”")
+            try await alice.waitForOutput("* Carol Jensen is no longer in “Sea 2027”")
             try bob.type("/leave")
-            try await bob.says("* you are no longer in “Sea 2027”")
+            try await bob.waitForOutput("* you are no longer in “Sea 2027”")
             for chat in [alice, bob] {
                 try chat.type("/quit")
                 #expect(try await chat.exit() == 0)
@@ -111,18 +111,18 @@ struct ChatOfflineTests {
             let alice = try chat(.alice, port: node.port, home: home)
             defer { alice.signal(SIGKILL) }
             try alice.type("/username al")
-            try await alice.says("! A username has 3 to 30")
+            try await alice.waitForOutput("! A username has 3 to 30")
             try alice.type("/refused")
-            try await alice.says("! A username has 3 to 30", then: "* nothing is refused")
+            try await alice.waitForOutput("! A username has 3 to 30", then: "* nothing is refused")
             try alice.type("/open bob\n\(String(repeating: "x", count: 8_001))")
-            try await alice.says("* /retry 1 tries it again, /discard 1 gives it up")
+            try await alice.waitForOutput("* /retry 1 tries it again, /discard 1 gives it up")
             let first = alice.output.count
             try alice.type("/retry 1")
-            try await alice.says("* /retry 1 tries it again", from: first)
+            try await alice.waitForOutput("* /retry 1 tries it again", from: first)
             try alice.type("/refused")
-            try await alice.says("\n  1  ")
+            try await alice.waitForOutput("\n  1  ")
             try alice.type("/discard 1\n/refused")
-            try await alice.says("/discard 1 gives it up", then: "* nothing is refused")
+            try await alice.waitForOutput("/discard 1 gives it up", then: "* nothing is refused")
             try alice.type("/quit")
             #expect(try await alice.exit() == 0)
         }
@@ -134,7 +134,7 @@ struct ChatOfflineTests {
             try await withNode { node in
                 let first = try chat(.alice, port: node.port, home: home)
                 defer { first.signal(SIGKILL) }
-                try await first.says("* connected as Alice Moreau")
+                try await first.waitForOutput("* connected as Alice Moreau")
                 let second = try chat(.alice, port: node.port, home: home)
                 defer { second.signal(SIGKILL) }
                 #expect(try await second.exit() == 1)
@@ -143,14 +143,14 @@ struct ChatOfflineTests {
                     .alice, port: node.port, home: home, "--store", home.appending(path: "other").path)
                 let bob = try chat(.bob, port: node.port, home: home)
                 defer { for chat in [third, bob] { chat.signal(SIGKILL) } }
-                try await third.says("* connected as Alice Moreau")
-                try await bob.says("* connected as Bob Okafor")
+                try await third.waitForOutput("* connected as Alice Moreau")
+                try await bob.waitForOutput("* connected as Bob Okafor")
                 // What a chat that was killed held is free.
                 first.signal(SIGKILL)
                 _ = try await first.exit()
                 let fourth = try chat(.alice, port: node.port, home: home, password: nil)
                 defer { fourth.signal(SIGKILL) }
-                try await fourth.says("* connected as Alice Moreau")
+                try await fourth.waitForOutput("* connected as Alice Moreau")
             }
         }
     }
@@ -162,7 +162,7 @@ struct ChatOfflineTests {
                 let folder = home.appending(path: "postline/chat/127.0.0.1_\(node.port)/alice@example.com")
                 let alice = try chat(.alice, port: node.port, home: home)
                 defer { alice.signal(SIGKILL) }
-                try await alice.says("* connected as Alice Moreau")
+                try await alice.waitForOutput("* connected as Alice Moreau")
                 let mode = try FileManager.default.attributesOfItem(atPath: folder.path)[.posixPermissions] as? Int
                 #expect(mode == 0o700)
                 try alice.type("/logout")
@@ -176,7 +176,7 @@ struct ChatOfflineTests {
                             + (store.map { ["--store", $0.path] } ?? []),
                         environment: ["XDG_STATE_HOME": home.path, "TMPDIR": home.path])
                     defer { robin.signal(SIGKILL) }
-                    try await robin.says("* connected as Robin")
+                    try await robin.waitForOutput("* connected as Robin")
                     try robin.type("/quit")
                     #expect(try await robin.exit() == 0)
                 }
@@ -186,7 +186,7 @@ struct ChatOfflineTests {
                     ["chat", "--guest", "--port", "\(node.port)", "--store", kept.path],
                     environment: ["XDG_STATE_HOME": home.path])
                 defer { again.signal(SIGKILL) }
-                try await again.says("* connected as Robin")
+                try await again.waitForOutput("* connected as Robin")
             }
         }
     }
@@ -197,13 +197,13 @@ struct ChatOfflineTests {
             try await withNode { node in
                 let alice = try chat(.alice, port: node.port, home: home)
                 defer { alice.signal(SIGKILL) }
-                try await alice.says("* connected as Alice Moreau")
+                try await alice.waitForOutput("* connected as Alice Moreau")
                 try alice.type("/quit")
                 #expect(try await alice.exit() == 0)
                 try await node.signedIn(.alice).call("auth.logout", ["all": true])
                 let again = try chat(.alice, port: node.port, home: home)
                 defer { again.signal(SIGKILL) }
-                try await again.says("* connected as Alice Moreau")
+                try await again.waitForOutput("* connected as Alice Moreau")
             }
         }
     }
@@ -233,9 +233,9 @@ struct ChatOfflineTests {
             let alice = try Command(["chat", "--token", token, "--port", "\(node.port)"])
             defer { alice.signal(SIGKILL) }
             try alice.type("/open bob\nby token")
-            try await alice.says("* connected as Alice Moreau")
-            try await alice.says("you: by token")
-            try await alice.says("* ended: The token is no longer valid. Sign in with a fresh one.")
+            try await alice.waitForOutput("* connected as Alice Moreau")
+            try await alice.waitForOutput("you: by token")
+            try await alice.waitForOutput("* ended: The token is no longer valid. Sign in with a fresh one.")
             #expect(try await alice.exit() == 1)
             #expect(
                 try await node.database.column("select count(*) from public.messages where content = 'by token'")

@@ -13,7 +13,7 @@ struct ChatTerminalTests {
             let first = try Command(
                 arguments, environment: ["XDG_STATE_HOME": home.path, "POSTLINE_PASSWORD": TestNode.password])
             defer { first.signal(SIGKILL) }
-            try await first.says("* connected as Erin")
+            try await first.waitForOutput("* connected as Erin")
             try first.type("/quit")
             #expect(try await first.exit() == 0)
             let ended = try await Command.run(
@@ -23,16 +23,16 @@ struct ChatTerminalTests {
 
             let chat = try terminal(arguments, ["XDG_STATE_HOME": home.path, "TERM": "xterm"])
             defer { chat.signal(SIGKILL) }
-            try await chat.says("This session was ended: sign in again.\r\nPassword: ")
+            try await chat.waitForOutput("This session was ended: sign in again.\r\nPassword: ")
             try chat.type("wrong")
-            try await chat.says("The email address or the password is wrong.\r\nPassword: ")
+            try await chat.waitForOutput("The email address or the password is wrong.\r\nPassword: ")
             let asked = chat.output.count
             try chat.type(TestNode.password)
             // The screen is taken once more, with the world on it.
-            try await chat.says("Alice Moreau", from: asked)
+            try await chat.waitForOutput("Alice Moreau", from: asked)
             try chat.type("/open alice\rEvery key of this is mine.\r")
             // Until the server has answered, the chat does not leave.
-            try await chat.says("Every key of this is mine.", then: "✓")
+            try await chat.waitForOutput("Every key of this is mine.", then: "✓")
             #expect(
                 try await node.database.column(
                     "select count(*) from messages where content = 'Every key of this is mine.'") == ["1"])
@@ -47,13 +47,13 @@ struct ChatTerminalTests {
         try await withNode { node in
             let chat = try signedIn(.erin, node)
             defer { chat.signal(SIGKILL) }
-            try await chat.says("Alice Moreau")
+            try await chat.waitForOutput("Alice Moreau")
             try chat.press("quick question\r")
-            try await chat.says("No conversation is open:")
+            try await chat.waitForOutput("No conversation is open:")
             try chat.press("/open alice\r")
-            try await chat.says("quick question", then: "Enter sends")
+            try await chat.waitForOutput("quick question", then: "Enter sends")
             try chat.press("\r")
-            try await chat.says("quick question", then: "✓")
+            try await chat.waitForOutput("quick question", then: "✓")
             #expect(
                 try await node.database.column("select count(*) from messages where content = 'quick question'")
                     == ["1"])
@@ -67,20 +67,20 @@ struct ChatTerminalTests {
         try await withNode { node in
             let chat = try signedIn(.erin, node)
             defer { chat.signal(SIGKILL) }
-            try await chat.says("Alice Moreau")
+            try await chat.waitForOutput("Alice Moreau")
             try chat.press("/op\tal\t")
-            try await chat.says("/open Alice Moreau")
+            try await chat.waitForOutput("/open Alice Moreau")
             try chat.press("\r")
-            try await chat.says("Enter sends")
+            try await chat.waitForOutput("Enter sends")
             try chat.press("\u{1B}[200~one\r\ntwo\u{1B}[201~\u{1B}\rthree")
-            try await chat.says(" › \u{1B}[0mone", then: "   \u{1B}[0mthree")
+            try await chat.waitForOutput(" › \u{1B}[0mone", then: "   \u{1B}[0mthree")
             try chat.press("\r")
-            try await chat.says("three", then: "✓")
+            try await chat.waitForOutput("three", then: "✓")
             #expect(
                 try await node.database.column(
                     "select count(*) from messages where content = E'one\\ntwo\\nthree'") == ["1"])
             try chat.press("/username al\r")
-            try await chat.says("A username has 3 to 30")
+            try await chat.waitForOutput("A username has 3 to 30")
             try chat.press("/quit\r")
             #expect(try await chat.exit() == 0)
             #expect(!chat.output.contains("1 refused"))
@@ -97,13 +97,13 @@ struct ChatTerminalTests {
             ] {
                 let chat = try terminal(["chat", Person.erin.email] + options, ["TERM": "xterm"])
                 defer { chat.signal(SIGKILL) }
-                try await chat.says(reason)
+                try await chat.waitForOutput(reason)
                 #expect(try await chat.exit() == 1)
                 #expect(!chat.output.contains("Password"))
             }
             let chat = try terminal(["chat", Person.erin.email, "--port", "\(node.port)"], ["TERM": "xterm"])
             defer { chat.signal(SIGKILL) }
-            try await chat.says("Password: ")
+            try await chat.waitForOutput("Password: ")
         }
     }
 

@@ -21,25 +21,25 @@ struct ChatTests {
                 alice.signal(SIGKILL)
                 bob.signal(SIGKILL)
             }
-            try await alice.says("* connected as Alice Moreau")
-            try await bob.says("* connected as Bob Okafor")
+            try await alice.waitForOutput("* connected as Alice Moreau")
+            try await bob.waitForOutput("* connected as Bob Okafor")
             try alice.type("/open bob")
-            try await alice.says("* in “Bob Okafor”")
+            try await alice.waitForOutput("* in “Bob Okafor”")
             try bob.type("/open alice")
-            try await bob.says("* in “Alice Moreau”")
+            try await bob.waitForOutput("* in “Alice Moreau”")
 
             try alice.type("Hello from a pipe")
-            try await bob.says("Alice Moreau: Hello from a pipe")
-            try await alice.says("you: Hello from a pipe")
+            try await bob.waitForOutput("Alice Moreau: Hello from a pipe")
+            try await alice.waitForOutput("you: Hello from a pipe")
             try bob.type("Hello back \u{1B}[31mred")
-            try await alice.says("Bob Okafor: Hello back")
+            try await alice.waitForOutput("Bob Okafor: Hello back")
             #expect(!alice.output.contains("\u{1B}"))
 
             try await node.database.psql(
                 "update public.user_profiles set full_name = 'Alicia' where username = 'alice'")
-            try await bob.says("* Alice Moreau is now Alicia")
+            try await bob.waitForOutput("* Alice Moreau is now Alicia")
             try bob.type("/name Robert")
-            try await alice.says("* Bob Okafor is now Robert")
+            try await alice.waitForOutput("* Bob Okafor is now Robert")
 
             try alice.endInput()
             #expect(try await alice.exit() == 0)
@@ -68,25 +68,25 @@ struct ChatTests {
     func reconnects() async throws {
         try await TestDatabase.with { database in
             // Two nodes one after the other on the same port, as a restart is.
-            let port = try await unsharedPort()
+            let port = try await unusedPort()
             let alice = try await withNode(database, NodeSettings(port: port)) { node in
                 let alice = try chat(.alice, node)
-                try await alice.says("* connected as Alice Moreau")
+                try await alice.waitForOutput("* connected as Alice Moreau")
                 try alice.type("/open bob")
-                try await alice.says("* in “Bob Okafor”")
+                try await alice.waitForOutput("* in “Bob Okafor”")
                 return alice
             }
             defer { alice.signal(SIGKILL) }
-            try await alice.says("* offline: ")
+            try await alice.waitForOutput("* offline: ")
             try await database.psql(
                 "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'while it was away')"
             )
             let before = alice.output.count
             try await withNode(database, NodeSettings(port: port)) { node in
-                try await alice.says("* connected as Alice Moreau", from: before)
-                try await alice.says("Bob Okafor: while it was away")
+                try await alice.waitForOutput("* connected as Alice Moreau", from: before)
+                try await alice.waitForOutput("Bob Okafor: while it was away")
                 try await node.signedIn(.bob).send("and now it is back", to: Room.aliceBob)
-                try await alice.says("Bob Okafor: and now it is back")
+                try await alice.waitForOutput("Bob Okafor: and now it is back")
                 try alice.endInput()
                 #expect(try await alice.exit() == 0)
             }

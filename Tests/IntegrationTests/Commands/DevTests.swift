@@ -60,7 +60,7 @@ struct DevTests {
             "dev", "--directory", directory, "--port", "0", "--http-port", "0", "--operations-port", "off",
         ])
         defer { dev.signal(SIGKILL) }
-        let greeting = try await dev.says("stop: ")
+        let greeting = try await dev.waitForOutput("stop: ")
         let port = try #require(greeting.firstMatch(of: /lines: 127\.0\.0\.1:(\d+)/)?.1)
         // A variable that leads elsewhere is not used.
         let doctor = try await Command.run(
@@ -97,7 +97,7 @@ struct DevTests {
             ],
             environment: variables)
         defer { dev.signal(SIGKILL) }
-        let greeting = try await dev.says("stop: ")
+        let greeting = try await dev.waitForOutput("stop: ")
         #expect(greeting.contains(/lines: \[::1\]:\d+/), "\(greeting)")
         #expect(greeting.contains(/console: http:\/\/\[::1\]:\d+\//), "\(greeting)")
         #expect(greeting.contains(/operations: http:\/\/\[::1\]:\d+\/metrics/), "\(greeting)")
@@ -133,7 +133,7 @@ struct DevTests {
     ) async throws -> [String] {
         let dev = try Command(["dev", "--directory", directory, "--port", "0"])
         defer { dev.signal(SIGKILL) }
-        let greeting = try await dev.says("stop: ")
+        let greeting = try await dev.waitForOutput("stop: ")
         let port = try #require(greeting.firstMatch(of: /lines: 127\.0\.0\.1:(\d+)/).flatMap { Int($0.1) })
         let client = try await TestClient.connect(port: port)
         try await body(client)

@@ -433,7 +433,7 @@ struct DoctorTests {
                 #expect(stale.level == "warning")
                 #expect(stale.advice.contains("send that node SIGHUP"), "\(stale)")
                 node.command.signal(SIGHUP)
-                try await node.command.complains("the certificate was reloaded")
+                try await node.command.waitForErrors("the certificate was reloaded")
                 #expect(try await lines(serving).level == "ok")
             }
         }

@@ -330,7 +330,7 @@ struct ServeTests {
                 "POSTLINE_OPERATIONS_PORT": "0",
             ])
         defer { command.signal(SIGKILL) }
-        try await command.complains("waiting for the database")
+        try await command.waitForErrors("waiting for the database")
         command.signal(SIGTERM)
         _ = try await command.exit()
     }
@@ -429,7 +429,7 @@ struct ServeTests {
     func stops() async throws {
         try await TestDatabase.with { database in
             // Serve is told a port, and does not choose.
-            let node = try await ServeProcess.start(database, port: try await unsharedPort())
+            let node = try await ServeProcess.start(database, port: try await unusedPort())
             defer { node.command.signal(SIGKILL) }
             let alice = try await node.signedIn(.alice)
             for number in 0..<50 {

@@ -38,7 +38,7 @@ struct ConversationProfilesTests {
             let alice = try await node.signedIn(.alice)
             #expect(
                 Set(Self.calls.map(\.method))
-                    == Set(Probe.methods.filter { $0.parameters.contains("profiles") }.map(\.method)))
+                    == Set(SampleParameters.methods.filter { $0.parameters.contains("profiles") }.map(\.method)))
             for (method, params) in Self.calls {
                 let alone = try await alice.call(method, params)
                 expectConversation(alone)

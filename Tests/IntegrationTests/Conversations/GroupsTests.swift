@@ -39,7 +39,7 @@ struct GroupsTests {
             #expect(
                 roles(group) == [Person.alice.id: "owner", Person.dave.id: "member", Person.frank.id: "member"])
             try await frank.follow("the group") { $0.conversations[room] != nil && $0.profiles[Person.dave.id] != nil }
-            let people = await frank.replica.profiles
+            let people = await frank.state.profiles
             #expect(people[Person.dave.id]?["avatar_id"] == "turtle" && people[Person.alice.id]?["avatar_id"] == "fox")
             try await frank.send("I bring the boat", to: room)
             #expect(try await alice.call("conversations.get", id(room))["last_message_content"] == "I bring the boat")
@@ -155,7 +155,7 @@ struct GroupsTests {
             // The same for a device that was away.
             let device = try await one.signedIn(.dave)
             try await device.sync(from: cursor)
-            #expect(await device.replica.has("without dave", in: Room.alps))
+            #expect(await device.state.has("without dave", in: Room.alps))
         }
     }
 }

@@ -22,7 +22,7 @@ struct MessageLifeTests {
             let edited = try await alice.call("messages.edit", at(Room.aliceBob, seq, "Seven o'clock"))
             #expect(edited["version"] == 2 && edited["content"] == "Seven o'clock" && edited["edited_at"] != .null)
             try await bob.follow("the edit") { $0.messages[Room.aliceBob]?[seq]?["version"] == 2 }
-            #expect(await bob.replica.messages[Room.aliceBob]?[seq]?["content"] == "Seven o'clock")
+            #expect(await bob.state.messages[Room.aliceBob]?[seq]?["content"] == "Seven o'clock")
             let conversation = try await bob.call("conversations.get", ["conversation_id": .string(Room.aliceBob)])
             #expect(
                 conversation["last_message_content"] == "Seven o'clock" && conversation["last_seq"] == .integer(seq))

@@ -55,7 +55,7 @@ struct SendGroupsTests {
             }
             for (_, room) in guests {
                 try await bob.follow { $0.has("\(room) {\(Self.texts),\"\\\u{1F600}\"}", in: room) }
-                #expect(await bob.replica.arrivals[room] == Array(1...Self.texts))
+                #expect(await bob.state.arrivals[room] == Array(1...Self.texts))
             }
             let groups = try Self.groups(of: node)
             #expect(groups.ofMany > 0)
@@ -189,7 +189,7 @@ struct SendGroupsTests {
             #expect(groups.ofMany > 0)
             for (_, room) in guests {
                 try await bob.follow { $0.has("4", in: room) }
-                #expect(await bob.replica.arrivals[room] == [1, 2, 3, 4])
+                #expect(await bob.state.arrivals[room] == [1, 2, 3, 4])
             }
         }
     }

@@ -137,7 +137,7 @@ struct SendTests {
             let alice = try await one.signedIn(.alice)
             try await alice.send("after", to: Room.aliceBob)
             try await bob.follow { $0.has("after", in: Room.aliceBob) }
-            #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(2) == [91, 92])
+            #expect(await bob.state.arrivals[Room.aliceBob]?.suffix(2) == [91, 92])
         }
     }
 

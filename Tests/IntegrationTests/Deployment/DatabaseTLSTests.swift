@@ -131,7 +131,7 @@ struct DatabaseTLSTests {
         let node = try Command(["serve"], environment: environment)
         defer { node.signal(SIGKILL) }
         let port = try await node.port(of: "serving health and metrics")
-        let logged = try await node.complains("waiting for the database")
+        let logged = try await node.waitForErrors("waiting for the database")
         let ready: HTTPAnswer = try await eventually("a node that waits") {
             let answer = try await HTTPAnswer.get("/readyz", port: port)
             return answer.body.contains("Waiting for the database") ? answer : nil

@@ -16,7 +16,7 @@ struct NodeEndTests {
     func stopsUnderLoad() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(
-                database, ["--rate-limits", "off"], port: try await unsharedPort())
+                database, ["--rate-limits", "off"], port: try await unusedPort())
             defer { node.command.signal(SIGKILL) }
             let listeners = try await (0..<Self.listeners).asyncMap { _ in
                 let client = try await TestClient.connect(port: node.port)
@@ -29,7 +29,7 @@ struct NodeEndTests {
                 try await client.signIn(.alice)
                 return client
             }
-            let progress = Tally()
+            let progress = ProgressCounter()
             let answered = try await withThrowingTaskGroup(of: [String].self) { group in
                 for (place, client) in clients.enumerated() {
                     group.addTask { await Self.send(as: place, client, progress) }
@@ -55,7 +55,7 @@ struct NodeEndTests {
     }
 
     /// Keeps so many sends under way until the connection ends; the contents that were answered, each with its message.
-    private static func send(as place: Int, _ client: TestClient, _ progress: Tally) async -> [String] {
+    private static func send(as place: Int, _ client: TestClient, _ progress: ProgressCounter) async -> [String] {
         var sent = 0
         var answered: [String] = []
         do {
@@ -96,20 +96,20 @@ struct NodeEndTests {
                 ])
             do {
                 let watchers = try await (0..<4).asyncMap {
-                    try await Roamer($0.isMultiple(of: 2) ? .alice : .bob, nodes, $0)
+                    try await RoamingClient($0.isMultiple(of: 2) ? .alice : .bob, nodes, $0)
                 }
                 let senders = try await (0..<4).asyncMap {
-                    try await Roamer($0.isMultiple(of: 2) ? .alice : .bob, nodes, $0)
+                    try await RoamingClient($0.isMultiple(of: 2) ? .alice : .bob, nodes, $0)
                 }
-                let progress = Tally()
-                let stop = Announced()
+                let progress = ProgressCounter()
+                let stop = CompletionFlag()
                 let answered = try await withThrowingTaskGroup(of: [String].self) { group in
                     for (place, sender) in senders.enumerated() {
                         group.addTask {
                             var answered: [String] = []
                             while await !stop.isDone {
                                 let content = "\(place) \(answered.count)"
-                                try await sender.sendSurely(content)
+                                try await sender.sendWithRetry(content)
                                 answered.append(content)
                                 await progress.step()
                             }
@@ -135,7 +135,7 @@ struct NodeEndTests {
                     }
                     var answered: [String] = []
                     for _ in 0...senders.count { answered += try await group.next() ?? [] }
-                    try await senders[0].sendSurely("the last")
+                    try await senders[0].sendWithRetry("the last")
                     answered.append("the last")
                     return try await group.reduce(into: answered) { $0 += $1 }
                 }
@@ -146,7 +146,7 @@ struct NodeEndTests {
                 for watcher in watchers {
                     let client = await watcher.client
                     try await SyncOpenTests.expectEqual(client, database, newest: 20)
-                    let arrivals = await client.replica.arrivals[Room.aliceBob]?.filter { $0 > 90 } ?? []
+                    let arrivals = await client.state.arrivals[Room.aliceBob]?.filter { $0 > 90 } ?? []
                     let leftOut = await client.leftOut(of: Room.aliceBob)
                     #expect(leftOut.isDisjoint(with: arrivals))
                     let missing = Set(91...90 + answered.count).subtracting(arrivals).subtracting(leftOut)
@@ -203,7 +203,7 @@ private actor Nodes {
 }
 
 /// A client that goes to the next node when its own is gone, and on from its cursor.
-private actor Roamer {
+private actor RoamingClient {
     private(set) var client: TestClient
     private(set) var moves = 0
     private let nodes: Nodes
@@ -219,7 +219,7 @@ private actor Roamer {
         try await client.sync()
     }
 
-    func follow(_ isReached: @Sendable (Replica) -> Bool) async throws {
+    func follow(_ isReached: @Sendable (SyncedState) -> Bool) async throws {
         while true {
             do {
                 return try await client.follow("what was sent", until: isReached)
@@ -230,7 +230,7 @@ private actor Roamer {
         }
     }
 
-    func sendSurely(_ content: String) async throws {
+    func sendWithRetry(_ content: String) async throws {
         let params: JSONObject = [
             "conversation_id": .string(Room.aliceBob), "content": .string(content),
             "client_id": .string(UUID().uuidString.lowercased()),

@@ -24,7 +24,7 @@ struct ProxyTests {
             let arguments = ["--proxy-protocol", "on", "--sign-ins-per-minute", "2", "--log-level", "debug"]
             try await ServeProcess.with(database, arguments) { node in
                 func guess(_ last: UInt8, expecting code: String) async throws {
-                    let peer = try await BarePeer.connect(port: node.port)
+                    let peer = try await RawSocketClient.connect(port: node.port)
                     let received = try await peer.exchange(Self.bytes(last, Self.guess)) { $0.contains(#""id":1,"#) }
                     let text = String(decoding: received, as: UTF8.self)
                     #expect(text.contains(#""code":"\#(code)""#), "\(last): \(text)")
@@ -32,7 +32,7 @@ struct ProxyTests {
                 for _ in 0..<2 { try await guess(1, expecting: "invalid_credentials") }
                 for _ in 0..<3 { try await guess(1, expecting: "rate_limited") }
                 try await guess(2, expecting: "invalid_credentials")
-                let log = try await node.command.complains("peer=192.0.2.2")
+                let log = try await node.command.waitForErrors("peer=192.0.2.2")
                 #expect(log.contains("peer=192.0.2.1"))
                 #expect(!log.contains("peer=127.0.0.1"))
             }
@@ -51,10 +51,10 @@ struct ProxyTests {
                 var configuration = TLSConfiguration.makeClientConfiguration()
                 configuration.trustRoots = .file(certificates.authorities)
                 let context = try NIOSSLContext(configuration: configuration)
-                func connect(_ last: UInt8) async throws -> BarePeer {
-                    try await BarePeer.connect(port: node.port) {
+                func connect(_ last: UInt8) async throws -> RawSocketClient {
+                    try await RawSocketClient.connect(port: node.port) {
                         [
-                            First(Self.bytes(last)),
+                            PrefixWriter(Self.bytes(last)),
                             try NIOSSLClientHandler(context: context, serverHostname: "localhost"),
                         ]
                     }
@@ -83,7 +83,7 @@ struct ProxyTests {
     }
 
     /// Sends bytes before all else, as soon as there is a connection.
-    private final class First: ChannelInboundHandler {
+    private final class PrefixWriter: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
         private let bytes: [UInt8]

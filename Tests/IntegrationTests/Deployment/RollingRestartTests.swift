@@ -26,47 +26,47 @@ struct RollingRestartTests {
 
     private static func run(_ database: TestDatabase, _ nodes: [NodeProcess]) async throws {
         var random = SeededRandom(20_261_121)
-        let ledger = Ledger()
+        let writeLog = WriteLog()
         let accounts = try await ModelTests.registered(4, at: nodes[0])
         let users = accounts.map(\.id)
         let group = try await database.makeGroup("Everybody", users)
         let devices = accounts.enumerated().map { place, account in
-            Device("device \(place)", account, nodes, ledger, random.branch())
+            Device("device \(place)", account, nodes, writeLog, random.branch())
         }
-        let hands = devices.map { Workload($0, users: users, groups: [group], ledger, random.branch()) }
-        let verdict = Verdict(database: database, devices: devices, ledger: ledger)
-        try await withThrowingTaskGroup(of: Void.self) { lives in
-            for device in devices { lives.addTask { await device.live() } }
+        let workloads = devices.map { Workload($0, users: users, groups: [group], writeLog, random.branch()) }
+        let expected = ExpectedState(database: database, devices: devices, writeLog: writeLog)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for device in devices { tasks.addTask { await device.run() } }
             for device in devices { _ = await device.connected() }
             try await withThrowingTaskGroup(of: Void.self) { work in
-                for hand in hands {
+                for workload in workloads {
                     work.addTask {
-                        var hand = hand
-                        await hand.work()
+                        var workload = workload
+                        await workload.work()
                     }
                 }
                 work.addTask {
                     for _ in 0..<rounds {
                         for node in nodes {
-                            await ledger.reaches(await ledger.changes + changes)
+                            await writeLog.waitForChanges(await writeLog.changes + changes)
                             try await node.stop()
                             // The other serves all of them.
-                            await ledger.reaches(await ledger.changes + changes)
+                            await writeLog.waitForChanges(await writeLog.changes + changes)
                             try await node.start()
                         }
                     }
-                    await ledger.reaches(await ledger.changes + changes)
-                    await ledger.endRound()
+                    await writeLog.waitForChanges(await writeLog.changes + changes)
+                    await writeLog.endRound()
                 }
                 try await work.waitForAll()
             }
             // What each device holds is what the database has, and each answered write is there once.
-            try await verdict.hold(fence: 1)
-            try await verdict.audit()
-            lives.cancelAll()
-            for device in devices { await device.hangUp() }
+            try await expected.compare(atFence: 1)
+            try await expected.audit()
+            tasks.cancelAll()
+            for device in devices { await device.disconnect() }
         }
-        #expect(await ledger.violations == [])
+        #expect(await writeLog.violations == [])
         // Each node had clients whenever it was stopped, since each stop but the first follows one of the other.
         for device in devices { #expect(await device.reconnects >= rounds) }
     }

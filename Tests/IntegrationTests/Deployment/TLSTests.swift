@@ -56,7 +56,7 @@ struct TLSTests {
     func plaintext() async throws {
         try await withTLS { node, certificates, _ in
             for bytes in [#"{"jsonrpc":"2.0","id":1,"method":"server.info"}"# + "\n", "GET / HTTP/1.1\r\n\r\n"] {
-                let peer = try await BarePeer.connect(port: node.port)
+                let peer = try await RawSocketClient.connect(port: node.port)
                 let received = try await peer.exchange(Array(bytes.utf8))
                 // At most one alert (RFC 8446, section 6): its type, its version, two bytes.
                 #expect(received.isEmpty || (received.count == 7 && received[0] == 21), "\(received)")
@@ -109,13 +109,13 @@ struct TLSTests {
             var configuration = TLSConfiguration.makeClientConfiguration()
             configuration.trustRoots = .file(certificates.authorities)
             let context = try NIOSSLContext(configuration: configuration)
-            let peer = try await BarePeer.connect(port: node.port) {
-                [EndOfStream(), try NIOSSLClientHandler(context: context, serverHostname: "localhost")]
+            let peer = try await RawSocketClient.connect(port: node.port) {
+                [OutputCloser(), try NIOSSLClientHandler(context: context, serverHostname: "localhost")]
             }
             var text = #"{"jsonrpc":"2.0","id":0,"method":"auth.login","params":{"email":"alice@example.com","#
             text += #""password":"\#(TestNode.password)"}}"# + "\n"
             for number in 1...20 { text += #"{"jsonrpc":"2.0","id":\#(number),"method":"me.get"}"# + "\n" }
-            let received = try await peer.exchange(Array(text.utf8), then: EndOfStream.Order())
+            let received = try await peer.exchange(Array(text.utf8), then: OutputCloser.Order())
             let lines = String(decoding: received, as: UTF8.self).split(separator: "\n")
             #expect(lines.count == 22)
             #expect(lines.last?.hasPrefix(#"{"jsonrpc":"2.0","id":20,"result":{"id":"\#(Person.alice.id)""#) == true)
@@ -123,7 +123,7 @@ struct TLSTests {
     }
 
     /// Ends the sending side of the socket itself, past TLS, when it is ordered to.
-    private final class EndOfStream: ChannelOutboundHandler {
+    private final class OutputCloser: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 
         struct Order: Sendable {}
@@ -142,7 +142,7 @@ struct TLSTests {
             for (version, isSpoken) in [(TLSVersion.tlsv11, false), (.tlsv12, true), (.tlsv13, true)] {
                 configuration.maximumTLSVersion = version
                 let context = try NIOSSLContext(configuration: configuration)
-                let peer = try await BarePeer.connect(port: node.port) {
+                let peer = try await RawSocketClient.connect(port: node.port) {
                     [try NIOSSLClientHandler(context: context, serverHostname: "localhost")]
                 }
                 let received = try? await peer.exchange([]) { $0.contains("server.hello") }
@@ -159,7 +159,7 @@ struct TLSTests {
             let renewed = try TestCertificates(in: certificates.directory)
             try renewed.issue()
             node.command.signal(SIGHUP)
-            try await node.command.complains("the certificate was reloaded")
+            try await node.command.waitForErrors("the certificate was reloaded")
             await expectRefused(node.port, try certificates.trust, "not from a trusted authority")
             let new = try await TestClient.connect(port: node.port, trust: try renewed.trust)
             try await new.call("server.info")
@@ -167,7 +167,8 @@ struct TLSTests {
 
             try TestCertificates.write("no certificate", to: renewed.files.certificate)
             node.command.signal(SIGHUP)
-            let log = try await node.command.complains("the certificate cannot be reloaded; the old one stays in use")
+            let log = try await node.command.waitForErrors(
+                "the certificate cannot be reloaded; the old one stays in use")
             #expect(log.contains(" error ") && log.contains("POSTLINE_TLS_CERTIFICATE cannot be used"))
             let later = try await TestClient.connect(port: node.port, trust: try renewed.trust)
             try await later.call("server.info")
@@ -185,7 +186,7 @@ struct TLSTests {
                 for bytes in [[], beginning, [], beginning] {
                     group.addTask {
                         let start = ContinuousClock.now
-                        let peer = try await BarePeer.connect(port: node.port)
+                        let peer = try await RawSocketClient.connect(port: node.port)
                         #expect(try await peer.exchange(bytes).isEmpty)
                         #expect(.now - start >= .milliseconds(900))
                     }
@@ -214,7 +215,7 @@ struct TLSTests {
             let alice = try await TestClient.connect(port: node.port, trust: try certificates.trust)
             try await alice.signIn(.alice)
             try await alice.line.setReading(false)
-            let silent = try await BarePeer.connect(port: node.port)
+            let silent = try await RawSocketClient.connect(port: node.port)
             node.command.signal(SIGTERM)
             #expect(try await node.command.exit() == 0)
             #expect(try await silent.exchange([]).isEmpty)
@@ -276,7 +277,7 @@ struct TLSTests {
             let chat = try Command(
                 arguments + ["--host", "localhost", "--tls-ca", certificates.authorities], environment: environment)
             defer { chat.signal(SIGKILL) }
-            try await chat.says("* connected as Alice Moreau")
+            try await chat.waitForOutput("* connected as Alice Moreau")
             try chat.type("/quit")
             #expect(try await chat.exit() == 0)
             let stranger = try await Command.run(arguments + ["--tls"], environment: environment)

@@ -40,10 +40,10 @@ struct DatabaseAwayTests {
                 try await database.psql(
                     "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'first')"
                 )
-                try await bob.sendSurely("again", to: Room.aliceBob)
+                try await bob.sendWithRetry("again", to: Room.aliceBob)
                 try await alice.follow { $0.has("again", in: Room.aliceBob) }
-                #expect(await alice.replica.contents(Room.aliceBob).suffix(3) == ["back", "first", "again"])
-                #expect(await alice.replica.arrivals[Room.aliceBob]?.suffix(3) == [91, 92, 93])
+                #expect(await alice.state.contents(Room.aliceBob).suffix(3) == ["back", "first", "again"])
+                #expect(await alice.state.arrivals[Room.aliceBob]?.suffix(3) == [91, 92, 93])
             }
         }
     }
@@ -86,15 +86,15 @@ struct DatabaseAwayTests {
                 return client
             }
             let senders = try await [Person.alice, .bob].asyncMap { try await node.signedIn($0) }
-            let progress = Tally()
-            let stop = Announced()
+            let progress = ProgressCounter()
+            let stop = CompletionFlag()
             let answered = try await withThrowingTaskGroup(of: [String].self) { group in
                 for (place, sender) in senders.enumerated() {
                     group.addTask {
                         var answered: [String] = []
                         while await !stop.isDone {
                             let content = "\(place) \(answered.count)"
-                            try await sender.sendSurely(content, to: Room.aliceBob)
+                            try await sender.sendWithRetry(content, to: Room.aliceBob)
                             answered.append(content)
                             await progress.step()
                         }
@@ -124,7 +124,7 @@ struct DatabaseAwayTests {
             for watcher in watchers {
                 try await watcher.follow { $0.messages[Room.aliceBob]?[last] != nil }
                 try await SyncOpenTests.expectEqual(watcher, database, newest: 20)
-                #expect(await watcher.replica.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...last))
+                #expect(await watcher.state.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...last))
             }
         }
     }
@@ -163,7 +163,7 @@ extension TestClient {
 }
 
 /// Counts what is done, and lets others wait for more of it.
-actor Tally {
+actor ProgressCounter {
     private var count = 0
     private var waiters: [(at: Int, CheckedContinuation<Void, Never>)] = []
 

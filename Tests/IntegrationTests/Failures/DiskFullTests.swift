@@ -21,14 +21,14 @@ struct DiskFullTests {
                     let watcher = try await node.signedIn(.bob)
                     try await watcher.sync()
                     let senders = try await [Person.alice, .bob].asyncMap { try await node.signedIn($0) }
-                    let (progress, refusals, stop) = (Tally(), Tally(), Announced())
+                    let (progress, refusals, stop) = (ProgressCounter(), ProgressCounter(), CompletionFlag())
                     let answered = try await withThrowingTaskGroup(of: [String].self) { group in
                         for (place, sender) in senders.enumerated() {
                             group.addTask {
                                 var answered: [String] = []
                                 while await !stop.isDone {
                                     let content = Self.content("\(place) \(answered.count)")
-                                    try await sender.sendSurely(content, to: Room.aliceBob) {
+                                    try await sender.sendWithRetry(content, to: Room.aliceBob) {
                                         #expect($0 == .unavailable || $0 == .timeout)
                                         await refusals.step()
                                     }
@@ -67,7 +67,7 @@ struct DiskFullTests {
                     #expect(stored.compactMap { $0 }.sorted() == answered.sorted())
                     try await watcher.follow { $0.messages[Room.aliceBob]?[90 + answered.count] != nil }
                     #expect(
-                        await watcher.replica.arrivals[Room.aliceBob]?.filter { $0 > 90 }
+                        await watcher.state.arrivals[Room.aliceBob]?.filter { $0 > 90 }
                             == Array(91...90 + answered.count))
                     try await SyncOpenTests.expectEqual(watcher, database, newest: 20)
                 }

@@ -22,7 +22,7 @@ struct FrozenListenerTests {
                     )
                     try await alice.follow { $0.has("unheard \(number)", in: Room.aliceBob) }
                 }
-                #expect(await alice.replica.arrivals[Room.aliceBob]?.suffix(5) == ArraySlice(91...95))
+                #expect(await alice.state.arrivals[Room.aliceBob]?.suffix(5) == ArraySlice(91...95))
             }
         }
     }

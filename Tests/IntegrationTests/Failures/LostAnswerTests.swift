@@ -91,8 +91,8 @@ struct LostAnswerTests {
     private static func expectEachOnce(_ watcher: TestClient, _ database: TestDatabase) async throws {
         #expect(try await database.value(stored) == "\(answers)")
         #expect(try await watcher.pushesUpTo("end", on: database).isEmpty == false)
-        #expect(await watcher.replica.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...90 + answers))
+        #expect(await watcher.state.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...90 + answers))
         #expect(
-            await watcher.replica.contents(Room.aliceBob).suffix(answers) == (0..<answers).map { "lost \($0)." }[...])
+            await watcher.state.contents(Room.aliceBob).suffix(answers) == (0..<answers).map { "lost \($0)." }[...])
     }
 }

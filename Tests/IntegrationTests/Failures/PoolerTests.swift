@@ -36,7 +36,7 @@ struct PoolerTests {
                     )
                     try await watcher.follow { $0.has("of psql", in: Room.aliceBob) }
                     #expect(
-                        await watcher.replica.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...91 + sent.count)
+                        await watcher.state.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...91 + sent.count)
                     )
                     try await Self.expectNothingLeft(pooler)
                 }

@@ -9,7 +9,7 @@ struct RestoredTests {
     @Test("row 31: a restore into another database resets old cursors")
     func elsewhere() async throws {
         try await withNode { node in
-            let before = try await Before(node)
+            let before = try await DumpedClients(node)
             try await TestDatabase.with(migrated: false) { restored in
                 try await before.restore(into: restored)
                 try await before.expectReset(on: restored)
@@ -20,7 +20,7 @@ struct RestoredTests {
     @Test("row 31: a restore on another server resets old cursors")
     func onAnotherServer() async throws {
         try await withNode { node in
-            let before = try await Before(node)
+            let before = try await DumpedClients(node)
             try await withPrivateServer { postgres, database in
                 // The name of a database says nothing of where it is.
                 try await postgres.psql("drop database world with (force); create database world")
@@ -39,7 +39,9 @@ struct RestoredTests {
     @Test("row 31: a restore in place resets old cursors")
     func inPlace() async throws {
         try await TestDatabase.with { database in
-            let before = try await withNode(database) { node in try await Before(node, ["--clean", "--if-exists"]) }
+            let before = try await withNode(database) { node in
+                try await DumpedClients(node, ["--clean", "--if-exists"])
+            }
             try await before.restore(into: database)
             try await before.expectReset(on: database)
         }
@@ -47,7 +49,7 @@ struct RestoredTests {
 }
 
 /// Everybody's clients as they were when a dump was made, and wrote on after it.
-private struct Before: Sendable {
+private struct DumpedClients: Sendable {
     private let clients: [(client: TestClient, tokens: JSON)]
     private let dump: URL
 
@@ -63,7 +65,7 @@ private struct Before: Sendable {
         // What the dump does not have, and a cursor that has seen it.
         try await clients[0].client.send("after the dump", to: Room.aliceBob)
         for (client, _) in clients { _ = try await client.pushesUpTo("after the dump", on: node.database) }
-        #expect(await clients[1].client.replica.has("after the dump", in: Room.aliceBob))
+        #expect(await clients[1].client.state.has("after the dump", in: Room.aliceBob))
     }
 
     func restore(into database: TestDatabase) async throws {
@@ -80,7 +82,7 @@ private struct Before: Sendable {
                 try await client.authenticate(tokens)
                 let pages = try await client.sync(from: old.cursor)
                 #expect(pages.first?["reset"] == true)
-                #expect(await !client.replica.has("after the dump", in: Room.aliceBob))
+                #expect(await !client.state.has("after the dump", in: Room.aliceBob))
                 try await SyncOpenTests.expectEqual(client, database, newest: 20)
                 // The new cursor is good.
                 #expect(try await client.sync(from: client.cursor).first?["reset"] == false)

@@ -58,7 +58,7 @@ struct SessionSettingsTests {
                     let saved = try await alice.call("me.update", ["date_of_birth": "1990-02-28"])
                     #expect(saved["date_of_birth"] == "1990-02-28", "\(group)")
                     try await alice.sync()
-                    #expect(await alice.replica.has("a \\ backslash and a ' quote", in: room), "\(group)")
+                    #expect(await alice.state.has("a \\ backslash and a ' quote", in: room), "\(group)")
                 }
                 let doctor = try await Command.run(
                     ["doctor"],

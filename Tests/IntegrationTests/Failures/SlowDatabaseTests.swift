@@ -59,11 +59,11 @@ struct SlowDatabaseTests {
                     let ended = "\(Self.backends) and pid = any('{\(backends.joined(separator: ","))}') limit 1"
                     try await database.wait(for: ended, toBe: nil)
                     // A request that goes out at the very moment may be unavailable, and is done or not.
-                    try await alice.sendSurely("\(round)", to: Room.aliceBob)
+                    try await alice.sendWithRetry("\(round)", to: Room.aliceBob)
                 }
                 try await bob.follow { $0.has("4", in: Room.aliceBob) }
-                #expect(await bob.replica.contents(Room.aliceBob).suffix(5) == ["0", "1", "2", "3", "4"])
-                #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(5) == [91, 92, 93, 94, 95])
+                #expect(await bob.state.contents(Room.aliceBob).suffix(5) == ["0", "1", "2", "3", "4"])
+                #expect(await bob.state.arrivals[Room.aliceBob]?.suffix(5) == [91, 92, 93, 94, 95])
             }
         }
     }
@@ -101,7 +101,7 @@ struct SlowDatabaseTests {
             #expect((4...20).contains(attempts))
             try await alice.send("after", to: Room.aliceBob)
             try await bob.follow { $0.has("after", in: Room.aliceBob) }
-            #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(2) == [91, 92])
+            #expect(await bob.state.arrivals[Room.aliceBob]?.suffix(2) == [91, 92])
         }
     }
 
@@ -195,7 +195,7 @@ struct SlowDatabaseTests {
                 }
                 try await alice.follow { $0.has("\(round) 19", in: Room.aliceBob) }
             }
-            #expect(await alice.replica.arrivals[Room.aliceBob]?.suffix(100) == ArraySlice(91...190))
+            #expect(await alice.state.arrivals[Room.aliceBob]?.suffix(100) == ArraySlice(91...190))
         }
     }
 
@@ -215,12 +215,12 @@ struct SlowDatabaseTests {
                     )
                 }
                 let content = "\(number)"
-                try await alice.sendSurely(content, to: Room.aliceBob)
+                try await alice.sendWithRetry(content, to: Room.aliceBob)
                 answered.append(content)
             }
             try await bob.follow { $0.has("39", in: Room.aliceBob) }
-            #expect(await bob.replica.contents(Room.aliceBob).suffix(40) == answered[...])
-            #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(40) == ArraySlice(91...130))
+            #expect(await bob.state.contents(Room.aliceBob).suffix(40) == answered[...])
+            #expect(await bob.state.arrivals[Room.aliceBob]?.suffix(40) == ArraySlice(91...130))
         }
     }
 }

@@ -83,8 +83,8 @@ struct AttributesTests {
             let alice = try await node.signedIn(.alice)
             let before = try await WireTests.fingerprint(node.database)
             for method in ["me.update", "me.update_physical", "me.set_avatar", "me.change_username", "me.save"] {
-                let operation = try #require(Probe.methods.first { $0.method == method })
-                let params = (Probe.params(of: operation) ?? [:]).members
+                let operation = try #require(SampleParameters.methods.first { $0.method == method })
+                let params = (SampleParameters.params(of: operation) ?? [:]).members
                 try await alice.refused(
                     .invalidParams, method,
                     JSONObject(params + [.init(name: "attributes", value: Self.attributes)]), field: "attributes")

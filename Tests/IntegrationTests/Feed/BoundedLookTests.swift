@@ -24,7 +24,7 @@ struct BoundedLookTests {
             for client in [alice, bob] {
                 let cursor = try await client.lagged()
                 try await client.sync(from: cursor)
-                let replica = await client.replica
+                let replica = await client.state
                 #expect(replica.me?["attributes"] == ["tier": "gold"])
                 #expect(replica.profiles.values.allSatisfy { $0["attributes"] == ["tier": "gold"] })
                 #expect(replica.profiles.count > 1)
@@ -53,7 +53,7 @@ struct BoundedLookTests {
             let cursor = try await alice.lagged()
             try await node.database.psql(look)
             try await alice.sync(from: cursor)
-            #expect(await alice.replica.has("while it fails", in: Room.aliceBob))
+            #expect(await alice.state.has("while it fails", in: Room.aliceBob))
             try await bob.send("when it works", to: Room.aliceBob)
             // What came just before it worked, as who is online, is given up too.
             try await alice.followThroughLags { $0.has("when it works", in: Room.aliceBob) }
@@ -108,7 +108,7 @@ extension TestClient {
     }
 
     /// Reads pushes until what this client holds is as the condition says, and asks at each `sync.lagged`.
-    fileprivate func followThroughLags(until isReached: @Sendable (Replica) -> Bool) async throws {
+    fileprivate func followThroughLags(until isReached: @Sendable (SyncedState) -> Bool) async throws {
         while !isReached(replica) {
             let push = try await nextNotification()
             if push.method == "changes" { take(.object(try push.params())) }

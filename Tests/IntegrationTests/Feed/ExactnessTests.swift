@@ -9,7 +9,7 @@ struct ExactnessTests {
     @Test("no gap between sync.open and the first push")
     func noGap() async throws {
         try await withNode(NodeSettings(poolSize: 6)) { node in
-            let stop = Announced()
+            let stop = CompletionFlag()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for person in [Person.alice, .bob] {
                     group.addTask {
@@ -25,13 +25,13 @@ struct ExactnessTests {
                 for round in 0..<12 {
                     let client = try await node.signedIn(round.isMultiple(of: 2) ? .alice : .bob)
                     try await client.sync()
-                    let start = await client.replica.messages[Room.aliceBob]?.keys.max() ?? 0
+                    let start = await client.state.messages[Room.aliceBob]?.keys.max() ?? 0
                     try await client.follow { $0.messages[Room.aliceBob]?[start + 15] != nil }
                     let cursor = await client.cursor
                     try await client.call("sync.close")
                     let delta = try await client.sync(from: cursor)
                     try await client.follow { $0.messages[Room.aliceBob]?[start + 30] != nil }
-                    var arrivals = await client.replica.arrivals[Room.aliceBob] ?? []
+                    var arrivals = await client.state.arrivals[Room.aliceBob] ?? []
                     // More than a hundred came meanwhile: the rest is paged back, as the protocol says.
                     if delta.contains(where: { $0["limited"]?.arrayValue?.contains(.string(Room.aliceBob)) == true }) {
                         let given = delta.flatMap { $0["messages"]?.arrayValue ?? [] }
@@ -73,7 +73,7 @@ struct ExactnessTests {
                 }
             }
             try await receiver.follow { $0.messages[room]?[240] != nil }
-            #expect(await receiver.replica.arrivals[room] == Array(1...240))
+            #expect(await receiver.state.arrivals[room] == Array(1...240))
         }
     }
 
@@ -90,14 +90,14 @@ struct ExactnessTests {
                 try await alice.follow { [expected = 90 + round * 6 - 1] in $0.messages[Room.aliceBob]?[expected] != nil
                 }
                 cursor = await alice.cursor
-                arrivals += (await alice.replica.arrivals[Room.aliceBob] ?? []).filter { $0 > 90 }
+                arrivals += (await alice.state.arrivals[Room.aliceBob] ?? []).filter { $0 > 90 }
                 await alice.close()
                 try await bob.send("while away", to: Room.aliceBob)
                 alice = try await (round.isMultiple(of: 2) ? one : other).signedIn(.alice)
                 let pages = try await alice.sync(from: cursor)
                 #expect(pages.map { $0["reset"] } == [false])
             }
-            arrivals += await alice.replica.arrivals[Room.aliceBob] ?? []
+            arrivals += await alice.state.arrivals[Room.aliceBob] ?? []
             #expect(arrivals == Array(91...126))
         }
     }
@@ -117,7 +117,7 @@ struct ExactnessTests {
             }
             try await bob.follow { $0.has("pong 5", in: Room.aliceBob) }
             for client in [alice, bob] {
-                #expect(await client.replica.arrivals[Room.aliceBob]?.suffix(10) == Array(91...100)[...])
+                #expect(await client.state.arrivals[Room.aliceBob]?.suffix(10) == Array(91...100)[...])
             }
         }
     }
@@ -145,8 +145,8 @@ struct ExactnessTests {
             let late = try await node.signedIn(.alice)
             try await late.sync(messages: 0)
             for client in [alice, late] {
-                #expect(await client.replica.profiles[Person.carol.id]?["full_name"] == "Carol Jensen")
-                #expect(await !client.replica.has("in the end", in: Room.aliceCarol))
+                #expect(await client.state.profiles[Person.carol.id]?["full_name"] == "Carol Jensen")
+                #expect(await !client.state.has("in the end", in: Room.aliceCarol))
             }
             let cursor = await alice.cursor
             _ = try await program.execute("commit")
@@ -159,7 +159,7 @@ struct ExactnessTests {
             }
             let delta = try await late.sync(from: cursor, live: false)
             #expect(delta[0]["messages"]?.arrayValue?.map { $0["content"] } == ["in the end"])
-            #expect(await alice.replica.arrivals[Room.aliceBob]?.suffix(20) == Array(91...110)[...])
+            #expect(await alice.state.arrivals[Room.aliceBob]?.suffix(20) == Array(91...110)[...])
         }
     }
 
@@ -210,7 +210,7 @@ struct ExactnessTests {
             for client in clients {
                 _ = try await client.pushesUpTo("end", on: one.database)
                 try await SyncOpenTests.expectEqual(client, one.database, newest: 20)
-                for (room, arrivals) in await client.replica.arrivals {
+                for (room, arrivals) in await client.state.arrivals {
                     #expect(arrivals == Array((arrivals.first ?? 1)...(arrivals.last ?? 1)), "\(room)")
                 }
             }

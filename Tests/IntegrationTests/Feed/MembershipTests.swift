@@ -33,7 +33,7 @@ struct MembershipTests {
         try await withNode { node in
             let dave = try await node.signedIn(.dave)
             try await dave.sync()
-            let stop = Announced()
+            let stop = CompletionFlag()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for person in [Person.alice, .bob] {
                     group.addTask {
@@ -50,7 +50,7 @@ struct MembershipTests {
                     "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'"
                 )
                 try await dave.follow("left") { $0.conversations[Room.alps] == nil }
-                let arrivals = await dave.replica.arrivals[Room.alps] ?? []
+                let arrivals = await dave.state.arrivals[Room.alps] ?? []
                 #expect(arrivals == Array((arrivals.first ?? 0)...(arrivals.last ?? 0)))
                 let after = try await dave.pushesUpTo("end", on: node.database)
                 #expect(after == [])
@@ -139,7 +139,7 @@ struct MembershipTests {
 }
 
 /// A word that is given once, for all who look.
-actor Announced {
+actor CompletionFlag {
     private(set) var isDone = false
 
     func done() { isDone = true }

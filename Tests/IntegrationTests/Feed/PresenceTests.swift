@@ -22,21 +22,21 @@ struct PresenceTests {
             try await dave.sync()
             for client in [bob, carol] {
                 try await client.follow("Dave's coming") { $0.showsOnline(.dave) }
-                #expect(await client.replica.presence[Person.alice.id] == nil)
+                #expect(await client.state.presence[Person.alice.id] == nil)
             }
             try await alice.sync()
             for client in [bob, carol] {
                 try await client.follow("Alice's coming") { $0.showsOnline(.alice) }
-                #expect(await client.replica.presence[Person.alice.id]?["last_seen_at"] == .null)
+                #expect(await client.state.presence[Person.alice.id]?["last_seen_at"] == .null)
             }
             try await alice.follow("Bob and Carol") { $0.showsOnline(.bob) && $0.showsOnline(.carol) }
             await alice.close()
             for client in [bob, carol] {
                 try await client.follow("Alice's going") { !$0.showsOnline(.alice) }
-                expectTimestamp(await client.replica.presence[Person.alice.id]?["last_seen_at"])
+                expectTimestamp(await client.state.presence[Person.alice.id]?["last_seen_at"])
             }
             #expect(try await stranger.presence(upTo: "gone", on: one.database) == [])
-            #expect(await stranger.replica.presence.isEmpty)
+            #expect(await stranger.state.presence.isEmpty)
         }
     }
 
@@ -113,10 +113,10 @@ struct PresenceTests {
 
             try await alice.call("me.update", ["preferences": ["presence": "nobody"]])
             try await bob.follow("Alice's hiding") { !$0.showsOnline(.alice) }
-            #expect(await bob.replica.presence[Person.alice.id]?["last_seen_at"] == .null)
+            #expect(await bob.state.presence[Person.alice.id]?["last_seen_at"] == .null)
             try await alice.lag()
             try await alice.sync(from: alice.cursor)
-            await #expect(alice.replica.presence.values.allSatisfy { $0["is_online"] == false })
+            await #expect(alice.state.presence.values.allSatisfy { $0["is_online"] == false })
             let dave = try await other.signedIn(.dave)
             try await dave.sync()
             try await bob.follow("Dave's coming") { $0.showsOnline(.dave) }
@@ -130,7 +130,7 @@ struct PresenceTests {
             try await bob.follow("Alice's showing herself") { $0.showsOnline(.alice) }
             try await alice.lag()
             try await alice.sync(from: alice.cursor)
-            await #expect(alice.replica.showsOnline(.bob))
+            await #expect(alice.state.showsOnline(.bob))
         }
     }
 
@@ -175,7 +175,7 @@ struct PresenceTests {
             let delta = try await bob.sync(from: bob.cursor, live: false)
             #expect(delta.flatMap { $0.presence(of: .alice) }.count == 1)
             #expect(delta.flatMap { $0.presence(of: .carol) } == [])
-            await #expect(!bob.replica.showsOnline(.alice))
+            await #expect(!bob.state.showsOnline(.alice))
         }
     }
 

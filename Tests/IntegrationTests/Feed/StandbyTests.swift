@@ -9,7 +9,7 @@ import Testing
 @Suite("Reading from a standby", .timeLimit(.minutes(60)))
 struct StandbyTests {
     /// A primary, a standby of it, and a node of each kind.
-    private struct World: Sendable {
+    private struct StandbySetup: Sendable {
         let primary: PrivatePostgres
         let standby: PrivatePostgres
         let database: TestDatabase
@@ -39,7 +39,7 @@ struct StandbyTests {
         }
     }
 
-    private static func withWorld(_ body: @Sendable (World) async throws -> Void) async throws {
+    private static func withStandbySetup(_ body: @Sendable (StandbySetup) async throws -> Void) async throws {
         try await withPrivateServer { primary, database in
             try await withStandby(of: primary) { standby, copy in
                 var settings = NodeSettings()
@@ -50,11 +50,11 @@ struct StandbyTests {
                 settings.standbyDatabaseURL = copy.url
                 try await withNode(database, settings) { node in
                     try await withNode(database) { other in
-                        let world = World(
+                        let setup = StandbySetup(
                             primary: primary, standby: standby, database: database, copy: copy, node: node,
                             other: other)
-                        try await world.awaitStandby()
-                        try await body(world)
+                        try await setup.awaitStandby()
+                        try await body(setup)
                     }
                 }
             }
@@ -63,10 +63,10 @@ struct StandbyTests {
 
     @Test("pushes others' writes, and reads the user's own at once")
     func together() async throws {
-        try await Self.withWorld { world in
-            let bob = try await world.node.signedIn(.bob)
+        try await Self.withStandbySetup { setup in
+            let bob = try await setup.node.signedIn(.bob)
             try await bob.sync()
-            let alice = try await world.node.signedIn(.alice)
+            let alice = try await setup.node.signedIn(.alice)
             for number in 1...50 {
                 let sent = try await alice.send("\(number)", to: Room.aliceBob)
                 let page = try await alice.call(
@@ -74,37 +74,37 @@ struct StandbyTests {
                 #expect(page["messages"]?[0]?["id"] == sent["id"])
             }
             try await bob.follow { $0.has("50", in: Room.aliceBob) }
-            #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(50) == Array(91...140)[...])
-            #expect(try await world.connections() > 1)
+            #expect(await bob.state.arrivals[Room.aliceBob]?.suffix(50) == Array(91...140)[...])
+            #expect(try await setup.connections() > 1)
         }
     }
 
     @Test("transactions open at a cursor arrive once they commit")
     func inProgress() async throws {
-        try await Self.withWorld { world in
-            let live = try await world.node.signedIn(.bob)
+        try await Self.withStandbySetup { setup in
+            let live = try await setup.node.signedIn(.bob)
             try await live.sync()
-            let returning = try await world.node.signedIn(.bob)
+            let returning = try await setup.node.signedIn(.bob)
             try await returning.sync(live: false)
             for round in 1...5 {
-                let program = try await world.database.connect()
+                let program = try await setup.database.connect()
                 _ = try await program.execute(
                     "begin; update public.user_profiles set full_name = 'In progress \(round)' where id = '\(Person.alice.id)'"
                 )
                 // Later ones end before it, so that it is within what the standby has seen the end of.
-                let carol = try await world.node.signedIn(.carol)
+                let carol = try await setup.node.signedIn(.carol)
                 for number in 1...10 { try await carol.send("\(round) \(number)", to: Room.alps) }
-                _ = try await live.pushesUpTo("before \(round)", on: world.database)
+                _ = try await live.pushesUpTo("before \(round)", on: setup.database)
                 try await eventually("the cursor of one who comes back to be of after that") {
                     try await returning.sync(from: returning.cursor, live: false)
-                    return await returning.replica.me?["preferences"]?["fence"]?.stringValue == "before \(round)"
+                    return await returning.state.me?["preferences"]?["fence"]?.stringValue == "before \(round)"
                 }
                 _ = try await program.execute("commit")
                 await program.close()
                 try await live.follow { $0.profiles[Person.alice.id]?["full_name"] == .string("In progress \(round)") }
                 try await eventually("one who comes back to learn of it") {
                     try await returning.sync(from: returning.cursor, live: false)
-                    return await returning.replica.profiles[Person.alice.id]?["full_name"]
+                    return await returning.state.profiles[Person.alice.id]?["full_name"]
                         == .string("In progress \(round)")
                 }
             }
@@ -119,22 +119,22 @@ struct StandbyTests {
 
     @Test("waits for a standby that is behind another node's cursor")
     func ahead() async throws {
-        try await Self.withWorld { world in
-            let before = try await world.other.signedIn(.bob)
+        try await Self.withStandbySetup { setup in
+            let before = try await setup.other.signedIn(.bob)
             try await before.sync()
-            let alice = try await world.other.signedIn(.alice)
-            try await world.pause()
+            let alice = try await setup.other.signedIn(.alice)
+            try await setup.pause()
             try await alice.send("seen", to: Room.aliceBob)
             try await before.follow { $0.has("seen", in: Room.aliceBob) }
-            _ = try await before.pushesUpTo("there", on: world.database)
+            _ = try await before.pushesUpTo("there", on: setup.database)
             let cursor = await before.cursor
             try await alice.send("not seen", to: Room.aliceBob)
 
-            let after = try await world.node.signedIn(.bob)
+            let after = try await setup.node.signedIn(.bob)
             async let pages = after.sync(from: cursor)
             // Others on that node do not wait with it.
-            try await world.node.signedIn(.carol).send("meanwhile", to: Room.aliceCarol)
-            try await world.resume()
+            try await setup.node.signedIn(.carol).send("meanwhile", to: Room.aliceCarol)
+            try await setup.resume()
             let page = try await pages[0]
             #expect(page["reset"] == false)
             try await after.follow { $0.has("not seen", in: Room.aliceBob) }
@@ -146,8 +146,8 @@ struct StandbyTests {
 
     @Test("a cursor ahead of the primary is a reset without waiting")
     func ofTheFuture() async throws {
-        try await Self.withWorld { world in
-            let bob = try await world.node.signedIn(.bob)
+        try await Self.withStandbySetup { setup in
+            let bob = try await setup.node.signedIn(.bob)
             let good = try #require(try await bob.sync(live: false)[0]["cursor"]?.stringValue)
             let epoch = good.split(separator: "/")[1]
             let forged = ForgedCursorTests.sealed(["1", String(epoch), "1:9223372036854775807:"])
@@ -182,21 +182,21 @@ struct StandbyTests {
 
     @Test("leaves a stalled standby, and returns when it follows")
     func standsStill() async throws {
-        try await Self.withWorld { world in
-            let bob = try await world.node.signedIn(.bob)
+        try await Self.withStandbySetup { setup in
+            let bob = try await setup.node.signedIn(.bob)
             try await bob.sync()
-            let alice = try await world.node.signedIn(.alice)
-            try await world.pause()
+            let alice = try await setup.node.signedIn(.alice)
+            try await setup.pause()
             try await alice.send("while it stands", to: Room.aliceBob)
             // The user's own, from the primary.
             let list = try await alice.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])
             #expect(list["messages"]?[0]?["content"] == "while it stands")
             try await bob.follow { $0.has("while it stands", in: Room.aliceBob) }
-            try await world.resume()
-            try await world.awaitStandby()
+            try await setup.resume()
+            try await setup.awaitStandby()
             try await alice.send("when it follows", to: Room.aliceBob)
             try await bob.follow { $0.has("when it follows", in: Room.aliceBob) }
-            #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(2) == [91, 92])
+            #expect(await bob.state.arrivals[Room.aliceBob]?.suffix(2) == [91, 92])
         }
     }
 
@@ -204,11 +204,11 @@ struct StandbyTests {
         "survives a lost standby under load, without loss or duplicates"
     )
     func lost() async throws {
-        try await Self.withWorld { world in
-            let bob = try await world.node.signedIn(.bob)
+        try await Self.withStandbySetup { setup in
+            let bob = try await setup.node.signedIn(.bob)
             try await bob.sync()
-            let alice = try await world.node.signedIn(.alice)
-            let (progress, stop) = (Tally(), Announced())
+            let alice = try await setup.node.signedIn(.alice)
+            let (progress, stop) = (ProgressCounter(), CompletionFlag())
             async let sent = {
                 var number = 0
                 while await !stop.isDone {
@@ -220,18 +220,18 @@ struct StandbyTests {
             }()
             for _ in 1...3 {
                 await progress.wait(for: 20)
-                try await world.standby.stop(mode: .immediate)
+                try await setup.standby.stop(mode: .immediate)
                 await progress.wait(for: 20)
                 let list = try await bob.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])
                 #expect(list["messages"]?.arrayValue?.count == 1)
-                try await world.standby.start()
-                try await world.awaitStandby()
+                try await setup.standby.start()
+                try await setup.awaitStandby()
             }
             await progress.wait(for: 20)
             await stop.done()
             let count = try await sent
             try await bob.follow { $0.has("\(count)", in: Room.aliceBob) }
-            #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(count) == Array(91...(90 + count))[...])
+            #expect(await bob.state.arrivals[Room.aliceBob]?.suffix(count) == Array(91...(90 + count))[...])
         }
     }
 
@@ -255,26 +255,26 @@ struct StandbyTests {
 
     @Test("doctor reports a stalled, unrelated or unprotected standby")
     func doctor() async throws {
-        try await Self.withWorld { world in
+        try await Self.withStandbySetup { setup in
             func finding(_ replica: String) async throws -> String? {
                 let result = try await Command.run(
                     ["doctor"],
                     environment: [
-                        "POSTLINE_DATABASE_URL": world.database.url, "POSTLINE_JWT_SECRET": TestNode.secret,
+                        "POSTLINE_DATABASE_URL": setup.database.url, "POSTLINE_JWT_SECRET": TestNode.secret,
                         "POSTLINE_REPLICA_DATABASE_URL": replica,
                     ])
                 return result.output.split(separator: "\n").map(String.init).last { $0.contains(" replica ") }
             }
-            let follows = try await finding(world.copy.url)
+            let follows = try await finding(setup.copy.url)
             #expect(follows?.contains("The replica follows the database.") == true)
-            try await world.pause()
-            try await world.database.psql("update public.user_profiles set bio = 'unseen'")
-            let heldUp = try await finding(world.copy.url)
+            try await setup.pause()
+            try await setup.database.psql("update public.user_profiles set bio = 'unseen'")
+            let heldUp = try await finding(setup.copy.url)
             #expect(heldUp?.contains("bytes of the log that the primary had two seconds ago") == true)
-            try await world.resume()
-            let above = try await finding(world.copy.adminURL)
+            try await setup.resume()
+            let above = try await finding(setup.copy.adminURL)
             #expect(above?.contains("is a superuser") == true)
-            let none = try await finding(world.database.url)
+            let none = try await finding(setup.database.url)
             let away = try await finding("postgresql://postline@/nowhere?host=/nowhere")
             #expect(none?.contains("leads to a primary") == true)
             #expect(away?.contains("not reached") == true)
@@ -283,30 +283,30 @@ struct StandbyTests {
 
     @Test("a promotion resets clients, which then equal the new primary")
     func promoted() async throws {
-        try await Self.withWorld { world in
-            let bob = try await world.node.signedIn(.bob)
+        try await Self.withStandbySetup { setup in
+            let bob = try await setup.node.signedIn(.bob)
             try await bob.sync()
-            let alice = try await world.node.signedIn(.alice)
+            let alice = try await setup.node.signedIn(.alice)
             try await alice.send("before", to: Room.aliceBob)
             try await bob.follow { $0.has("before", in: Room.aliceBob) }
             let cursor = await bob.cursor
-            try await world.primary.stop(mode: .immediate)
-            try await world.standby.psql("select pg_promote()")
+            try await setup.primary.stop(mode: .immediate)
+            try await setup.standby.psql("select pg_promote()")
             let again: TestClient = try await eventually("the node to serve from what was promoted") {
                 do {
-                    let client = try await world.node.signedIn(.alice)
+                    let client = try await setup.node.signedIn(.alice)
                     try await client.send("after", to: Room.aliceBob)
                     return client
                 } catch { return nil }
             }
             let back: TestClient = try await eventually("its feed to be of after that") {
-                let client = try await world.node.signedIn(.bob)
+                let client = try await setup.node.signedIn(.bob)
                 let page = try await client.sync(from: cursor)[0]
                 if page["reset"] == true { return client }
                 await client.close()
                 return nil
             }
-            #expect(await back.replica.has("before", in: Room.aliceBob))
+            #expect(await back.state.has("before", in: Room.aliceBob))
             try await again.send("and on", to: Room.aliceBob)
             try await back.follow { $0.has("and on", in: Room.aliceBob) }
         }

@@ -160,7 +160,7 @@ struct MailTests {
     @Test("row 68: where the server, or the node, is killed while a mail is sent, it is sent by those that follow")
     func killed() async throws {
         try await TestDatabase.with { database in
-            let port = try await unsharedPort()
+            let port = try await unusedPort()
             try await MailServer.with(port: port) { server in
                 let node = try await Self.node(database, server)
                 defer { node.command.signal(SIGKILL) }

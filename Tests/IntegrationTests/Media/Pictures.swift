@@ -76,7 +76,7 @@ struct PictureAnswer: Sendable {
         let address = try #require(URL(string: url))
         let head = (["\(method) \(target(of: url)) HTTP/1.1", "Host: localhost", "Connection: close"] + headers)
             .joined(separator: "\r\n")
-        let peer = try await BarePeer.connect(port: try #require(address.port))
+        let peer = try await RawSocketClient.connect(port: try #require(address.port))
         return try PictureAnswer(try await peer.exchange(Array((head + "\r\n\r\n").utf8) + body))
     }
 

@@ -17,28 +17,28 @@ actor Device {
 
     private let token: String
     private let nodes: [NodeProcess]
-    private let ledger: Ledger
+    private let writeLog: WriteLog
     private var random: SeededRandom
     private var cursor: String?
     private var line: LineClient?
-    private var link: Link?
+    private var proxy: TCPProxy?
     private var lineWaiters: [CheckedContinuation<Void, Never>] = []
     private var fenceWaiters: [(fence: Int, CheckedContinuation<Void, Never>)] = []
 
     init(
-        _ name: String, _ user: (id: String, token: String), _ nodes: [NodeProcess], _ ledger: Ledger,
+        _ name: String, _ user: (id: String, token: String), _ nodes: [NodeProcess], _ writeLog: WriteLog,
         _ random: SeededRandom
     ) {
         self.name = name
         self.user = user.id
         token = user.token
         self.nodes = nodes
-        self.ledger = ledger
+        self.writeLog = writeLog
         self.random = random
     }
 
     /// Lives until it is cancelled: connects, takes in what comes, and begins anew when the connection ends.
-    func live() async {
+    func run() async {
         while !Task.isCancelled {
             do {
                 let line = try await connect()
@@ -47,9 +47,9 @@ actor Device {
                 lineWaiters = []
                 for await push in line.pushes { try await take(push, on: line) }
             } catch {
-                if let error = error as? RemoteError, !error.isRetryable { await broken("\(error)") }
+                if let error = error as? RemoteError, !error.isRetryable { await recordViolation("\(error)") }
             }
-            await hangUp()
+            await disconnect()
             reconnects += 1
             try? await Task.sleep(for: .milliseconds(Int.random(in: 5...50)))
         }
@@ -58,10 +58,10 @@ actor Device {
     private func connect() async throws -> LineClient {
         guard let (number, node) = nodes.enumerated().randomElement(using: &random) else { throw CancellationError() }
         place = number
-        told.append("node \(place): connected with \(cursor ?? "nothing")")
-        let link = try await Link.open(to: node.port)
-        self.link = link
-        let line = try await LineClient.connect(host: "127.0.0.1", port: link.port)
+        recentChanges.append("node \(place): connected with \(cursor ?? "nothing")")
+        let proxy = try await TCPProxy.open(to: node.port)
+        self.proxy = proxy
+        let line = try await LineClient.connect(host: "127.0.0.1", port: proxy.port)
         do {
             _ = try await line.call("session.authenticate", ["access_token": .string(token)])
             try await sync(on: line)
@@ -77,7 +77,7 @@ actor Device {
         var isMore = true
         while isMore {
             let page = try await line.call("sync.open", cursor.map { ["cursor": .string($0)] } ?? [:])
-            if isReturning, page["reset"] == true { await broken("its cursor was not continued") }
+            if isReturning, page["reset"] == true { await recordViolation("its cursor was not continued") }
             try await take(page, on: line)
             isMore = page["more"] == true
         }
@@ -101,8 +101,10 @@ actor Device {
 
     private func take(_ changes: JSON, on line: LineClient) async throws {
         let (gaps, violations) = model.apply(changes, for: user)
-        told = told.suffix(Self.mostTold - 1) + ["node \(place): \(changes.text)"]
-        for violation in violations { await broken("\(violation); it was told:\n\(told.joined(separator: "\n"))") }
+        recentChanges = recentChanges.suffix(Self.maxRecentChanges - 1) + ["node \(place): \(changes.text)"]
+        for violation in violations {
+            await recordViolation("\(violation); recent changes:\n\(recentChanges.joined(separator: "\n"))")
+        }
         // Kept together with what it stands for: a gap that is not closed now is still there after a reconnect.
         cursor = changes["cursor"]?.stringValue ?? cursor
         openGaps += gaps
@@ -134,17 +136,17 @@ actor Device {
     private var openGaps: [Model.Gap] = []
 
     /// What it was told last and by which node, for the report of what breaks the promise.
-    private var told: [String] = []
+    private var recentChanges: [String] = []
     private var place = 0
-    private static let mostTold = 12
+    private static let maxRecentChanges = 12
 
-    func broken(_ what: String) async { await ledger.broken(what, by: name) }
+    func recordViolation(_ what: String) async { await writeLog.recordViolation(what, by: name) }
 }
 
 extension Device {
     /// Calls a method until it is answered by a result or by an error that is final: on another connection where the
     /// one it was called on is lost, and again where the node says that it may be tried again.
-    func surely(_ method: String, _ params: JSONObject) async throws -> JSON {
+    func callWithRetry(_ method: String, _ params: JSONObject) async throws -> JSON {
         // To be connected is waited for too.
         try await within("\(name): the answer of \(method)") { [self] in
             try await eventually("the answer of \(method)") {
@@ -168,25 +170,25 @@ extension Device {
     }
 
     /// Returns when it has seen that fence or a later one.
-    func sees(_ fence: Int) async {
+    func waitForFence(_ fence: Int) async {
         if model.fence >= fence { return }
         await withCheckedContinuation { fenceWaiters.append((fence, $0)) }
     }
 
-    func hangUp() async {
-        let (line, link) = (line, link)
-        (self.line, self.link) = (nil, nil)
+    func disconnect() async {
+        let (line, proxy) = (line, proxy)
+        (self.line, self.proxy) = (nil, nil)
         await line?.close()
-        link?.close()
+        proxy?.close()
     }
 
-    func cut(after bytes: Int, _ direction: Link.Direction) { link?.cut(after: bytes, direction) }
+    func cut(after bytes: Int, _ direction: TCPProxy.Direction) { proxy?.cut(after: bytes, direction) }
 
     /// Stops reading for as long as the body takes.
     func notReading(_ body: () async -> Void) async {
-        let link = link
-        try? await link?.setReading(false)
+        let proxy = proxy
+        try? await proxy?.setReading(false)
         await body()
-        try? await link?.setReading(true)
+        try? await proxy?.setReading(true)
     }
 }

@@ -42,7 +42,7 @@ struct Model: Sendable {
     /// Whether somebody is online, of those it was told of and shares a conversation with.
     private var presence: [String: Bool] = [:]
 
-    /// The last fence that was seen (see `Verdict`).
+    /// The last fence that was seen (see `ExpectedState`).
     private(set) var fence = 0
 
     /// How many objects it was given.
@@ -193,7 +193,7 @@ struct Model: Sendable {
 }
 
 extension Model {
-    /// What it knows as lines, of which the database makes the same (`Verdict`).
+    /// What it knows as lines, of which the database makes the same (`ExpectedState`).
     func lines(of user: String) -> Set<String> {
         var lines: Set<String> = ["me \(user) \(me?.version ?? 0) \(me?.face ?? "")"]
         for (id, room) in rooms {

@@ -19,13 +19,13 @@ struct ModelPlan: Sendable {
     var quietPoints = 3
 
     /// The run that `make test` makes, or the one that `make soak` asks for.
-    static var asked: ModelPlan {
+    static var fromEnvironment: ModelPlan {
         var plan = ModelPlan()
         let environment = ProcessInfo.processInfo.environment
         func number(_ name: String) -> Int? { environment["POSTLINE_MODEL_\(name)"].flatMap { Int($0) } }
         plan.seed = number("SEED").map { UInt64($0) } ?? plan.seed
         guard let changes = number("CHANGES") else { return plan }
-        plan.isWatched = true
+        plan.isVerbose = true
         plan.changes = changes
         plan.faults = number("FAULTS") ?? plan.faults
         let kinds = environment["POSTLINE_MODEL_KINDS"]?.split(separator: ",").map(String.init) ?? []
@@ -39,10 +39,10 @@ struct ModelPlan: Sendable {
     }
 
     /// Whether somebody waits for it who wants to see how far it is.
-    var isWatched = false
+    var isVerbose = false
 
-    func tell(_ what: String) {
-        if isWatched { FileHandle.standardError.write(Data((what + "\n").utf8)) }
+    func log(_ what: String) {
+        if isVerbose { FileHandle.standardError.write(Data((what + "\n").utf8)) }
     }
 
     /// Every other user has a second device.

@@ -20,7 +20,7 @@ actor NodeProcess {
     init(_ database: TestDatabase, standby: TestDatabase? = nil) async throws {
         self.database = database
         environment = Self.usual.merging(standby.map { ["POSTLINE_REPLICA_DATABASE_URL": $0.url] } ?? [:]) { $1 }
-        port = try await unsharedPort()
+        port = try await unusedPort()
         process = try await ServeProcess.start(database, port: port, environment: environment)
     }
 

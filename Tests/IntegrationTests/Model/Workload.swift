@@ -3,12 +3,12 @@ import Messaging
 
 /// The hands on a device: they do one thing after another, as the seed has it, and write down what was answered.
 struct Workload: Sendable {
-    enum Act {
+    enum Action {
         case send, sendTwice, sendAgain, edit, delete, markRead, rename, changeAvatar, retitle
         case add, remove, leave, promote, openDirect, comeBack
     }
 
-    static let acts: [(weight: Int, choice: Act)] = [
+    static let actions: [(weight: Int, choice: Action)] = [
         (50, .send), (4, .sendTwice), (4, .sendAgain), (8, .edit), (3, .delete), (10, .markRead), (5, .rename),
         (2, .changeAvatar), (2, .retitle), (5, .add), (3, .remove), (1, .leave), (2, .promote), (2, .openDirect),
         (2, .comeBack),
@@ -17,7 +17,7 @@ struct Workload: Sendable {
     let device: Device
     let users: [String]
     let groups: [String]
-    let ledger: Ledger
+    let writeLog: WriteLog
     var random: SeededRandom
     private var number = 0
     private var lastSent: (params: JSONObject, clientID: String)?
@@ -25,24 +25,24 @@ struct Workload: Sendable {
     /// The last messages that it sent.
     private var mine: [(room: String, seq: Int)] = []
 
-    init(_ device: Device, users: [String], groups: [String], _ ledger: Ledger, _ random: SeededRandom) {
+    init(_ device: Device, users: [String], groups: [String], _ writeLog: WriteLog, _ random: SeededRandom) {
         self.device = device
         self.users = users
         self.groups = groups
-        self.ledger = ledger
+        self.writeLog = writeLog
         self.random = random
     }
 
     /// Does things until everybody stops.
     mutating func work() async {
-        while await !ledger.isQuiet {
-            let act = random.choose(Self.acts)
+        while await !writeLog.isQuiet {
+            let action = random.choose(Self.actions)
             do {
-                try await perform(act)
+                try await perform(action)
             } catch let error as RemoteError where Self.isToBeExpected(error) {
-                await ledger.note(refusal: "\(act), \(error.code)")
+                await writeLog.record(refusal: "\(action), \(error.code)")
             } catch {
-                await device.broken("\(error)")
+                await device.recordViolation("\(error)")
             }
         }
     }
@@ -55,19 +55,19 @@ struct Workload: Sendable {
         }
     }
 
-    private mutating func perform(_ act: Act) async throws {
+    private mutating func perform(_ action: Action) async throws {
         let model = await device.model
         let rooms = model.rooms.keys.sorted()
         // Now and then of a group that it may not be in.
         let room = random.chance(5) ? groups.randomElement(using: &random) : rooms.randomElement(using: &random)
-        guard let room = act == .openDirect || act == .comeBack ? room ?? "" : room else {
+        guard let room = action == .openDirect || action == .comeBack ? room ?? "" : room else {
             _ = try await openDirect()
             return
         }
         let user = users.randomElement(using: &random) ?? ""
         let newest = model.rooms[room]?.newest ?? 0
         number += 1
-        switch act {
+        switch action {
         case .send: try await send(to: room)
         case .sendTwice: try await sendTwice(to: room)
         case .sendAgain: try await sendAgain()
@@ -77,31 +77,31 @@ struct Workload: Sendable {
         case .rename: try await rename()
         case .changeAvatar:
             let id = ["fox", "owl", "bee"].randomElement(using: &random) ?? "fox"
-            _ = try await device.surely("me.set_avatar", ["avatar_type": "built_in", "avatar_id": .string(id)])
-            await ledger.note("avatars changed")
+            _ = try await device.callWithRetry("me.set_avatar", ["avatar_type": "built_in", "avatar_id": .string(id)])
+            await writeLog.record("avatars changed")
         case .retitle:
-            let answer = try await device.surely(
+            let answer = try await device.callWithRetry(
                 "conversations.update", ["conversation_id": .string(room), "title": .string(text)])
-            await ledger.note(
+            await writeLog.record(
                 title: .init(version: answer.number("version"), text: answer.text("title")), of: room)
-            await ledger.note("titles changed")
+            await writeLog.record("titles changed")
         case .add:
-            _ = try await device.surely(
+            _ = try await device.callWithRetry(
                 "conversations.add_members", ["conversation_id": .string(room), "user_ids": [.string(user)]])
-            await ledger.note("members added")
+            await writeLog.record("members added")
         case .remove, .leave:
-            let gone = act == .leave ? device.user : user
-            _ = try await device.surely(
+            let gone = action == .leave ? device.user : user
+            _ = try await device.callWithRetry(
                 "conversations.remove_member", ["conversation_id": .string(room), "user_id": .string(gone)])
-            await ledger.note("members removed")
+            await writeLog.record("members removed")
         case .promote:
             let role = random.chance(30) ? "owner" : random.chance(50) ? "admin" : "member"
-            _ = try await device.surely(
+            _ = try await device.callWithRetry(
                 "conversations.set_role",
                 ["conversation_id": .string(room), "user_id": .string(user), "role": .string(role)])
-            await ledger.note("roles changed")
+            await writeLog.record("roles changed")
         case .openDirect: try await openDirect()
-        case .comeBack: await device.hangUp()
+        case .comeBack: await device.disconnect()
         }
     }
 
@@ -114,7 +114,7 @@ struct Workload: Sendable {
             "conversation_id": .string(room), "content": .string(text), "client_id": .string(clientID),
         ]
         lastSent = (params, clientID)
-        try await note(try await device.surely("messages.send", params), clientID)
+        try await record(try await device.callWithRetry("messages.send", params), clientID)
     }
 
     /// Sends a message twice at once, as one does that has waited too long for the answer.
@@ -124,24 +124,24 @@ struct Workload: Sendable {
             "conversation_id": .string(room), "content": .string(text), "client_id": .string(clientID),
         ]
         let device = device
-        async let one = device.surely("messages.send", params)
-        async let other = device.surely("messages.send", params)
+        async let one = device.callWithRetry("messages.send", params)
+        async let other = device.callWithRetry("messages.send", params)
         // Where the sender is removed between the two, one is answered with an error.
         for answer in [try? await one, try? await other] {
-            if let answer { try await note(answer, clientID) }
+            if let answer { try await record(answer, clientID) }
         }
     }
 
     /// Sends what was answered already.
     private mutating func sendAgain() async throws {
         guard let (params, clientID) = lastSent else { return }
-        try await note(try await device.surely("messages.send", params), clientID)
+        try await record(try await device.callWithRetry("messages.send", params), clientID)
     }
 
-    private mutating func note(_ message: JSON, _ clientID: String) async throws {
+    private mutating func record(_ message: JSON, _ clientID: String) async throws {
         if mine.count == 40 { mine.removeFirst() }
         mine.append((message.text("conversation_id"), message.number("seq")))
-        await ledger.note(
+        await writeLog.record(
             sent: .init(
                 id: message.text("id"), conversation: message.text("conversation_id"),
                 sender: message.text("sender_id"), clientID: clientID, seq: message.number("seq")))
@@ -152,29 +152,29 @@ struct Workload: Sendable {
         var (room, seq) = (room, max(1, newest - Int.random(in: 0..<20, using: &random)))
         if let own = mine.randomElement(using: &random), random.chance(90) { (room, seq) = own }
         let params: JSONObject = ["conversation_id": .string(room), "seq": .integer(seq)]
-        let message = try await device.surely(method, JSONObject(params.members + more.members))
-        await ledger.note(
+        let message = try await device.callWithRetry(method, JSONObject(params.members + more.members))
+        await writeLog.record(
             message: message.text("id"),
             .init(version: message.number("version"), text: message["content"]?.stringValue ?? "-"))
-        await ledger.note(method == "messages.edit" ? "edited" : "deleted")
+        await writeLog.record(method == "messages.edit" ? "edited" : "deleted")
     }
 
     private func markRead(_ room: String, _ newest: Int) async throws {
-        let answer = try await device.surely(
+        let answer = try await device.callWithRetry(
             "messages.mark_read", ["conversation_id": .string(room), "seq": .integer(max(1, newest))])
-        await ledger.note(mark: answer.number("last_read_seq"), of: device.user, in: room)
-        await ledger.note("marks moved")
+        await writeLog.record(mark: answer.number("last_read_seq"), of: device.user, in: room)
+        await writeLog.record("marks moved")
     }
 
     private func rename() async throws {
-        let me = try await device.surely("me.update", ["full_name": .string(text)])
-        await ledger.note(name: .init(version: me.number("version"), text: me.text("full_name")), of: device.user)
-        await ledger.note("names changed")
+        let me = try await device.callWithRetry("me.update", ["full_name": .string(text)])
+        await writeLog.record(name: .init(version: me.number("version"), text: me.text("full_name")), of: device.user)
+        await writeLog.record("names changed")
     }
 
     private mutating func openDirect() async throws {
         let user = users.filter { $0 != device.user }.randomElement(using: &random) ?? ""
-        _ = try await device.surely("conversations.open", ["user_id": .string(user)])
-        await ledger.note("directs opened")
+        _ = try await device.callWithRetry("conversations.open", ["user_id": .string(user)])
+        await writeLog.record("directs opened")
     }
 }

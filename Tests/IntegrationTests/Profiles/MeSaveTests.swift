@@ -127,7 +127,7 @@ struct MeSaveTests {
             }
             let clients = [try await one.signedIn(.alice), try await other.signedIn(.alice)]
             let version = try #require(try await clients[0].call("me.get")["version"])
-            let outcomes = try await allAtOnce(0..<2) { number in
+            let outcomes = try await concurrentOutcomes(0..<2) { number in
                 let params = screens[number].members + [.init(name: "if_version", value: version)]
                 try await clients[number].call("me.save", JSONObject(params))
             }

@@ -185,8 +185,8 @@ struct MeWholeTests {
             let alice = try await node.signedIn(.alice)
             let before = try await WireTests.fingerprint(node.database)
             for (method, right, spellings) in Self.spellings {
-                let operation = try #require(Probe.methods.first { $0.method == method })
-                let good = try #require(Probe.params(of: operation)).members.filter { $0.name != right }
+                let operation = try #require(SampleParameters.methods.first { $0.method == method })
+                let good = try #require(SampleParameters.params(of: operation)).members.filter { $0.name != right }
                 for wrong in spellings {
                     let error = try await alice.refused(
                         .invalidParams, method, JSONObject(good + [.init(name: wrong, value: "x")]), field: wrong)
@@ -273,9 +273,9 @@ struct MeWholeTests {
                     #expect(error?.field == name, "\(method) \(name): \(value.text.prefix(40))")
                 }
             }
-            for method in Probe.methods where method.parameters.contains("if_version") {
+            for method in SampleParameters.methods where method.parameters.contains("if_version") {
                 for value: JSON in [-1, "1", 1.5] {
-                    let params = Probe.params(of: method, with: "if_version", value)
+                    let params = SampleParameters.params(of: method, with: "if_version", value)
                     try await alice.refused(.invalidParams, method.method, params, field: "if_version")
                 }
             }

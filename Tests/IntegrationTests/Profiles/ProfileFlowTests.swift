@@ -40,13 +40,13 @@ struct ProfileFlowTests {
     func documentedTimes() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
-            try await expectInTime("a profile") { laps in
-                laps.begin()
+            try await expectInTime("a profile") { stopwatch in
+                stopwatch.begin()
                 let me = try await alice.call("me.get")
-                laps.reached(.profileFetched)
-                laps.begin()
+                stopwatch.reached(.profileFetched)
+                stopwatch.begin()
                 expectMe(try await alice.call("me.save", ["bio": "\(me["version"]?.text ?? "")", "location": "Here"]))
-                laps.reached(.profileUpdated)
+                stopwatch.reached(.profileUpdated)
             }
         }
     }
@@ -131,10 +131,10 @@ struct ProfileFlowTests {
     func heldMessages() async throws {
         try await withTwoNodes { one, other in
             let circle = try await ProfileScenario(one, other)
-            let held = await circle.bob.replica.messages[circle.group] ?? [:]
+            let held = await circle.bob.state.messages[circle.group] ?? [:]
             let given = await circle.bob.received.count
             let message = try #require(held.values.first { $0["sender_id"]?.stringValue == Person.alice.id })
-            #expect(await circle.bob.replica.sender(of: message)?["full_name"] == "Alice Moreau")
+            #expect(await circle.bob.state.sender(of: message)?["full_name"] == "Alice Moreau")
             try await circle.alice.call(
                 "me.save",
                 ["full_name": "Sarah Chen", "avatar": ["avatar_type": "built_in", "avatar_id": "green_circle"]])
@@ -142,7 +142,7 @@ struct ProfileFlowTests {
                 $0.profiles[Person.alice.id]?["full_name"] == "Sarah Chen"
             }
             // He was pushed her profile and no message: those he holds say what they said, and are drawn as she is now.
-            let replica = await circle.bob.replica
+            let replica = await circle.bob.state
             for changes in await circle.bob.received[given...] { #expect(changes["messages"] == nil) }
             #expect(replica.messages[circle.group] == held)
             #expect(message["sender"]?["full_name"] == "Alice Moreau")
@@ -185,7 +185,7 @@ struct ProfileFlowTests {
             for me in try await [username, bio] { expectMe(me) }
             try await circle.expectEverywhere(["username": "sarah"])
             for client in circle.contacts {
-                #expect(await client.replica.profiles[Person.alice.id]?["bio"] == "together")
+                #expect(await client.state.profiles[Person.alice.id]?["bio"] == "together")
             }
         }
     }

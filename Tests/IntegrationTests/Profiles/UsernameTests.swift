@@ -117,7 +117,7 @@ struct UsernameTests {
     func race() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
             let people = Person.allCases
-            let outcomes = try await allAtOnce(people.indices) { index in
+            let outcomes = try await concurrentOutcomes(people.indices) { index in
                 let client = try await (index.isMultiple(of: 2) ? one : other).signedIn(people[index])
                 do {
                     try await client.call("me.change_username", Self.name(index < 3 ? "the.one" : "The.One"))
@@ -138,7 +138,7 @@ struct UsernameTests {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
             let claimants = try await [Person.bob, .carol, .dave].asyncMap { try await other.signedIn($0) }
-            let outcomes = try await allAtOnce(0..<4) { number in
+            let outcomes = try await concurrentOutcomes(0..<4) { number in
                 if number == 0 {
                     try await alice.call("me.change_username", Self.name("moreau"))
                 } else {

@@ -45,7 +45,7 @@ struct SupabaseServer: Sendable {
             let server = SupabaseServer(postgres: postgres, database: database)
             if migrated {
                 let result = try await Command.run(["migrate"], environment: server.environment)
-                guard result.status == 0 else { throw NotInTime(description: result.errors) }
+                guard result.status == 0 else { throw TimeoutError(description: result.errors) }
             }
             try await body(server)
         } catch {

@@ -121,14 +121,14 @@ extension Command {
 
     /// Returns when standard output holds the text behind `from` characters; what it holds then.
     @discardableResult
-    func says(_ text: String, from: Int = 0) async throws -> String {
+    func waitForOutput(_ text: String, from: Int = 0) async throws -> String {
         try await wait("“\(text)” on standard output") { state in
             state.output.dropFirst(from).contains(text) ? state.output : nil
         }
     }
 
     /// Returns when standard output holds the mark behind where it last holds the text.
-    func says(_ text: String, then mark: String) async throws {
+    func waitForOutput(_ text: String, then mark: String) async throws {
         _ = try await wait("“\(text)”, then “\(mark)” on standard output") { state in
             state.output.range(of: text, options: .backwards).flatMap {
                 state.output[$0.upperBound...].contains(mark) ? true : nil
@@ -137,7 +137,7 @@ extension Command {
     }
 
     @discardableResult
-    func complains(_ text: String) async throws -> String {
+    func waitForErrors(_ text: String) async throws -> String {
         try await wait("“\(text)” on standard error") { $0.errors.contains(text) ? $0.errors : nil }
     }
 
@@ -155,7 +155,7 @@ extension Command {
                     let (value, end) = state.withLock { (find($0), $0.open == 0 ? $0.status : nil) }
                     if let value { return value }
                     // Nothing comes of one that is over.
-                    if let end { throw NotInTime(description: "\(what) did not come before its end, by \(end)") }
+                    if let end { throw TimeoutError(description: "\(what) did not come before its end, by \(end)") }
                     if Task.isCancelled { throw CancellationError() }
                     await withTaskCancellationHandler {
                         await withCheckedContinuation { waiter in
@@ -171,8 +171,8 @@ extension Command {
                     }
                 }
             }
-        } catch let error as NotInTime {
-            throw NotInTime(description: "\(error.description); it said: \(output)\n\(errors)")
+        } catch let error as TimeoutError {
+            throw TimeoutError(description: "\(error.description); it said: \(output)\n\(errors)")
         }
     }
 }
@@ -210,6 +210,6 @@ extension Command {
                 return candidate
             }
         }
-        throw NotInTime(description: "The program \(name) is not beside the tests: build it with swift build.")
+        throw TimeoutError(description: "The program \(name) is not beside the tests: build it with swift build.")
     }
 }

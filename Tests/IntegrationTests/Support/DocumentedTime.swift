@@ -41,13 +41,13 @@ private let tries = 5
 /// - Parameter body: begins the laps before the change, and records what it reached. It leaves a world in which it can
 ///   be done again.
 func expectInTime(
-    _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ body: (inout Laps) async throws -> Void
+    _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ body: (inout Stopwatch) async throws -> Void
 ) async throws {
     var taken: [DocumentedTime: [Duration]] = [:]
     for _ in 0..<tries {
-        var laps = Laps()
-        try await body(&laps)
-        for (time, duration) in laps.taken { taken[time, default: []].append(duration) }
+        var stopwatch = Stopwatch()
+        try await body(&stopwatch)
+        for (time, duration) in stopwatch.taken { taken[time, default: []].append(duration) }
     }
     #expect(!taken.isEmpty, "\(what): no time was taken", sourceLocation: sourceLocation)
     for (time, durations) in taken {
@@ -60,7 +60,7 @@ func expectInTime(
 }
 
 /// The times from a change to what it reached.
-struct Laps {
+struct Stopwatch {
     private var start = ContinuousClock.now
     fileprivate private(set) var taken: [(time: DocumentedTime, duration: Duration)] = []
 

@@ -45,7 +45,7 @@ struct Pooler: Sendable {
         }
         let command = try Command(arguments, of: try program())
         do {
-            try await command.complains("process up")
+            try await command.waitForErrors("process up")
             let value = try await body(
                 Pooler(url: "postgresql:///\(database.name)?host=\(directory.path)&user=postline"))
             try await end(command)
@@ -67,6 +67,6 @@ struct Pooler: Sendable {
             let program = "\(directory)/pgbouncer"
             if FileManager.default.isExecutableFile(atPath: program) { return program }
         }
-        throw NotInTime(description: "PgBouncer is not installed: see scripts/install-dependencies.")
+        throw TimeoutError(description: "PgBouncer is not installed: see scripts/install-dependencies.")
     }
 }

@@ -56,18 +56,18 @@ struct ProfileScenario: Sendable {
         }
         let me = try await alice.call("me.get")
         let before = JSONObject(face.members.map { .init(name: $0.name, value: me[$0.name] ?? .null) })
-        try await expectInTime("\(method) \(JSON.object(face).text)", sourceLocation: sourceLocation) { laps in
+        try await expectInTime("\(method) \(JSON.object(face).text)", sourceLocation: sourceLocation) { stopwatch in
             // Of the first try, no change.
             try await set(before)
             try await seen(before)
-            laps.begin()
+            stopwatch.begin()
             try await set(face)
-            laps.reached(.ownScreen)
+            stopwatch.reached(.ownScreen)
             // Seen by another connection to the database: what is answered must be committed.
             try await eventually("the write of her change") { isShown(face, by: try await stored()) }
-            laps.reached(.written)
+            stopwatch.reached(.written)
             try await seen(face)
-            laps.reached(.others)
+            stopwatch.reached(.others)
         }
     }
 
@@ -81,13 +81,13 @@ struct ProfileScenario: Sendable {
                     object?[member.name] == member.value, "\(member.name), \(place)", sourceLocation: sourceLocation)
             }
         }
-        func expectPastMessages(of replica: Replica, in rooms: [String]) {
+        func expectPastMessages(of state: SyncedState, in rooms: [String]) {
             for room in rooms {
-                let hers = (replica.messages[room] ?? [:]).values.filter {
+                let hers = (state.messages[room] ?? [:]).values.filter {
                     $0["sender_id"]?.stringValue == Person.alice.id
                 }
                 #expect(!hers.isEmpty, sourceLocation: sourceLocation)
-                for message in hers { expect(replica.sender(of: message), "in a past message") }
+                for message in hers { expect(state.sender(of: message), "in a past message") }
             }
         }
         let stored = try await stored()
@@ -96,9 +96,9 @@ struct ProfileScenario: Sendable {
         for client in [alice, elsewhere] {
             expect(try await client.call("me.get"), "of me.get")
             try await client.follow("her own change") { $0.me?["version"] == stored["version"] }
-            let replica = await client.replica
-            expect(replica.me, "of a push to her own device")
-            expectPastMessages(of: replica, in: [group, Room.aliceBob, Room.aliceCarol])
+            let state = await client.state
+            expect(state.me, "of a push to her own device")
+            expectPastMessages(of: state, in: [group, Room.aliceBob, Room.aliceCarol])
         }
         for (client, direct) in [(bob, Room.aliceBob), (carol, Room.aliceCarol)] {
             try await client.follow("her profile") { $0.profiles[Person.alice.id]?.asOthersSee == stored.asOthersSee }
@@ -106,13 +106,13 @@ struct ProfileScenario: Sendable {
             #expect(Self.alice(in: list) == stored, "in the chat list", sourceLocation: sourceLocation)
             let got = try await client.call("profiles.get", ["ids": [.string(Person.alice.id)]])
             #expect(Self.alice(in: got) == stored, "of profiles.get", sourceLocation: sourceLocation)
-            expectPastMessages(of: await client.replica, in: [group, direct])
+            expectPastMessages(of: await client.state, in: [group, direct])
             for room in [direct, group] {
                 let sent = try await alice.send("as she is now", to: room)
                 expect(sent["sender"], "in her own message")
                 let id = sent["seq"]?.integerValue ?? 0
                 try await client.follow("her message") { $0.messages[room]?[id] != nil }
-                expect(await client.replica.messages[room]?[id]?["sender"], "in a new message's push")
+                expect(await client.state.messages[room]?[id]?["sender"], "in a new message's push")
             }
         }
         try await expectOneShape(sourceLocation: sourceLocation)
@@ -153,7 +153,7 @@ struct ProfileScenario: Sendable {
             }
         }
         for client in [alice, elsewhere] {
-            let me = await client.replica.me
+            let me = await client.state.me
             for name in Shape.profile { #expect(me?[name] == stored[name], "\(name)", sourceLocation: sourceLocation) }
         }
         for client in everybody {

@@ -121,7 +121,7 @@ struct HTTPAnswer: Sendable {
 extension Command {
     /// The port that the log line of that event names, once it is there.
     func port(of event: String) async throws -> Int {
-        let text = try await complains(event)
+        let text = try await waitForErrors(event)
         let line = text.split(separator: "\n").first { $0.contains(event) }
         let port = line?.split(separator: " ").first { $0.hasPrefix("port=") }?.dropFirst(5)
         return try #require(port.flatMap { Int($0) }, "\(text)")

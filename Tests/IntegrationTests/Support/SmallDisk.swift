@@ -47,6 +47,6 @@ struct SmallDisk: Sendable {
 
     private static func run(_ command: String) async throws {
         let result = try await Command.run(["-c", command], of: "/bin/sh")
-        guard result.status == 0 else { throw NotInTime(description: "\(command): \(result.errors)") }
+        guard result.status == 0 else { throw TimeoutError(description: "\(command): \(result.errors)") }
     }
 }

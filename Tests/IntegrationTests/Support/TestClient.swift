@@ -12,7 +12,7 @@ actor TestClient {
     private(set) var userID = ""
 
     /// What it holds after all that it was given.
-    private(set) var replica = Replica()
+    private(set) var state = SyncedState()
 
     /// The newest cursor that it saw.
     private(set) var cursor = ""
@@ -48,14 +48,14 @@ actor TestClient {
     /// on from its cursor with what it holds.
     func resumed(at port: Int, with tokens: JSON) async throws -> TestClient {
         let next = try await Self.connect(port: port)
-        await next.take(over: replica, cursor, received)
+        await next.take(over: state, cursor, received)
         try await next.authenticate(tokens)
         try await next.sync(from: cursor)
         return next
     }
 
-    private func take(over replica: Replica, _ cursor: String, _ received: [JSON]) {
-        self.replica = replica
+    private func take(over state: SyncedState, _ cursor: String, _ received: [JSON]) {
+        self.state = state
         self.cursor = cursor
         self.received = received
     }
@@ -211,7 +211,7 @@ extension TestClient {
 
     /// The next Changes that is pushed.
     ///
-    /// - Throws: `NotInTime` also where the server has told that none will come before a `sync.open`.
+    /// - Throws: `TimeoutError` also where the server has told that none will come before a `sync.open`.
     @discardableResult
     func nextChanges() async throws -> JSON {
         // One for the whole wait: pings come however long it takes.
@@ -219,7 +219,7 @@ extension TestClient {
         defer { watch.cancel() }
         while true {
             let push = try await nextUnwatched()
-            if push.method == "sync.lagged" { throw NotInTime(description: "told sync.lagged instead of a change") }
+            if push.method == "sync.lagged" { throw TimeoutError(description: "told sync.lagged instead of a change") }
             guard push.method == "changes" else { continue }
             let changes = JSON.object(try push.params())
             take(changes)
@@ -228,12 +228,12 @@ extension TestClient {
     }
 
     /// Reads pushes until what this client holds is as the condition says.
-    func follow(_ what: String = "a change", until isReached: @Sendable (Replica) -> Bool) async throws {
-        while !isReached(replica) {
+    func follow(_ what: String = "a change", until isReached: @Sendable (SyncedState) -> Bool) async throws {
+        while !isReached(state) {
             do {
                 try await nextChanges()
-            } catch let error as NotInTime {
-                throw NotInTime(description: "\(error.description), for \(what)")
+            } catch let error as TimeoutError {
+                throw TimeoutError(description: "\(error.description), for \(what)")
             }
         }
     }
@@ -241,7 +241,7 @@ extension TestClient {
     /// Takes in a Changes that the test has read itself.
     func take(_ changes: JSON) {
         expectChanges(changes)
-        replica.apply(changes)
+        state.apply(changes)
         cursor = changes["cursor"]?.stringValue ?? cursor
         received.append(changes)
     }
@@ -260,8 +260,8 @@ extension TestClient {
         }
     }
 
-    private func ended() async -> NotInTime {
-        NotInTime(
+    private func ended() async -> TimeoutError {
+        TimeoutError(
             description: "the connection ended (\(await line.goodbye?.message ?? "without a goodbye, or too late"))")
     }
 

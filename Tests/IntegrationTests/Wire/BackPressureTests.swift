@@ -17,7 +17,7 @@ struct BackPressureTests {
 
     /// What a client holds of the flood once it has paged back what no delta gave it.
     private static func pagedBack(_ client: TestClient, to last: Int) async throws -> [Int] {
-        let replica = await client.replica
+        let replica = await client.state
         var held = Set((replica.messages[Room.aliceBob] ?? [:]).keys)
         var next = last
         while next > 90 {
@@ -55,7 +55,7 @@ struct BackPressureTests {
                 try await quick.follow("message \(last)") { $0.messages[Room.aliceBob]?[last] != nil }
                 waiting = max(waiting, node.metrics.value("postline_outbound_queue_bytes") ?? 0)
             }
-            #expect(await quick.replica.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...(90 + rounds * each)))
+            #expect(await quick.state.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...(90 + rounds * each)))
             #expect(node.metrics.value("postline_slow_consumer_drops_total") == 1)
             // Of both clients' queues, where the quick one's is empty most of the time.
             #expect(waiting <= Double(2 * bound))

@@ -12,7 +12,7 @@ struct CrowdTests {
     @Test("row 10: ten thousand idle connections cost a bounded number of bytes")
     func idle() async throws {
         let count = 10_000
-        try #require(IdlePeer.raiseDescriptorLimit() > count + 1_000, "ulimit -Hn is too small for this test")
+        try #require(IdleConnection.raiseDescriptorLimit() > count + 1_000, "ulimit -Hn is too small for this test")
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 let alice = try await node.signedIn(.alice)
@@ -21,7 +21,7 @@ struct CrowdTests {
                 try await alice.send("before", to: Room.aliceBob)
                 try await bob.follow { $0.has("before", in: Room.aliceBob) }
                 let before = try await node.metrics()
-                let crowd = GuestCrowd(port: node.port)
+                let crowd = ConnectionCrowd(port: node.port)
                 for round in 0..<10 {
                     #expect(await crowd.grow(by: count / 10) == 0)
                     try await alice.send("among \(round)", to: Room.aliceBob)
@@ -49,7 +49,7 @@ struct CrowdTests {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database, ["--pool-size", "2"], openFiles: 96) { node in
                 let alice = try await node.signedIn(.alice)
-                let crowd = GuestCrowd(port: node.port)
+                let crowd = ConnectionCrowd(port: node.port)
                 while await crowd.grow(by: 1) == 0 {}
                 let served = await crowd.count
                 #expect(served > 10)
@@ -90,13 +90,13 @@ extension CrowdTests {
 }
 
 /// Idle connections to one node.
-private actor GuestCrowd {
+private actor ConnectionCrowd {
     private let port: Int
     private var peers: [Peer] = []
 
     private final class Peer {
-        let peer: IdlePeer
-        init(_ peer: consuming IdlePeer) { self.peer = peer }
+        let peer: IdleConnection
+        init(_ peer: consuming IdleConnection) { self.peer = peer }
     }
 
     init(port: Int) { self.port = port }
@@ -115,7 +115,7 @@ private actor GuestCrowd {
 
     private func connect() -> String {
         var hello = ""
-        if let peer = IdlePeer(port: port, hello: &hello), hello.contains("server.hello") {
+        if let peer = IdleConnection(port: port, hello: &hello), hello.contains("server.hello") {
             peers.append(Peer(peer))
         }
         return hello

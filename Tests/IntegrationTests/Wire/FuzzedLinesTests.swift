@@ -50,11 +50,12 @@ struct FuzzedLinesTests {
     }
 
     /// Every method with good params, but those that end the session when a line happens to be good.
-    private static let methods = Probe.methods.filter {
+    private static let methods = SampleParameters.methods.filter {
         !["auth.logout", "auth.change_password", "me.delete"].contains($0.method)
     }.map { method in
         FuzzedLines.Method(
-            method.method, method.parameters.names.map { ($0, Probe.value(of: $0, in: method)?.text ?? "null") })
+            method.method,
+            method.parameters.names.map { ($0, SampleParameters.value(of: $0, in: method)?.text ?? "null") })
     }
 
     private static func hashPasswords(port: Int) async throws {

@@ -81,8 +81,8 @@ struct LoopStallTests {
 
     /// Returns the answer to a request, and the longest time that an event loop worked meanwhile.
     private static func exchange(_ request: String, with node: TestNode) async throws -> ([UInt8], Duration) {
-        let probes = MultiThreadedEventLoopGroup.singleton.makeIterator().map { LoopProbe($0) }
-        let answer = try await BarePeer.connect(port: node.httpPort).exchange(Array(request.utf8))
+        let probes = MultiThreadedEventLoopGroup.singleton.makeIterator().map { LoopMonitor($0) }
+        let answer = try await RawSocketClient.connect(port: node.httpPort).exchange(Array(request.utf8))
         var longest = Duration.zero
         for probe in probes { longest = max(longest, try await probe.stop()) }
         return (answer, longest)
@@ -122,7 +122,7 @@ struct LoopStallTests {
 }
 
 /// Measures how long a loop's thread works at most between two turns of the loop.
-private final class LoopProbe: Sendable {
+private final class LoopMonitor: Sendable {
     private struct State {
         var last: Duration?
         var longest = Duration.zero
@@ -134,18 +134,18 @@ private final class LoopProbe: Sendable {
 
     init(_ loop: any EventLoop) {
         self.loop = loop
-        let repeated = loop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(1)) { [self] _ in look() }
+        let repeated = loop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(1)) { [self] _ in sample() }
         task.withLock { $0 = repeated }
     }
 
     /// Ends the measurement, with the turn that is under way: the longest time.
     func stop() async throws -> Duration {
         task.withLock { $0?.cancel() }
-        try await loop.submit { self.look() }.get()
+        try await loop.submit { self.sample() }.get()
         return state.withLock { $0.longest }
     }
 
-    private func look() {
+    private func sample() {
         var time = timespec()
         unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         let now = Duration.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)

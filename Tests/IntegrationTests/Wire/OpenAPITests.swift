@@ -26,7 +26,7 @@ struct OpenAPITests {
         settings.pictures = folder.path
         settings.mail = MailSettings(.folder("\(folder.path)/mails"), from: try #require(MailAddress("a@example.com")))
         try await withNode(settings) { node in
-            let calls = Calls(api: api)
+            let calls = ValidatedCalls(api: api)
             try await accounts(node, calls)
             try await mails(node, calls, "\(folder.path)/mails")
             try await calls.call(
@@ -42,7 +42,7 @@ struct OpenAPITests {
         }
     }
 
-    private func accounts(_ node: TestNode, _ calls: Calls) async throws {
+    private func accounts(_ node: TestNode, _ calls: ValidatedCalls) async throws {
         let anybody = try await node.connect()
         try await calls.call(anybody, "server.info")
         try await calls.call(anybody, "avatars.list")
@@ -70,7 +70,7 @@ struct OpenAPITests {
     }
 
     /// What a mail proves; mails are files of that folder.
-    private func mails(_ node: TestNode, _ calls: Calls, _ folder: String) async throws {
+    private func mails(_ node: TestNode, _ calls: ValidatedCalls, _ folder: String) async throws {
         func token(_ kind: String) async throws -> JSON {
             try await node.database.wait(for: "select count(*) from app.mails where kind = '\(kind)'", toBe: "0")
             let files = try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -90,7 +90,7 @@ struct OpenAPITests {
     }
 
     /// A guest of another server's comes into an account of it.
-    private func merge(_ node: TestNode, _ calls: Calls) async throws {
+    private func merge(_ node: TestNode, _ calls: ValidatedCalls) async throws {
         let guest = "11111111-1111-4111-8111-111111111111"
         try await node.database.psql("insert into auth.users (id, is_anonymous) values ('\(guest)', true)")
         var claims = TestToken(sub: guest, session_id: nobody)
@@ -101,7 +101,7 @@ struct OpenAPITests {
         try await calls.call(client, "auth.merge_guest", ["guest_access_token": .string(try await claims.signed())])
     }
 
-    private func ownData(_ alice: TestClient, _ calls: Calls) async throws {
+    private func ownData(_ alice: TestClient, _ calls: ValidatedCalls) async throws {
         try await calls.call(alice, "me.get")
         try await calls.call(
             alice, "me.update",
@@ -134,7 +134,7 @@ struct OpenAPITests {
         try await calls.call(alice, "devices.remove", ["id": device["id"] ?? .null])
     }
 
-    private func conversations(_ alice: TestClient, _ calls: Calls) async throws {
+    private func conversations(_ alice: TestClient, _ calls: ValidatedCalls) async throws {
         let (bob, frank) = (JSON.string(Person.bob.id), JSON.string(Person.frank.id))
         try await calls.call(alice, "conversations.open", ["user_id": bob])
         try await calls.call(alice, "conversations.open", ["user_id": frank, "profiles": true])
@@ -155,7 +155,7 @@ struct OpenAPITests {
             alice, "conversations.remove_member", ["conversation_id": id, "user_id": .string(Person.alice.id)])
     }
 
-    private func messages(_ alice: TestClient, _ calls: Calls) async throws {
+    private func messages(_ alice: TestClient, _ calls: ValidatedCalls) async throws {
         let room = JSON.string(Room.aliceBob)
         let text = try await calls.call(
             alice, "messages.send",
@@ -184,7 +184,7 @@ struct OpenAPITests {
     }
 
     /// The pushes are of the answer's form too.
-    private func sync(_ alice: TestClient, _ node: TestNode, _ calls: Calls) async throws {
+    private func sync(_ alice: TestClient, _ node: TestNode, _ calls: ValidatedCalls) async throws {
         try await calls.call(alice, "sync.open", ["messages_per_conversation": 3, "live": false])
         let changes = try #require(api.result(of: "sync.open"))
         for page in try await alice.sync() {
@@ -207,7 +207,7 @@ struct OpenAPITests {
         try await calls.call(alice, "sync.close")
     }
 
-    private func farewells(_ node: TestNode, _ calls: Calls) async throws {
+    private func farewells(_ node: TestNode, _ calls: ValidatedCalls) async throws {
         let dave = try await node.signedIn(.dave)
         try await calls.call(
             dave, "auth.change_password", ["current_password": "postline-dev", "new_password": "postline-dev-2"])
@@ -262,7 +262,7 @@ struct OpenAPITests {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
             var covered = 0
-            for method in Probe.methods where !method.method.hasPrefix("auth.") {
+            for method in SampleParameters.methods where !method.method.hasPrefix("auth.") {
                 for parameter in method.parameters {
                     guard case .string(let rule, heldBy: .database) = parameter.type else { continue }
                     covered += 1
@@ -293,7 +293,7 @@ struct OpenAPITests {
                 switch name {
                 case "avatar_url": "custom"
                 case "title" where parameter.name == "conversation_id": .string(Room.alps)
-                default: Probe.value(of: parameter.name, in: method)
+                default: SampleParameters.value(of: parameter.name, in: method)
                 }
             members.append(.init(name: parameter.name, value: try #require(value)))
         }
@@ -315,8 +315,8 @@ struct OpenAPITests {
     }
 }
 
-/// Calls methods, and holds what they are given and what they answer against their schemas.
-private actor Calls {
+/// Calls methods, and validates their parameters and results against the schemas.
+private actor ValidatedCalls {
     private let api: SchemaValidator
     private(set) var methods: Set<String> = []
 

@@ -128,7 +128,7 @@ struct SpecificationTests {
                 """)
             await client.take(try JSON(parsing: ByteBuffer(string: answer))[0]?["result"] ?? .null)
             try await client.follow { $0.has("in the batch", in: Room.aliceBob) }
-            #expect(await client.replica.arrivals[Room.aliceBob]?.last == 91)
+            #expect(await client.state.arrivals[Room.aliceBob]?.last == 91)
         }
     }
 
@@ -164,7 +164,7 @@ struct SpecificationTests {
                 try await group.waitForAll()
             }
             try await client.follow { $0.messages[Room.aliceBob]?[150] != nil }
-            #expect(await client.replica.arrivals[Room.aliceBob]?.suffix(60) == ArraySlice(91...150))
+            #expect(await client.state.arrivals[Room.aliceBob]?.suffix(60) == ArraySlice(91...150))
         }
     }
 }

@@ -79,9 +79,10 @@ struct WireTests {
             let client = try await node.signedIn(.alice)
             let before = try await Self.fingerprint(node.database)
             var probes = 0
-            for method in Probe.methods {
+            for method in SampleParameters.methods {
                 let names = try #require(
-                    Probe.stringParams(of: method), "\(method.method) takes a param that Probe does not know")
+                    SampleParameters.stringParams(of: method), "\(method.method) has a parameter without a sample value"
+                )
                 for name in names {
                     // As an escape; and as a byte, which is no JSON.
                     for (nul, expected) in [(#"\u0000"#, ["invalid_params"]), ("\0", ["parse_error"])] {
@@ -89,7 +90,7 @@ struct WireTests {
                             #""a\#(nul)b""#, #""\#(nul)""#, #"["\#(nul)"]"#, #"{"url":"\#(nul)"}"#, #"{"\#(nul)":"x"}"#,
                         ] {
                             probes += 1
-                            let params = Probe.params(of: method, with: name, "PLACE").text.replacing(
+                            let params = SampleParameters.params(of: method, with: name, "PLACE").text.replacing(
                                 #""PLACE""#, with: value)
                             let answer = try await client.exchange(line(method.method, params))
                             #expect(expected.contains(try code(answer)), "\(method.method) \(name) \(value)")
@@ -129,9 +130,9 @@ struct WireTests {
             let client = try await node.signedIn(.alice)
             let before = try await Self.fingerprint(node.database)
             var probes = 0
-            for method in Probe.methods {
+            for method in SampleParameters.methods {
                 for name in method.parameters.names {
-                    guard case .number? = Probe.value(of: name, in: method) else { continue }
+                    guard case .number? = SampleParameters.value(of: name, in: method) else { continue }
                     for (number, expected) in [
                         ("1e131071", "invalid_params"), ("9223372036854775808", "invalid_params"),
                         ("-9223372036854775809", "invalid_params"), ("1.5", "invalid_params"),
@@ -143,7 +144,7 @@ struct WireTests {
                         (String(repeating: "9", count: 10_000), "invalid_params"),
                     ] {
                         probes += 1
-                        let params = Probe.params(of: method, with: name, "PLACE").text.replacing(
+                        let params = SampleParameters.params(of: method, with: name, "PLACE").text.replacing(
                             #""PLACE""#, with: number)
                         let answer = try await client.exchange(line(method.method, params))
                         #expect(try code(answer) == expected, "\(method.method) \(name) \(number.prefix(40))")
@@ -206,11 +207,12 @@ struct WireTests {
             let client = try await node.signedIn(.alice)
             let before = try await Self.fingerprint(node.database)
             var probes = 0
-            for method in Probe.methods {
-                for name in Probe.stringParams(of: method) ?? [] {
+            for method in SampleParameters.methods {
+                for name in SampleParameters.stringParams(of: method) ?? [] {
                     for text in [#"\ud800"#, #"\udc00"#, #"a\ud83dz"#, #"\ude00\ud83d"#, #"\uD800\u0041"#] {
                         probes += 1
-                        let params = Probe.params(of: method, with: name, "PLACE").text.replacing("PLACE", with: text)
+                        let params = SampleParameters.params(of: method, with: name, "PLACE").text.replacing(
+                            "PLACE", with: text)
                         let code = try code(try await client.exchange(line(method.method, params)))
                         #expect(["parse_error", "invalid_params"].contains(code), "\(method.method) \(name) \(text)")
                     }

@@ -11,7 +11,7 @@ struct StreamInvariants {
     let maxUnendedBytes: Int
 
     /// What was found not to hold, of which bytes.
-    struct Broken: Error, CustomStringConvertible {
+    struct Violation: Error, CustomStringConvertible {
         let description: String
 
         init(_ what: String, _ bytes: [UInt8]) {
@@ -22,7 +22,7 @@ struct StreamInvariants {
     /// Takes the stream in pieces of those sizes, over and over, holds what comes out against the whole stream, and each
     /// line against what a line may come to; how many lines there were.
     @discardableResult
-    func check(_ stream: [UInt8], pieces: [Int]) throws(Broken) -> Int {
+    func check(_ stream: [UInt8], pieces: [Int]) throws(Violation) -> Int {
         let expected = lines(of: stream)
         var found: [LineFramer.Event] = []
         var framer = LineFramer(maxLineBytes: maxLineBytes, maxUnendedBytes: maxUnendedBytes)
@@ -35,12 +35,12 @@ struct StreamInvariants {
             while let event = framer.next() { found.append(event) }
             // The beginning of one line is held, in storage that is a power of two, and nothing of what came before it.
             guard framer.heldBytes <= 2 * (maxLineBytes + 2) else {
-                throw Broken("\(framer.heldBytes) bytes are held of a piece of \(size)", stream)
+                throw Violation("\(framer.heldBytes) bytes are held of a piece of \(size)", stream)
             }
             place = end
             turn += 1
         }
-        guard found == expected else { throw Broken("cut otherwise in pieces of \(pieces)", stream) }
+        guard found == expected else { throw Violation("cut otherwise in pieces of \(pieces)", stream) }
         try checkAnswers(to: found, targetBatchBytes: 16 * max(1, pieces.first ?? 1), stream)
         var count = 0
         for case .line(let line) in found {
@@ -74,7 +74,7 @@ extension StreamInvariants {
     /// nothing inside a line.
     private func checkAnswers(
         to events: [LineFramer.Event], targetBatchBytes: Int, _ stream: [UInt8]
-    ) throws(Broken) {
+    ) throws(Violation) {
         var queue = OutboundQueue(maxQueueBytes: .max, targetBatchBytes: targetBatchBytes)
         queue.startPushes(cursor: "")
         var bytes = ByteBuffer()
@@ -99,7 +99,7 @@ extension StreamInvariants {
             if !ids.isEmpty { asked.append((ids, isWhole)) }
         }
         while !queue.isEmpty { Self.take(from: &queue, into: &bytes) }
-        guard queue.waitingBytes == 0 else { throw Broken("bytes are counted that do not wait", stream) }
+        guard queue.waitingBytes == 0 else { throw Violation("bytes are counted that do not wait", stream) }
 
         var answers = asked.makeIterator()
         var pushes = 0
@@ -111,9 +111,9 @@ extension StreamInvariants {
             }
             guard let answered = try? JSON(parsing: Array(line)), let (ids, isWhole) = answers.next(),
                 answered.ids(isWhole: isWhole) == ids
-            else { throw Broken("answered otherwise than asked: \(String(decoding: line, as: UTF8.self))", stream) }
+            else { throw Violation("answered otherwise than asked: \(String(decoding: line, as: UTF8.self))", stream) }
         }
-        guard pushes == turn, answers.next() == nil else { throw Broken("not all is answered, or pushed", stream) }
+        guard pushes == turn, answers.next() == nil else { throw Violation("not all is answered, or pushed", stream) }
     }
 
     private static func items(of event: LineFramer.Event) -> (items: [Envelope.Item], isWhole: Bool) {
@@ -151,44 +151,44 @@ extension JSON {
 extension StreamInvariants {
     /// Holds one line against what a line may come to: JSON that prints and parses to the same, and an answer for each
     /// request that is none too many and none too few.
-    static func check(line: [UInt8]) throws(Broken) {
+    static func check(line: [UInt8]) throws(Violation) {
         var value: JSON?
         do throws(JSONError) {
             value = try JSON(parsing: line)
         } catch {
             guard (error == .invalidUTF8) == (String(validating: line, as: UTF8.self) == nil) else {
-                throw Broken("\(error), of what is\(error == .invalidUTF8 ? "" : " not") UTF-8", line)
+                throw Violation("\(error), of what is\(error == .invalidUTF8 ? "" : " not") UTF-8", line)
             }
         }
         if let value { try check(value, line) }
         switch (Envelope(ByteBuffer(bytes: line)), value) {
         case (.single(let item), .array(let elements)?):
             guard elements.isEmpty || elements.count > Envelope.maxBatchCount, item.code == .invalidRequest else {
-                throw Broken("a batch was taken for one request", line)
+                throw Violation("a batch was taken for one request", line)
             }
             try check(item, nil, line)
         case (.single(let item), let value):
             guard (value == nil) == [.parseError, .invalidUTF8].contains(item.code) else {
-                throw Broken("JSON and the envelope do not agree", line)
+                throw Violation("JSON and the envelope do not agree", line)
             }
             try check(item, value, line)
         case (.batch(let items), .array(let elements)?) where items.count == elements.count && !items.isEmpty:
             for (item, element) in zip(items, elements) { try check(item, element, line) }
         default:
-            throw Broken("a batch of more or fewer requests than stand in it", line)
+            throw Violation("a batch of more or fewer requests than stand in it", line)
         }
     }
 
     /// Holds a JSON value against itself, printed and parsed.
-    private static func check(_ value: JSON, _ line: [UInt8]) throws(Broken) {
+    private static func check(_ value: JSON, _ line: [UInt8]) throws(Violation) {
         let text = value.text
         guard let again = try? JSON(parsing: text), again == value, again.text == text else {
-            throw Broken("printed, it is another", line)
+            throw Violation("printed, it is another", line)
         }
         try check(numbersIn: value, line)
     }
 
-    private static func check(numbersIn value: JSON, _ line: [UInt8]) throws(Broken) {
+    private static func check(numbersIn value: JSON, _ line: [UInt8]) throws(Violation) {
         switch value {
         case .null, .bool, .string: break
         case .array(let elements): for element in elements { try check(numbersIn: element, line) }
@@ -196,19 +196,19 @@ extension StreamInvariants {
         case .number(let number):
             guard let integer = number.integer else { return }
             guard number.isInteger, number.double == Double(integer) else {
-                throw Broken("\(number.text) was read as \(integer)", line)
+                throw Violation("\(number.text) was read as \(integer)", line)
             }
         }
     }
 
     /// Holds an item against what it was read from, and its answer against JSON-RPC 2.0.
-    private static func check(_ item: Envelope.Item, _ value: JSON?, _ line: [UInt8]) throws(Broken) {
+    private static func check(_ item: Envelope.Item, _ value: JSON?, _ line: [UInt8]) throws(Violation) {
         let content: Answer.Content
         switch item.content {
         case .success(let request):
             guard case .object(let object)? = value, object["method"] == .string(request.method),
                 object["params"] ?? .object(JSONObject()) == .object(request.params), object["id"] == item.id
-            else { throw Broken("a request that does not stand there", line) }
+            else { throw Violation("a request that does not stand there", line) }
             content = .result(ByteBuffer(string: JSON.object(request.params).text))
             read(request)
         case .failure(let error):
@@ -216,7 +216,7 @@ extension StreamInvariants {
         }
         guard let id = item.id else {
             guard case .object(let object)? = value, object["id"] == nil else {
-                throw Broken("a request goes unanswered", line)
+                throw Violation("a request goes unanswered", line)
             }
             return
         }
@@ -225,7 +225,7 @@ extension StreamInvariants {
         guard !answer.readableBytesView.contains(UInt8(ascii: "\n")), let written = try? JSON(parsing: answer),
             case .object(let object) = written, object["jsonrpc"] == .string("2.0"), object["id"] == id,
             (object["result"] == nil) != (object["error"] == nil), object.members.count == 3
-        else { throw Broken("an answer that is none: \(String(buffer: answer))", line) }
+        else { throw Violation("an answer that is none: \(String(buffer: answer))", line) }
     }
 
     /// Holds a request's params against their declarations, and reads them as each type there is, whatever came of that:

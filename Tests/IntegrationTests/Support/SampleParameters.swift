@@ -3,7 +3,7 @@
 /// A good call of each method, made of its params: what the tests that loop over all methods begin from.
 ///
 /// It is built from the list of methods that the code has, so that a new one is covered by itself, or fails here aloud.
-enum Probe {
+enum SampleParameters {
     /// Every method, as the code knows them.
     static var methods: [Messaging.Operation] { Messaging.Operation.all }
 

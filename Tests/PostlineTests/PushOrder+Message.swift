@@ -2,7 +2,7 @@
 
 extension PushOrder {
     /// An order to tell a device with the longest token of a message, with the largest numbers.
-    static func told(_ content: String?, by sender: String, in title: String?) -> PushOrder {
+    static func message(_ content: String?, by sender: String, in title: String?) -> PushOrder {
         PushOrder(
             kind: .tell,
             device: Device(

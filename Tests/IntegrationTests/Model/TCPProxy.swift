@@ -3,7 +3,7 @@ import NIOPosix
 import Synchronization
 
 /// A TCP link from one client to a server, which can be stalled, or cut after so many bytes: in the midst of a line.
-final class Link: Sendable {
+final class TCPProxy: Sendable {
     enum Direction: CaseIterable { case toServer, toClient }
 
     /// Where the one client connects to.
@@ -28,7 +28,7 @@ final class Link: Sendable {
 
     /// - Parameter receiveBufferBytes: the kernel's, of the end that the server writes to. A small one makes a client
     ///   that reads nothing felt at the server.
-    static func open(to serverPort: Int, receiveBufferBytes: Int = 16_384) async throws -> Link {
+    static func open(to serverPort: Int, receiveBufferBytes: Int = 16_384) async throws -> TCPProxy {
         let ends = Ends()
         let loop = MultiThreadedEventLoopGroup.singleton.any()
         let listener = try await ServerBootstrap(group: loop)
@@ -49,7 +49,7 @@ final class Link: Sendable {
                     }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        return Link(listener, ends)
+        return TCPProxy(listener, ends)
     }
 
     private init(_ listener: any Channel, _ ends: Ends) {
@@ -79,11 +79,11 @@ final class Link: Sendable {
 private final class Forwarder: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 
-    private let direction: Link.Direction
+    private let direction: TCPProxy.Direction
     private let other: any Channel
-    private let ends: Link.Ends
+    private let ends: TCPProxy.Ends
 
-    init(_ direction: Link.Direction, to other: any Channel, _ ends: Link.Ends) {
+    init(_ direction: TCPProxy.Direction, to other: any Channel, _ ends: TCPProxy.Ends) {
         self.direction = direction
         self.other = other
         self.ends = ends

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A bare socket that is connected to a node and does nothing: ten thousand of them cost a test little.
-struct IdlePeer: ~Copyable {
+struct IdleConnection: ~Copyable {
     private let descriptor: Int32
 
     /// Connects, and waits for what the server says first.

@@ -6,7 +6,7 @@ import Postgres
 /// A random world: people, guests among them, on two nodes, who talk, group, leave, and try what is not theirs.
 ///
 /// After each step every byte that each of them received is held against what it may see directly before or after.
-struct LeakWorld {
+struct LeakScenario {
     /// A connection that is live, and whose it is; nil for one that is not signed in.
     struct Listener {
         let client: CapturingClient
@@ -118,7 +118,7 @@ struct LeakWorld {
     }
 }
 
-extension LeakWorld {
+extension LeakScenario {
     private mutating func hold(
         _ line: [UInt8], of user: String?, _ now: Visibility, after step: String, _ isActor: Bool
     ) {
@@ -167,7 +167,7 @@ extension LeakWorld {
     }
 }
 
-extension LeakWorld {
+extension LeakScenario {
     private mutating func roll(_ sides: Int) -> Int { generator.next(below: max(1, sides)) }
 
     private mutating func any<Element>(of elements: [Element]) -> Element? {

@@ -5,24 +5,24 @@ import Postgres
 import Testing
 
 /// Holds everybody against the database while nobody writes.
-struct Verdict: Sendable {
+struct ExpectedState: Sendable {
     let database: TestDatabase
     let devices: [Device]
-    let ledger: Ledger
+    let writeLog: WriteLog
 
     /// Waits until every device has seen all that was written, and compares what it holds with what `select` gives its
     /// user under row-level security.
     ///
     /// A change of each user's own data is the fence: looks of the feed are in the order of commits, so that what was
     /// committed before it comes before it.
-    func hold(fence: Int) async throws {
+    func compare(atFence fence: Int) async throws {
         try await database.psql(
             "update public.user_private set preferences = preferences || '{\"fence\":\(fence)}'")
         for device in devices {
             do {
-                try await within("the fence") { await device.sees(fence) }
-            } catch is NotInTime {
-                await ledger.broken("what was written did not come", by: device.name)
+                try await within("the fence") { await device.waitForFence(fence) }
+            } catch is TimeoutError {
+                await writeLog.recordViolation("what was written did not come", by: device.name)
                 continue
             }
             try await compare(device)
@@ -38,10 +38,10 @@ struct Verdict: Sendable {
                 let online = Set(try await select(as: device.user, Self.online, [device.user]))
                 return await device.model.online == online
             }
-        } catch is NotInTime {
+        } catch is TimeoutError {
             let online = Set(try await select(as: device.user, Self.online, [device.user]))
             let difference = await device.model.online.symmetricDifference(online)
-            await device.broken("it and the database do not agree about who is online: \(difference.sorted())")
+            await device.recordViolation("it and the database do not agree about who is online: \(difference.sorted())")
         }
     }
 
@@ -53,57 +53,57 @@ struct Verdict: Sendable {
             try await select(
                 as: device.user, Self.world,
                 [device.user, Self.list(rooms.map(\.key)), Self.list(rooms.map { "\($0.value.first)" })]))
-        for line in stored.subtracting(held).sorted().prefix(3) { await device.broken("it lacks: \(line)") }
+        for line in stored.subtracting(held).sorted().prefix(3) { await device.recordViolation("it lacks: \(line)") }
         for line in held.subtracting(stored).sorted().prefix(3) {
-            await device.broken("it has what is not so: \(line)")
+            await device.recordViolation("it has what is not so: \(line)")
             guard line.hasPrefix("messages "), let id = line.split(separator: " ").dropFirst().first.map(String.init),
                 let room = model.rooms[id]
             else { continue }
             let history = try await select(as: device.user, Self.history, [id, "\(room.first)"])
             for message in Set(history).symmetricDifference(room.history).sorted().prefix(4) {
-                await device.broken("it differs in \(id) at: \(message)")
+                await device.recordViolation("it differs in \(id) at: \(message)")
             }
         }
         // It may know more people than those: who was in a conversation that it has left, or left one and wrote nothing.
         let faces = try await select(as: device.user, Self.faces, [device.user])
         for line in Set(faces).subtracting(model.faces).sorted().prefix(3) {
-            await device.broken("it lacks: \(line)")
+            await device.recordViolation("it lacks: \(line)")
         }
     }
 
     /// What was answered is there, once.
     func audit() async throws {
-        func broken(_ what: String) async { await ledger.broken(what, by: "the database") }
+        func recordViolation(_ what: String) async { await writeLog.recordViolation(what, by: "the database") }
         let messages = Set(
             try await database.column(
                 "select concat_ws(' ', id, conversation_id, sender_id, client_id, seq) from public.messages"))
-        for sent in await ledger.sent.values {
+        for sent in await writeLog.sent.values {
             let line = "\(sent.id) \(sent.conversation) \(sent.sender) \(sent.clientID) \(sent.seq)"
-            if !messages.contains(line) { await broken("an answered message is not there: \(line)") }
+            if !messages.contains(line) { await recordViolation("an answered message is not there: \(line)") }
         }
         for (text, states) in [
-            ("id || ' ' || version || ' ' || coalesce(content, '-') from public.messages", await ledger.contents),
-            ("id || ' ' || version || ' ' || full_name from public.user_profiles", await ledger.names),
+            ("id || ' ' || version || ' ' || coalesce(content, '-') from public.messages", await writeLog.contents),
+            ("id || ' ' || version || ' ' || full_name from public.user_profiles", await writeLog.names),
             (
                 "id || ' ' || version || ' ' || title from public.conversations where title is not null",
-                await ledger.titles
+                await writeLog.titles
             ),
         ] {
             for line in try await database.column("select " + text).compactMap({ $0 }) {
                 let parts = line.split(separator: " ", maxSplits: 2).map(String.init)
                 guard parts.count == 3, let version = Int(parts[1]), let state = states[parts[0]] else { continue }
                 if version < state.version || version == state.version && parts[2] != state.text {
-                    await broken("\(line), but \(state.text) was answered with version \(state.version)")
+                    await recordViolation("\(line), but \(state.text) was answered with version \(state.version)")
                 }
             }
         }
-        let marks = await ledger.marks
+        let marks = await writeLog.marks
         for line in try await database.column(
             "select conversation_id || ' ' || user_id || ' ' || last_read_seq from public.conversation_members"
         ).compactMap({ $0 }) {
             let parts = line.split(separator: " ").map(String.init)
             if let mark = marks["\(parts[0]) \(parts[1])"], Int(parts[2]) ?? 0 < mark {
-                await broken("the mark \(line), but \(mark) was answered")
+                await recordViolation("the mark \(line), but \(mark) was answered")
             }
         }
     }
@@ -129,7 +129,7 @@ struct Verdict: Sendable {
              where version = 1 and client_id is not null group by content having count(*) > 1
             """
         ).compactMap({ $0 }) {
-            await ledger.broken(line, by: "the database")
+            await writeLog.recordViolation(line, by: "the database")
         }
     }
 

@@ -16,13 +16,13 @@ enum Fault: String, CaseIterable, Sendable {
     case listenerFrozen = "a listener frozen"
     case transactionHeld = "a transaction held open, with an xid"
     case deviceNotReading = "a device that stops reading"
-    case linkCut = "a link cut in the midst of a line"
+    case linkCut = "a connection cut in the middle of a line"
     case standbyLost = "the standby stopped, and started again"
     case standbyStill = "the standby replaying nothing"
 }
 
 /// Makes things go wrong, one after another, while everybody works.
-struct Havoc: Sendable {
+struct FaultInjector: Sendable {
     let postgres: PrivatePostgres
     let standby: PrivatePostgres
     let database: TestDatabase
@@ -31,7 +31,7 @@ struct Havoc: Sendable {
 
     /// A user of whom nobody else changes anything, and whom others know.
     let bystander: String
-    let ledger: Ledger
+    let writeLog: WriteLog
 
     /// How many changes a fault lasts.
     let span: Int
@@ -41,7 +41,7 @@ struct Havoc: Sendable {
         "select pid from pg_stat_activity where usename = 'postline' and datname = current_database()"
 
     /// Returns when it is over, and whatever was broken works again.
-    func strike(_ fault: Fault, _ random: inout SeededRandom) async throws {
+    func inject(_ fault: Fault, _ random: inout SeededRandom) async throws {
         let node = nodes.randomElement(using: &random)
         let device = devices.randomElement(using: &random)
         switch fault {
@@ -77,7 +77,7 @@ struct Havoc: Sendable {
             await device?.notReading { await pass(8) }
         case .linkCut:
             let bytes = Int.random(in: 1...2_000, using: &random)
-            let direction = Link.Direction.allCases.randomElement(using: &random) ?? .toClient
+            let direction = TCPProxy.Direction.allCases.randomElement(using: &random) ?? .toClient
             await device?.cut(after: bytes, direction)
             await pass()
         case .standbyLost:
@@ -92,29 +92,30 @@ struct Havoc: Sendable {
     }
 
     /// Others do so much meanwhile.
-    private func pass(_ times: Int = 1) async { await ledger.reaches(await ledger.changes + span * times) }
+    private func pass(_ times: Int = 1) async { await writeLog.waitForChanges(await writeLog.changes + span * times) }
 
     private func holdTransaction(commits: Bool) async throws {
-        let connection = try await surely { try await database.connect() }
-        let goal = await ledger.changes
+        let connection = try await withRetry { try await database.connect() }
+        let goal = await writeLog.changes
         _ = try await connection.execute(
             "begin; update public.user_profiles set bio = 'held at \(goal)' where id = '\(bystander)'")
         await pass(3)
         _ = try await connection.execute(commits ? "commit" : "rollback")
-        if commits { await ledger.note("names changed") }
+        if commits { await writeLog.record("names changed") }
         await connection.close()
     }
 
     private func terminate(_ backend: Int32) async throws {
-        _ = try await surely { try await database.column("select pg_terminate_backend(\(backend))") }
+        _ = try await withRetry { try await database.column("select pg_terminate_backend(\(backend))") }
     }
 
     private func pids(_ query: String) async throws -> [Int32] {
-        try await surely { try await database.column(query) }.compactMap { $0.flatMap { Int32($0) } }.sorted()
+        try await withRetry { try await database.column(query) }.compactMap { $0.flatMap { Int32($0) } }.sorted()
     }
 
     /// Tries again while the database is on its way up.
-    private func surely<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    private func withRetry<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value
+    {
         try await eventually("the database") {
             do { return try await body() } catch is PostgresError { return nil }
         }

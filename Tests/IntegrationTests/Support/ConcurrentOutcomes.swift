@@ -17,7 +17,7 @@ extension TestClient {
 }
 
 /// The stable names of what several calls at once came to, in order; "done" for those that were done.
-func allAtOnce<Callers: Sequence & Sendable>(
+func concurrentOutcomes<Callers: Sequence & Sendable>(
     _ callers: Callers, _ call: @escaping @Sendable (Callers.Element) async throws -> Void
 ) async throws -> [String] where Callers.Element: Sendable {
     try await withThrowingTaskGroup(of: String.self) { group in

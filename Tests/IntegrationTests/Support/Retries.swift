@@ -6,7 +6,7 @@ import Messaging
 extension TestClient {
     /// Sends as a client should: with a client_id, and again where it was told that trying again may help.
     @discardableResult
-    func sendSurely(
+    func sendWithRetry(
         _ content: String, to conversation: String, refused: @escaping @Sendable (ErrorCode?) async -> Void = { _ in }
     ) async throws -> JSON {
         let id = UUID().uuidString.lowercased()

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 
 /// What was answered to whoever wrote, to be found in the database, and each way in which a promise was seen broken.
-actor Ledger {
+actor WriteLog {
     /// A message that was answered.
     struct Sent: Sendable, Hashable {
         let id: String
@@ -44,13 +44,13 @@ actor Ledger {
     private var waiters: [(goal: Int, CheckedContinuation<Void, Never>)] = []
 
     /// Counts changes that are committed.
-    func note(_ kind: String, _ count: Int = 1) {
+    func record(_ kind: String, _ count: Int = 1) {
         changes += count
         kinds[kind, default: 0] += count
         wake()
     }
 
-    func note(refusal: String) { refusals[refusal, default: 0] += 1 }
+    func record(refusal: String) { refusals[refusal, default: 0] += 1 }
 
     private func wake() {
         waiters.removeAll { waiter in
@@ -61,7 +61,7 @@ actor Ledger {
     }
 
     /// Returns when so many changes were made in all, or the promise is broken.
-    func reaches(_ goal: Int) async {
+    func waitForChanges(_ goal: Int) async {
         if changes >= goal || isQuiet { return }
         await withCheckedContinuation { waiters.append((goal, $0)) }
     }
@@ -75,28 +75,28 @@ actor Ledger {
     func endRound() { isRoundOver = true }
 
     /// The promise is broken; kept with who saw it.
-    func broken(_ what: String, by who: String) {
+    func recordViolation(_ what: String, by who: String) {
         // The first few tell; a feed that lost its way breaks it with everything that follows.
         if violations.count < 20 { violations.append("\(who): \(what)") }
         wake()
     }
 
     /// A send was answered. Answered again, it must be with the same message.
-    func note(sent new: Sent) {
+    func record(sent new: Sent) {
         let key = "\(new.sender) \(new.clientID)"
         if let before = sent[key] {
-            if before != new { broken("a send was answered with \(before) and then \(new)", by: new.sender) }
+            if before != new { recordViolation("a send was answered with \(before) and then \(new)", by: new.sender) }
         } else {
             sent[key] = new
-            note("sent")
+            record("sent")
         }
     }
 
-    func note(message id: String, _ state: State) { Self.keep(state, in: &contents[id]) }
-    func note(name state: State, of user: String) { Self.keep(state, in: &names[user]) }
-    func note(title state: State, of conversation: String) { Self.keep(state, in: &titles[conversation]) }
+    func record(message id: String, _ state: State) { Self.keep(state, in: &contents[id]) }
+    func record(name state: State, of user: String) { Self.keep(state, in: &names[user]) }
+    func record(title state: State, of conversation: String) { Self.keep(state, in: &titles[conversation]) }
 
-    func note(mark seq: Int, of user: String, in conversation: String) {
+    func record(mark seq: Int, of user: String, in conversation: String) {
         let key = "\(conversation) \(user)"
         marks[key] = max(seq, marks[key] ?? 0)
     }

@@ -5,19 +5,19 @@ import Messaging
 
 /// A guest of the composed system. Whatever happens to its connection, it comes back with its cursor, to whichever node
 /// the balancer leads it to.
-actor Visitor {
+actor ComposeClient {
     nonisolated let name: String
     private(set) var userID = ""
     private(set) var held = ClientState()
 
     /// How often it came back.
-    private(set) var returns = 0
+    private(set) var reconnects = 0
 
     /// How often it was told to try again later, or its connection was lost before it had an answer.
     private(set) var retries = 0
 
     /// Each way in which it saw a promise broken.
-    private(set) var broken: [String] = []
+    private(set) var violations: [String] = []
 
     private let address: ComposedSystem.Address
     private var accessToken: JSON?
@@ -35,30 +35,30 @@ actor Visitor {
 
     /// Runs a body with visitors that are there, each with an account of its own.
     ///
-    /// - Throws: what `body` throws, or `Broken` where one of them saw a promise broken.
+    /// - Throws: what `body` throws, or `CheckFailure` where one of them saw a promise broken.
     static func with(
         _ count: Int, at address: ComposedSystem.Address,
-        _ body: @escaping @Sendable ([Visitor]) async throws -> Void
+        _ body: @escaping @Sendable ([ComposeClient]) async throws -> Void
     ) async throws {
-        let visitors = (1...count).map { Visitor("Visitor \($0)", at: address) }
-        try await withThrowingTaskGroup(of: Void.self) { lives in
-            for visitor in visitors { lives.addTask { await visitor.live() } }
-            defer { lives.cancelAll() }
-            for visitor in visitors {
-                try await within("\(visitor.name)'s first connection") { _ = try await visitor.connected() }
+        let clients = (1...count).map { ComposeClient("Client \($0)", at: address) }
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for client in clients { tasks.addTask { await client.run() } }
+            defer { tasks.cancelAll() }
+            for client in clients {
+                try await within("\(client.name)'s first connection") { _ = try await client.connected() }
             }
-            try await body(visitors)
-            lives.cancelAll()
-            for visitor in visitors { await visitor.hangUp() }
+            try await body(clients)
+            tasks.cancelAll()
+            for client in clients { await client.disconnect() }
         }
-        for visitor in visitors {
-            let broken = await visitor.broken
-            try expect(broken.isEmpty, "\(visitor.name): \(broken.joined(separator: "; "))")
+        for client in clients {
+            let violations = await client.violations
+            try expect(violations.isEmpty, "\(client.name): \(violations.joined(separator: "; "))")
         }
     }
 
     /// Lives until it is cancelled: connects, takes in what comes, and begins anew when the connection ends.
-    private func live() async {
+    private func run() async {
         while !Task.isCancelled {
             do {
                 let line = try await connect()
@@ -72,12 +72,12 @@ actor Visitor {
                     }
                 }
             } catch let error as RemoteError where !error.isRetryable {
-                broken.append("\(error)")
+                violations.append("\(error)")
                 changed.signal()
             } catch {
                 // It tries again.
             }
-            await hangUp()
+            await disconnect()
             try? await Task.sleep(for: .milliseconds(Int.random(in: 20...200)))
         }
     }
@@ -93,11 +93,11 @@ actor Visitor {
                 accessToken = tokens["access_token"]
             }
             let isReturning = cursor != nil
-            if isReturning { returns += 1 }
+            if isReturning { reconnects += 1 }
             var isMore = true
             while isMore {
                 let page = try await line.call("sync.open", cursor.map { ["cursor": $0] } ?? [:])
-                if isReturning, page["reset"] == .bool(true) { broken.append("its cursor was not continued") }
+                if isReturning, page["reset"] == .bool(true) { violations.append("its cursor was not continued") }
                 try await take(page, on: line)
                 isMore = page["more"] == .bool(true)
             }
@@ -109,7 +109,7 @@ actor Visitor {
     }
 
     private func take(_ changes: JSON, on line: LineClient) async throws {
-        broken += held.apply(changes)
+        violations += held.apply(changes)
         // Kept together with what it stands for: a gap that is not closed now is closed after the return.
         cursor = changes["cursor"] ?? cursor
         limited.formUnion(changes.list("limited").compactMap(\.stringValue))
@@ -126,30 +126,30 @@ actor Visitor {
     }
 }
 
-extension Visitor {
+extension ComposeClient {
     /// The connection, once there is one that is live.
     func connected() async throws -> LineClient {
         while true {
             if let line { return line }
-            try await rung()
+            try await waitForChange()
         }
     }
 
     /// Returns when it is there again, after so many returns.
-    func comesBack(after returns: Int) async throws {
-        try await within("\(name)'s return") { [self] in try await wait(forReturnsBeyond: returns) }
+    func waitForReconnect(after reconnects: Int) async throws {
+        try await within("\(name)'s return") { [self] in try await wait(forReconnectsBeyond: reconnects) }
     }
 
-    private func wait(forReturnsBeyond count: Int) async throws {
+    private func wait(forReconnectsBeyond count: Int) async throws {
         // What it counts is counted as it comes; it is there once it has a line.
-        while returns <= count || line == nil {
-            if let broken = broken.first { throw Broken(description: "\(name): \(broken)") }
-            try await rung()
+        while reconnects <= count || line == nil {
+            if let violation = violations.first { throw CheckFailure(description: "\(name): \(violation)") }
+            try await waitForChange()
         }
     }
 
     /// Returns when something has changed.
-    private func rung() async throws {
+    private func waitForChange() async throws {
         for await _ in changed.next() {}
         try Task.checkCancellation()
     }
@@ -157,27 +157,27 @@ extension Visitor {
     /// Calls a method until it is answered by a result or by an error that is final: on another connection where the
     /// one it was called on is lost, and again where the node says that it may be tried again.
     @discardableResult
-    func surely(_ method: String, _ params: JSONObject) async throws -> JSON {
+    func callWithRetry(_ method: String, _ params: JSONObject) async throws -> JSON {
         // To be connected is waited for too.
         try await within("\(name): the answer of \(method)") { [self] in
             try await eventually("the answer of \(method)") {
                 do {
                     return try await connected().call(method, params)
                 } catch let error as RemoteError where error.isRetryable {
-                    await again()
+                    await countRetry()
                 } catch is ConnectionError {
-                    await again()
+                    await countRetry()
                 }
                 return nil
             }
         }
     }
 
-    private func again() { retries += 1 }
+    private func countRetry() { retries += 1 }
 
     /// Sends a message, again with the same `client_id` until it is answered.
     func send(_ content: String, to conversation: String) async throws {
-        try await surely(
+        try await callWithRetry(
             "messages.send",
             [
                 "conversation_id": .string(conversation), "content": .string(content),
@@ -186,25 +186,25 @@ extension Visitor {
     }
 
     /// A new group of it and the others.
-    func group(with others: some Sequence<Visitor>) async throws -> String {
+    func group(with others: some Sequence<ComposeClient>) async throws -> String {
         var ids: [JSON] = []
         for other in others { ids.append(.string(await other.userID)) }
-        let conversation = try await surely(
+        let conversation = try await callWithRetry(
             "conversations.create_group", ["title": .string("A group of \(name)"), "member_ids": .array(ids)])
         return conversation.text("id")
     }
 
     /// Returns when what it holds is as the condition says.
-    func holds(_ what: String, _ isReached: @escaping @Sendable (ClientState) -> Bool) async throws {
+    func waitUntilHeld(_ what: String, _ isReached: @escaping @Sendable (ClientState) -> Bool) async throws {
         try await within("\(name) to hold \(what)") { [self] in try await wait(until: isReached) }
     }
 
     private func wait(until isReached: @Sendable (ClientState) -> Bool) async throws {
-        while !isReached(held) { try await rung() }
+        while !isReached(held) { try await waitForChange() }
     }
 
     /// Hangs up; it comes back by itself.
-    func hangUp() async {
+    func disconnect() async {
         let line = line
         self.line = nil
         await line?.close()

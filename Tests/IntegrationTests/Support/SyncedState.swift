@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 
 /// What a client holds that follows the protocol's rules to the letter, and nothing else (`docs/protocol.md`, section 3).
-struct Replica: Sendable, Equatable {
+struct SyncedState: Sendable, Equatable {
     var me: JSON?
     var profiles: [String: JSON] = [:]
     /// Of whom a conversation is shared with.
@@ -18,7 +18,7 @@ struct Replica: Sendable, Equatable {
     var arrivals: [String: [Int]] = [:]
 
     mutating func apply(_ changes: JSON) {
-        if changes["reset"] == true { self = Replica() }
+        if changes["reset"] == true { self = SyncedState() }
         for id in changes["left"]?.arrayValue?.compactMap(\.stringValue) ?? [] {
             conversations[id] = nil
             messages[id] = nil
