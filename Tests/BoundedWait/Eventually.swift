@@ -1,14 +1,12 @@
-/// Waits for a condition that no event announces: evaluates it, and again every 10 ms until it holds.
+/// Polls a condition every 10 ms until it holds, for state that no event announces: a log, a metric, a file, a row.
 ///
-/// A test waits for an event where there is one. This is for the state of another actor: a log, a metric, a file, a row.
-///
-/// - Parameter what: names the condition, for the error.
-/// - Throws: ``TimeoutError`` if it does not hold before the watchdog's limit, and each error of the condition at once.
+/// - Parameter what: The condition's name in the error.
+/// - Throws: ``TimeoutError`` if it does not hold within the watchdog limit, and any error of the condition.
 public func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
     _ = try await eventually(what) { try await condition() ? true : nil }
 }
 
-/// Waits for a value that no event announces, as for a condition, and returns it.
+/// Polls until a value is not nil, and returns it.
 public func eventually<Value>(_ what: String, _ value: () async throws -> Value?) async throws -> Value {
     let end = ContinuousClock.now + watchdogLimit
     while true {

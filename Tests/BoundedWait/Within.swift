@@ -1,19 +1,18 @@
-/// What did not happen in time.
+/// The error of a wait that took too long.
 public struct TimeoutError: Error, CustomStringConvertible {
-    /// A sentence that names it.
+    /// A sentence that names the awaited event.
     public let description: String
 
-    /// - Parameter description: A sentence that names it.
     public init(description: String) { self.description = description }
 }
 
-/// After how long a wait has hung. It is no measure of speed: nothing that goes on takes as long, on the slowest machine
-/// and beside every other test.
+/// The time after which a wait is considered hung. It is no measure of speed: nothing that works takes as long, even on
+/// the slowest machine beside every other test.
 public let watchdogLimit: Duration = .seconds(240)
 
-/// Bounds the wait for an event, so that one which never comes fails its test and does not hang the run.
+/// Limits the wait for an event, so that a missing event fails its test instead of hanging the run.
 ///
-/// - Parameter limit: other than the watchdog's where to be in time is what is promised.
+/// - Parameter limit: A shorter limit, for tests of a deadline.
 public func within<Value: Sendable>(
     _ what: String, limit: Duration = watchdogLimit, _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {

@@ -1,8 +1,8 @@
-/// Wakes those who wait for something to change; also those who are cancelled meanwhile.
+/// A signal that wakes all tasks that wait for a change, including cancelled ones.
 struct ChangeSignal: Sendable {
     private var waiters: [AsyncStream<Void>.Continuation] = []
 
-    /// Ends at the next signal.
+    /// Returns a stream that ends at the next signal.
     mutating func next() -> AsyncStream<Void> {
         let (stream, waiter) = AsyncStream.makeStream(of: Void.self)
         waiters.append(waiter)

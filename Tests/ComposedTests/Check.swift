@@ -1,8 +1,8 @@
-/// What the composed system must hold to, and how that is tested.
+/// A guarantee of the composed system, and its test.
 struct Check: Sendable {
     let sentence: String
 
-    /// Throws where it is not.
+    /// The test. It throws if the guarantee does not hold.
     let isKept: @Sendable (ComposedSystem) async throws -> Void
 
     static let all: [Check] = [
@@ -11,7 +11,7 @@ struct Check: Sendable {
     ]
 }
 
-/// A promise that was not kept.
+/// The error of a guarantee that does not hold.
 struct CheckFailure: Error, CustomStringConvertible {
     let description: String
 }

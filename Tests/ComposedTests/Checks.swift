@@ -24,7 +24,7 @@ extension Check {
             let group = try await visitors[0].group(with: members.dropFirst())
             for (number, member) in members.enumerated() { try await member.send("message \(number)", to: group) }
             for member in members { try await member.waitUntilHeld("all messages") { $0.contents[group]?.count == 5 } }
-            // Changes come in the order of commits, so what was said before would have come before this.
+            // Changes arrive in commit order, so an earlier leak would have arrived before this one.
             let own = try await stranger.group(with: [visitors[0]])
             try await stranger.send("alone", to: own)
             try await stranger.waitUntilHeld("its own message") { $0.contents[own] == [1: "alone"] }
@@ -43,7 +43,7 @@ extension Check {
             let (series, label) = ("postline_request_duration_seconds_count", #"method="session.authenticate""#)
             let before = try await system.values(series, label)
             var (rounds, wasEverywhere) = (0, false)
-            // The balancer leads it back to the node that it left, unless others have come there meanwhile.
+            // The balancer returns the client to the same node unless other clients have connected to it meanwhile.
             while rounds < 10 || !wasEverywhere, rounds < 100 {
                 try await withClients(rounds % 4, at: system.lines) { _ in
                     let reconnects = await receiver.reconnects
@@ -94,12 +94,13 @@ extension Check {
         try await withClients(4 * system.nodes.count, at: system.linesElsewhere) { clients in
             let before = try await system.values("postline_rate_limited_total")
             try await withClients(4 * system.nodes.count, at: system.lines) { others in
-                // As many, through the same balancer, so that every node is asked by both.
+                // As many clients through the same balancer, so that both addresses reach every node.
                 for other in others {
                     try await within("the bound of the address") {
                         try await exhaust(clients)
                     }
-                    // More than the address gets back meanwhile, so that one of these would be refused with it.
+                    // More attempts than the address regains meanwhile, so that a shared limit would refuse one of
+                    // them.
                     for _ in 0..<3 {
                         let code = try await attempt(other)
                         try expect(code == "invalid_credentials", "from another address: \(code)")
@@ -111,7 +112,7 @@ extension Check {
         }
     }
 
-    /// Signs in on all of them at once, until each is told that its address has done so too often.
+    /// Signs in on all clients at once until each is rate-limited by its address.
     private static func exhaust(_ clients: [LineClient]) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for client in clients {
@@ -121,7 +122,7 @@ extension Check {
         }
     }
 
-    /// Signs in to an account that nobody has, so that the bound is the address's; the stable name of the error.
+    /// Signs in to an account that does not exist, so that only the address's limit applies. Returns the error code.
     private static func attempt(_ client: LineClient) async throws -> String {
         let email = "\(UInt64.random(in: 0 ... .max))@example.com"
         do {
@@ -132,7 +133,7 @@ extension Check {
         }
     }
 
-    /// Runs a body with connections of nobody's.
+    /// Runs a body with unauthenticated connections.
     private static func withClients(
         _ count: Int, at address: ComposedSystem.Address, _ body: ([LineClient]) async throws -> Void
     ) async throws {

@@ -19,7 +19,7 @@ extension Check {
                         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Protocol: postline.v1",
                     ]))
             let hello = try await socket.waitForText("server.hello")
-            // The key and its answer are those of RFC 6455.
+            // The key and its response are those of RFC 6455.
             try expect(
                 hello.hasPrefix("HTTP/1.1 101 ") && hello.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="),
                 "an upgrade was answered: \(hello)")
@@ -51,14 +51,14 @@ extension Check {
                 let stream = try await TextConnection.open(to: system.http)
                 let resumed = lastID.isEmpty ? [] : ["Last-Event-ID: \(lastID)"]
                 try await stream.send(request("GET /v1/changes", at: system.http, [bearer] + resumed))
-                // What was sent while there was no stream, and nothing from before.
+                // Messages sent while there was no stream, and none from before.
                 let missed = round == 0 ? #""reset":true"# : "missed \(round - 1)."
                 let caughtUp = try await stream.waitForText(missed)
                 try expect(
                     round < 2 || !caughtUp.contains("missed \(round - 2)."), "what was told came again: \(caughtUp)")
                 try await visitors[0].send("live \(round).", to: group.text("id"))
                 let live = try await stream.waitForText("live \(round).")
-                // Each event is a chunk, whose size ends by CRLF.
+                // Each event is a chunk, whose size line ends with CRLF.
                 guard let id = live.split(whereSeparator: \.isNewline).last(where: { $0.hasPrefix("id: ") }) else {
                     throw CheckFailure(description: "an event without an id: \(live)")
                 }
@@ -80,7 +80,7 @@ extension Check {
         request("POST /v1/\(method)", at: address, ["Content-Length: \(body.utf8.count)"], body)
     }
 
-    /// A text message, as a client sends it: masked, here with zeros, which change nothing.
+    /// Returns a masked text frame of a client. The mask is zero and changes nothing.
     private static func message(_ text: String) -> [UInt8] {
         [0x81, 0x80 | UInt8(text.utf8.count), 0, 0, 0, 0] + Array(text.utf8)
     }

@@ -1,13 +1,12 @@
 import LineClient
 import Messaging
 
-/// What a client holds of what it was told: the messages of conversations that it is in from the first message on, and
-/// people's names.
+/// The state that a client builds from changes: complete conversations and users' names.
 struct ClientState: Sendable {
     private(set) var contents: [String: [Int: String]] = [:]
     private(set) var names: [String: String] = [:]
 
-    /// Takes in what the server sent, and gives each way in which that breaks the promise.
+    /// Applies a change from the server, and returns the violated guarantees.
     mutating func apply(_ changes: JSON) -> [String] {
         var violations: [String] = []
         for profile in changes.list("profiles") { names[profile.text("id")] = profile.text("full_name") }
@@ -19,16 +18,16 @@ struct ClientState: Sendable {
         return violations
     }
 
-    /// Takes in what `messages.list` gave of messages that a Changes left out.
+    /// Adds messages of `messages.list` that a change had left out.
     mutating func fill(_ conversation: String, _ messages: [JSON]) {
-        // What is newer comes by itself.
+        // Newer messages arrive as pushes.
         let newest = contents[conversation]?.keys.max() ?? 0
         for message in messages where message.number("seq") < newest {
             contents[conversation, default: [:]][message.number("seq")] = message.text("content")
         }
     }
 
-    /// The number of the first message that is missing before the newest; nil where none is.
+    /// Returns the number of the first missing message, or nil if none is missing.
     func gap(in conversation: String) -> Int? {
         let held = contents[conversation] ?? [:]
         return (1..<(held.keys.max() ?? 0) + 1).first { held[$0] == nil }

@@ -3,20 +3,19 @@ import FoundationEssentials
 import LineClient
 import Messaging
 
-/// A guest of the composed system. Whatever happens to its connection, it comes back with its cursor, to whichever node
-/// the balancer leads it to.
+/// A guest of the composed system that reconnects with its cursor, to the node that the balancer chooses.
 actor ComposeClient {
     nonisolated let name: String
     private(set) var userID = ""
     private(set) var held = ClientState()
 
-    /// How often it came back.
+    /// The number of reconnects.
     private(set) var reconnects = 0
 
-    /// How often it was told to try again later, or its connection was lost before it had an answer.
+    /// The number of retryable errors and lost connections.
     private(set) var retries = 0
 
-    /// Each way in which it saw a promise broken.
+    /// The violated guarantees that this client saw.
     private(set) var violations: [String] = []
 
     private let address: ComposedSystem.Address
@@ -25,7 +24,7 @@ actor ComposeClient {
     private var line: LineClient?
     private var changed = ChangeSignal()
 
-    /// Conversations of which it was not given all messages, and has not asked for them yet.
+    /// The conversations with messages that are still to be fetched.
     private var limited: Set<String> = []
 
     init(_ name: String, at address: ComposedSystem.Address) {
@@ -33,9 +32,9 @@ actor ComposeClient {
         self.address = address
     }
 
-    /// Runs a body with visitors that are there, each with an account of its own.
+    /// Runs a body with connected clients, each with an account of its own.
     ///
-    /// - Throws: what `body` throws, or `CheckFailure` where one of them saw a promise broken.
+    /// - Throws: The error of `body`, or `CheckFailure` if a client saw a violated guarantee.
     static func with(
         _ count: Int, at address: ComposedSystem.Address,
         _ body: @escaping @Sendable ([ComposeClient]) async throws -> Void
@@ -57,7 +56,7 @@ actor ComposeClient {
         }
     }
 
-    /// Lives until it is cancelled: connects, takes in what comes, and begins anew when the connection ends.
+    /// Connects, applies changes, and reconnects, until it is cancelled.
     private func run() async {
         while !Task.isCancelled {
             do {
@@ -75,7 +74,7 @@ actor ComposeClient {
                 violations.append("\(error)")
                 changed.signal()
             } catch {
-                // It tries again.
+                // The loop reconnects.
             }
             await disconnect()
             try? await Task.sleep(for: .milliseconds(Int.random(in: 20...200)))
@@ -110,7 +109,7 @@ actor ComposeClient {
 
     private func take(_ changes: JSON, on line: LineClient) async throws {
         violations += held.apply(changes)
-        // Kept together with what it stands for: a gap that is not closed now is closed after the return.
+        // The cursor is stored with the list of gaps, so that gaps left open now are closed after a reconnect.
         cursor = changes["cursor"] ?? cursor
         limited.formUnion(changes.list("limited").compactMap(\.stringValue))
         while let conversation = limited.first {
@@ -127,7 +126,7 @@ actor ComposeClient {
 }
 
 extension ComposeClient {
-    /// The connection, once there is one that is live.
+    /// Returns the connection once it is live.
     func connected() async throws -> LineClient {
         while true {
             if let line { return line }
@@ -135,30 +134,30 @@ extension ComposeClient {
         }
     }
 
-    /// Returns when it is there again, after so many returns.
+    /// Waits until the client has reconnected more than `reconnects` times.
     func waitForReconnect(after reconnects: Int) async throws {
         try await within("\(name)'s return") { [self] in try await wait(forReconnectsBeyond: reconnects) }
     }
 
     private func wait(forReconnectsBeyond count: Int) async throws {
-        // What it counts is counted as it comes; it is there once it has a line.
+        // The count rises during the connect; the client is back once it has a line.
         while reconnects <= count || line == nil {
             if let violation = violations.first { throw CheckFailure(description: "\(name): \(violation)") }
             try await waitForChange()
         }
     }
 
-    /// Returns when something has changed.
+    /// Waits for the next change.
     private func waitForChange() async throws {
         for await _ in changed.next() {}
         try Task.checkCancellation()
     }
 
-    /// Calls a method until it is answered by a result or by an error that is final: on another connection where the
-    /// one it was called on is lost, and again where the node says that it may be tried again.
+    /// Calls a method until it returns a result or a final error, and retries after lost connections and retryable
+    /// errors.
     @discardableResult
     func callWithRetry(_ method: String, _ params: JSONObject) async throws -> JSON {
-        // To be connected is waited for too.
+        // The wait for a connection is limited too.
         try await within("\(name): the answer of \(method)") { [self] in
             try await eventually("the answer of \(method)") {
                 do {
@@ -175,7 +174,7 @@ extension ComposeClient {
 
     private func countRetry() { retries += 1 }
 
-    /// Sends a message, again with the same `client_id` until it is answered.
+    /// Sends a message, and retries with the same `client_id`.
     func send(_ content: String, to conversation: String) async throws {
         try await callWithRetry(
             "messages.send",
@@ -185,7 +184,7 @@ extension ComposeClient {
             ])
     }
 
-    /// A new group of it and the others.
+    /// Creates a group of this client and others, and returns its id.
     func group(with others: some Sequence<ComposeClient>) async throws -> String {
         var ids: [JSON] = []
         for other in others { ids.append(.string(await other.userID)) }
@@ -194,7 +193,7 @@ extension ComposeClient {
         return conversation.text("id")
     }
 
-    /// Returns when what it holds is as the condition says.
+    /// Waits until the client's state fulfils a condition.
     func waitUntilHeld(_ what: String, _ isReached: @escaping @Sendable (ClientState) -> Bool) async throws {
         try await within("\(name) to hold \(what)") { [self] in try await wait(until: isReached) }
     }
@@ -203,7 +202,7 @@ extension ComposeClient {
         while !isReached(held) { try await waitForChange() }
     }
 
-    /// Hangs up; it comes back by itself.
+    /// Closes the connection. The client reconnects by itself.
     func disconnect() async {
         let line = line
         self.line = nil

@@ -2,7 +2,7 @@ import BoundedWait
 import FoundationEssentials
 import Postgres
 
-/// Where the parts of the composed system are.
+/// The addresses of the composed system.
 struct ComposedSystem: Sendable {
     struct Address: Sendable, CustomStringConvertible {
         let host: String
@@ -21,23 +21,23 @@ struct ComposedSystem: Sendable {
     /// The balancer's port.
     let lines: Address
 
-    /// The same port by another network, so that the balancer sees another address come.
+    /// The same port through another network, so that the balancer sees another client address.
     let linesElsewhere: Address
 
     /// The balancer's port for HTTP.
     let http: Address
 
-    /// Each node's operations port.
+    /// The operations port of each node.
     let nodes: [Address]
 
-    /// The database, as its owner.
+    /// The database URL of the owner.
     let databaseURL: String
 
     private static let reactor = Reactor(name: "composed")
 
-    /// The one that the environment names.
+    /// Reads the addresses from the environment.
     ///
-    /// - Throws: `CheckFailure`, with the variable that is missing.
+    /// - Throws: `CheckFailure` that names a missing variable.
     static func here() throws -> ComposedSystem {
         func value(_ name: String) throws -> String {
             guard let value = ProcessInfo.processInfo.environment["POSTLINE_COMPOSED_\(name)"] else {
@@ -65,7 +65,7 @@ struct ComposedSystem: Sendable {
             nodes: try addresses("NODES"), databaseURL: try value("DATABASE_URL"))
     }
 
-    /// The rows of a statement, as `psql` would run it: as the owner, and without a word to any node.
+    /// Runs SQL as the owner, like `psql`, and returns the rows. No node is notified by the caller.
     @discardableResult
     func sql(_ text: String) async throws -> [String] {
         let connection = try await Connection.open(databaseURL, on: Self.reactor)
@@ -79,9 +79,9 @@ struct ComposedSystem: Sendable {
         }
     }
 
-    /// A figure of each node, all its series added up.
+    /// Returns a metric of each node, summed over its series.
     ///
-    /// - Parameter label: only of those with that label: `method="me.get"`.
+    /// - Parameter label: Only series with this label, such as `method="me.get"`.
     func values(_ name: String, _ label: String = "") async throws -> [Double] {
         var values: [Double] = []
         for node in nodes {
@@ -94,7 +94,7 @@ struct ComposedSystem: Sendable {
         return values
     }
 
-    /// Returns when every node can serve clients.
+    /// Waits until every node can serve clients.
     func isReady() async throws {
         for node in nodes {
             try await eventually("\(node) to be ready") { try await HTTPAnswer.get("/readyz", of: node).status == 200 }

@@ -7,11 +7,10 @@ import Musl
 import Darwin
 #endif
 
-/// Tests the system that docker-compose.yml composes, from a container within it.
+/// Tests the system of `docker-compose.yml` from a container within it.
 ///
-/// A program and no test target, since an image that is small has no toolchain to run one. With the argument
-/// `through-faults` it tests what holds while services are stopped and killed, and whoever started it must do that
-/// (`ComposeConsole`); without it, all else.
+/// It is a program and no test target, since a small image has no toolchain. With the argument `through-faults` it
+/// tests what holds while services are stopped and killed (`ComposeConsole`); without it, everything else.
 @main
 struct ComposedTests {
     static func main() async {
@@ -42,7 +41,7 @@ struct ComposedTests {
     }
 }
 
-/// Says a line at once, though standard output be a pipe.
+/// Prints a line at once, even if standard output is a pipe.
 func say(_ text: String) {
     print(text)
     fflush(nil)

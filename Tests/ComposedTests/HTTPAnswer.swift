@@ -1,13 +1,13 @@
 import NIOCore
 import NIOPosix
 
-/// An answer of a node's operations port.
+/// A response of a node's operations port.
 struct HTTPAnswer: Sendable {
-    /// 0 where there is no answer.
+    /// The status, or 0 without a response.
     let status: Int
     let body: String
 
-    /// Asks for a path.
+    /// Requests a path.
     static func get(_ path: String, of address: ComposedSystem.Address) async throws -> HTTPAnswer {
         let group = MultiThreadedEventLoopGroup.singleton
         let text = group.any().makePromise(of: String.self)
@@ -24,7 +24,7 @@ struct HTTPAnswer: Sendable {
             try await channel.writeAndFlush(
                 ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: \(address.host)\r\nConnection: close\r\n\r\n"))
         } catch {
-            // Nobody there is an answer, too.
+            // No listener is a result, too.
             text.succeed("")
         }
         let answer = try await text.futureResult.get()
@@ -35,7 +35,7 @@ struct HTTPAnswer: Sendable {
     }
 }
 
-/// All that comes until the other side closes, or as much as it has announced.
+/// Collects the response until the server closes or its announced length is reached.
 private final class ResponseCollector: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -2,7 +2,7 @@ import BoundedWait
 import NIOCore
 import NIOPosix
 
-/// A connection over which bytes go both ways, and what comes is looked through as text.
+/// A raw connection whose input is searched as text.
 struct TextConnection: Sendable {
     private let channel: any Channel
     private let pieces: AsyncStream<String>
@@ -24,10 +24,10 @@ struct TextConnection: Sendable {
         try await channel.writeAndFlush(ByteBuffer(bytes: bytes))
     }
 
-    /// Reads on until something has come that was not there before.
+    /// Reads until new input contains the text.
     ///
-    /// - Returns: all that came until then.
-    /// - Throws: `CheckFailure` where the connection ends before.
+    /// - Returns: All input up to then.
+    /// - Throws: `CheckFailure` if the connection ends before.
     @discardableResult
     func waitForText(_ text: String) async throws -> String {
         try await within("\"\(text)\" to come") {
@@ -43,7 +43,7 @@ struct TextConnection: Sendable {
     func close() async { try? await channel.close() }
 }
 
-/// Passes on what comes, as it comes.
+/// Forwards input as it arrives.
 private final class Receiver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -18,7 +18,7 @@ extension Check {
                             try await sender.send(content, to: group)
                             answered.append(content)
                             await load.step()
-                            // A person's pace: within the sends that a user has.
+                            // A pace within a user's send limit.
                             try await Task.sleep(for: .milliseconds(60))
                         }
                         return answered
@@ -59,7 +59,7 @@ extension Check {
         }
     }
 
-    /// Stops, kills and starts each service, with sends answered in between.
+    /// Stops, kills and starts each service, with acknowledged sends in between.
     private static func injectFaults(_ system: ComposedSystem, _ load: Load) async throws {
         let console = ComposeConsole()
         for (how, service) in [
@@ -68,7 +68,7 @@ extension Check {
         ] {
             try await load.waitForProgress()
             try await console.run("\(how) \(service)")
-            // With one node less all goes on; without the others, nothing does until they are back.
+            // Sends continue with one node fewer, and pause without the other services.
             if service.hasPrefix("postline") { try await load.waitForProgress() }
             try await console.run("start \(service)")
             try await system.isReady()
@@ -77,7 +77,7 @@ extension Check {
     }
 }
 
-/// How many sends were answered.
+/// The number of acknowledged sends.
 private actor Load {
     private(set) var isOver = false
     private var count = 0
@@ -90,7 +90,7 @@ private actor Load {
 
     func end() { isOver = true }
 
-    /// Returns when forty more were answered.
+    /// Waits for forty more acknowledged sends.
     func waitForProgress() async throws {
         let goal = count + 40
         try await within("forty more sends to be answered") { [self] in try await reach(goal) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Doctor
 
-/// What the tests with a PostgreSQL cannot bring about: other clocks, old versions, old ids, full queues.
+/// The thresholds that a test PostgreSQL cannot reach: other clocks, old versions, old ids, full queues.
 @Suite("postline doctor: thresholds")
 struct DoctorFiguresTests {
     @Test("warns of clocks more than two seconds apart, less the response time")
@@ -98,7 +98,7 @@ struct DoctorFiguresTests {
         #expect(busy.advice.contains("max_wal_size to 5GB"), "\(busy)")
         let raised = LogCheck.checkpoints(everySeconds: 300, most: 5 * gibibyte, written: 5e6 * day, seconds: day)
         #expect(raised.level == .ok, "what it advises is enough: \(raised)")
-        // A minute of a bulk load on a server that has done nothing else.
+        // A minute of a bulk load on an otherwise idle server.
         #expect(LogCheck.checkpoints(everySeconds: 300, most: gibibyte, written: 1e9, seconds: 60).level == .ok)
         let hasty = LogCheck.checkpoints(everySeconds: 30, most: gibibyte, written: 0, seconds: 0)
         #expect(hasty.level == .warning)

@@ -1,9 +1,9 @@
-/// Lines as no client should send them, the same ones again from the same seed.
+/// A generator of hostile lines, repeatable by its seed.
 ///
-/// They are good requests of every method, some of them changed in a byte or a few; JSON's tokens in any order; nesting;
-/// batches; plain bytes; and now and then a line over the limit.
+/// It mixes valid requests of every method, the same with changed bytes, JSON tokens in any order, nesting, batches,
+/// random bytes, and rarely a line over the limit.
 public struct FuzzedLines: Sendable {
-    /// A method, and its params with a good value for each, as JSON text.
+    /// A method with a valid JSON value for each parameter.
     public struct Method: Sendable {
         let name: String
         let params: [(name: String, value: String)]
@@ -14,14 +14,14 @@ public struct FuzzedLines: Sendable {
         }
     }
 
-    /// What the lines come from.
+    /// The seed of all lines.
     public let seed: UInt64
 
     private let methods: [Method]
     private let maxLineBytes: Int
     private var random: RandomSource
 
-    /// - Parameter maxLineBytes: the limit that few lines are over.
+    /// - Parameter maxLineBytes: The limit that only few lines exceed.
     public init(seed: UInt64, methods: [Method], maxLineBytes: Int = 65_536) {
         self.seed = seed
         self.methods = methods
@@ -29,7 +29,7 @@ public struct FuzzedLines: Sendable {
         random = RandomSource(state: seed)
     }
 
-    /// The next line, without its line end.
+    /// Returns the next line without its line end.
     public mutating func next() -> [UInt8] {
         let line: [UInt8] =
             switch random.roll(100) {
@@ -44,7 +44,7 @@ public struct FuzzedLines: Sendable {
         return line.filter { $0 != UInt8(ascii: "\n") }
     }
 
-    /// The next lines as one stream: each with its line end, of either kind.
+    /// Returns the next lines as one stream, with line ends of either kind.
     public mutating func stream(of count: Int) -> [UInt8] {
         var stream: [UInt8] = []
         for _ in 0..<count {
@@ -55,7 +55,7 @@ public struct FuzzedLines: Sendable {
         return stream
     }
 
-    /// Sizes to cut a stream in pieces of: now of a few bytes, now of many, now of both.
+    /// Returns sizes of pieces to cut a stream into: a few bytes, many, or both.
     public mutating func pieces() -> [Int] {
         let largest = [3, 40, 500, 5_000, 65_536]
         let isMixed = random.roll(3) == 0
@@ -125,7 +125,7 @@ extension FuzzedLines {
 
     private mutating func piece() -> [UInt8] { Array(Self.pieces[random.roll(Self.pieces.count)].utf8) }
 
-    /// Nested about as deep as is allowed, seldom as deep as a line can be.
+    /// Returns nesting near the allowed depth, rarely as deep as a line can hold.
     private mutating func nesting() -> [UInt8] {
         let depth = random.roll(100) == 0 ? maxLineBytes / 12 : 100 + random.roll(60)
         let isArray = random.roll(2) == 0
@@ -141,11 +141,11 @@ extension FuzzedLines {
     }
 }
 
-/// Numbers that come again with the same seed: SplitMix64.
+/// A generator that repeats its numbers for the same seed (SplitMix64).
 private struct RandomSource: Sendable {
     var state: UInt64
 
-    /// 0 to `sides` - 1.
+    /// Returns a number from 0 to `sides` - 1.
     mutating func roll(_ sides: Int) -> Int {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

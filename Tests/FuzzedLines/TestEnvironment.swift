@@ -6,7 +6,7 @@ import Musl
 import Glibc
 #endif
 
-/// The seed of a random test: that of `POSTLINE_TEST_SEED`, which replays a run that failed, else any.
+/// Returns the seed of a random test: `POSTLINE_TEST_SEED`, to replay a failed run, or a random one.
 public func testSeed() -> UInt64 {
     guard let text = unsafe getenv("POSTLINE_TEST_SEED"), let seed = UInt64(unsafe String(cString: text)) else {
         return .random(in: 0 ... .max)
@@ -14,5 +14,5 @@ public func testSeed() -> UInt64 {
     return seed
 }
 
-/// Whether a sanitizer watches (`scripts/test-sanitized`), which makes each line many times as dear.
+/// True under a sanitizer (`scripts/test-sanitized`), where each line costs many times as much.
 public var isSanitized: Bool { unsafe getenv("POSTLINE_PART") != nil }

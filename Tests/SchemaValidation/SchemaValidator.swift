@@ -1,18 +1,17 @@
 public import Messaging
 
-/// Holds values against the schema objects of an OpenAPI 3.0 document, as far as it uses them.
+/// Validates values against schema objects of an OpenAPI 3.0 document.
 ///
-/// What it does not know in a schema it takes for a flaw, so that nothing is left unlooked at.
+/// Unknown keywords of a schema are flaws, so that nothing is left unchecked.
 public struct SchemaValidator: Sendable {
-    /// The whole document, which references are looked up in.
+    /// The document, which contains the referenced schemas.
     public let document: JSON
 
     public init(_ document: JSON) { self.document = document }
 
-    /// What is wrong with a value, each with the path of where; none where it is as its schema says.
+    /// Returns the flaws of a value with their paths, or none.
     ///
-    /// - Parameter closed: whether an object may have no members but those that its schema names, also where that does
-    ///   not forbid them.
+    /// - Parameter closed: True if an object may only have the members of its schema, even if that allows others.
     public func flaws(of value: JSON, against schema: JSON, closed: Bool = false, at path: String = "$") -> [String] {
         guard let schema = schema.object else { return ["\(path): a schema is an object"] }
         let known = flaws(of: value, against: schema, closed: closed, at: path)
@@ -22,17 +21,17 @@ public struct SchemaValidator: Sendable {
             }
     }
 
-    /// The value at that place of the document; nil where there is none.
+    /// Returns the value at a path of the document, or nil.
     public func element(_ path: String...) -> JSON? {
         path.reduce(document as JSON?) { $0?.object?[$1] }
     }
 
-    /// What a method takes: the schema of its request.
+    /// Returns the request schema of a method.
     public func request(of method: String) -> JSON? {
         element("paths", "/v1/\(method)", "post", "requestBody", "content", "application/json", "schema")
     }
 
-    /// What a method answers: the schema of its result.
+    /// Returns the result schema of a method.
     public func result(of method: String) -> JSON? {
         element("paths", "/v1/\(method)", "post", "responses", "200", "content", "application/json", "schema")
     }
@@ -69,7 +68,7 @@ public struct SchemaValidator: Sendable {
         return flaws(of: value, against: target, closed: closed, at: path)
     }
 
-    /// What schemas within the schema say of the same value. Only one of whole alternatives names all members.
+    /// Returns the flaws by subschemas of the same value. Of alternatives only the whole one names all members.
     private func combined(_ value: JSON, _ schema: JSONObject, _ closed: Bool, _ path: String) -> [String] {
         func holds(_ part: JSON, closed: Bool = false) -> Bool {
             self.flaws(of: value, against: part, closed: closed, at: path).isEmpty
@@ -123,7 +122,7 @@ public struct SchemaValidator: Sendable {
         where (try? Regex(pattern).firstMatch(in: text)) == nil {
             flaws.append("\(path): \(JSON.string(text).summary) is not of the form \(pattern)")
         }
-        // The other formats have a pattern beside them, or are hints.
+        // Other formats have a pattern, or are hints.
         if schema["format"] == .string("uuid"), ID(text) == nil { flaws.append("\(path): is no UUID") }
         return flaws
     }
@@ -158,7 +157,7 @@ extension JSON {
         return number.integer.flatMap { Int(exactly: $0) }
     }
 
-    /// The beginning of it.
+    /// The beginning of the value, for a flaw's text.
     fileprivate var summary: String {
         switch self {
         case .string(let text): "\"\(text.prefix(40))\""

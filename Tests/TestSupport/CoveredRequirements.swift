@@ -1,13 +1,13 @@
 public import Testing
 
-/// The requirements that a test shows, by their ids in `docs/features.md`.
+/// The requirements that a test covers, by their ids in `docs/features.md`.
 ///
-/// The page names the test in each of their rows. `PublishedFeaturesTests` reads both and holds them against each other.
+/// `PublishedFeaturesTests` checks that each of their rows names the test, and vice versa.
 public struct CoveredRequirements: TestTrait {
     let ids: [String]
 }
 
 extension Trait where Self == CoveredRequirements {
-    /// The test shows these requirements.
+    /// Marks a test as covering requirements.
     public static func covers(_ ids: String...) -> Self { Self(ids: ids) }
 }

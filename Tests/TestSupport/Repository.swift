@@ -1,16 +1,16 @@
 public import Foundation
 
-/// The repository that the tests stand in.
+/// The repository that contains the tests.
 public enum Repository {
     private static let root = (0..<3).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
 
-    /// A file or a folder, by its path from the repository's root on.
+    /// Returns the URL of a path from the repository's root.
     public static func url(_ path: String) -> URL { root.appending(path: path) }
 
-    /// What a file says.
+    /// Returns a file's text.
     public static func text(_ path: String) throws -> String { try String(contentsOf: url(path), encoding: .utf8) }
 
-    /// The paths of all such files below a folder, from the repository's root on.
+    /// Returns the paths of all files with an ending below a directory, from the repository's root.
     public static func files(in directory: String, endingIn ending: String) -> [String] {
         let below = FileManager.default.enumerator(atPath: url(directory).path) ?? .init()
         return below.compactMap { $0 as? String }.filter { $0.hasSuffix(".\(ending)") }.map { "\(directory)/\($0)" }

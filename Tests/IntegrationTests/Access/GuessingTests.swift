@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Password guessing", .timeLimit(.minutes(60)))
 struct GuessingTests {
-    private static let limited = NodeSettings(rates: .still)
+    private static let limited = NodeSettings(rates: .withoutRefill)
 
     private static func login(_ email: String, _ password: String = "wrong") -> JSONObject {
         ["email": .string(email), "password": .string(password)]
@@ -167,7 +167,7 @@ struct GuessingTests {
 
     @Test("rate limits name the retry time, and affect no other user")
     func perUser() async throws {
-        var rates = Rates.still
+        var rates = Rates.withoutRefill
         (rates.sendsPerSecond, rates.sendBurst, rates.searchesPerSecond) = (1, 10, 1)
         try await withNode(NodeSettings(rates: rates)) { node in
             let alice = try await node.signedIn(.alice)

@@ -88,7 +88,7 @@ struct FairnessTests {
         "a user over its request limit waits, and others do not",
         arguments: ["server.info", "no.such", "me.update"])
     func cheapRequests(method: String) async throws {
-        var rates = Rates.still
+        var rates = Rates.withoutRefill
         rates.sendsPerSecond = 1
         rates.sendBurst = 1
         try await withNode(NodeSettings(rates: rates)) { node in

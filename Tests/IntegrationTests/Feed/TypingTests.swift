@@ -7,7 +7,7 @@ struct TypingTests {
     @Test("other live members are notified, once in two seconds")
     func told() async throws {
         // The two seconds are never over, on however busy a machine.
-        try await withTwoNodes(NodeSettings(rates: .still)) { one, other in
+        try await withTwoNodes(NodeSettings(rates: .withoutRefill)) { one, other in
             let alice = try await one.signedIn(.alice)
             let second = try await other.signedIn(.alice)
             let bob = try await one.signedIn(.bob)

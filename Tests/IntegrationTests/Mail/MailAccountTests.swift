@@ -304,7 +304,7 @@ struct MailAccountTests {
     @Test("row 68: an address is sent so many mails an hour, on all nodes, and whether it is known makes no difference")
     func bounds() async throws {
         try await Self.with({
-            var rates = Rates.still
+            var rates = Rates.withoutRefill
             rates.mailsPerHour = 3
             rates.mailRequestsPerHour = 9
             $0.rates = rates

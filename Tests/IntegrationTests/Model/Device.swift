@@ -3,8 +3,7 @@ import LineClient
 import Messaging
 import Testing
 
-/// One device of one user. Whatever happens to its connection, it comes back with its cursor, to a node of its choice,
-/// and goes on from what it holds.
+/// A device of a user. It reconnects with its cursor to a random node, and keeps its state.
 actor Device {
     nonisolated let name: String
     nonisolated let user: String
@@ -12,7 +11,7 @@ actor Device {
     private(set) var model = Model()
     private(set) var reconnects = 0
 
-    /// How often it was told that it fell behind.
+    /// The number of `sync.lagged` notices.
     private(set) var lags = 0
 
     private let token: String
@@ -37,7 +36,7 @@ actor Device {
         self.random = random
     }
 
-    /// Lives until it is cancelled: connects, takes in what comes, and begins anew when the connection ends.
+    /// Connects, applies changes, and reconnects, until it is cancelled.
     func run() async {
         while !Task.isCancelled {
             do {
@@ -105,7 +104,7 @@ actor Device {
         for violation in violations {
             await recordViolation("\(violation); recent changes:\n\(recentChanges.joined(separator: "\n"))")
         }
-        // Kept together with what it stands for: a gap that is not closed now is still there after a reconnect.
+        // The cursor is stored with the list of gaps, so that gaps left open now are closed after a reconnect.
         cursor = changes["cursor"]?.stringValue ?? cursor
         openGaps += gaps
         while let gap = openGaps.first {
@@ -117,7 +116,7 @@ actor Device {
                         "messages.list",
                         ["conversation_id": .string(gap.room), "before_seq": .integer(below), "limit": 200])
                 } catch let error as RemoteError where error.knownCode == .notFound {
-                    // Removed meanwhile; the feed says so, too.
+                    // The user was removed meanwhile, which the feed also reports.
                     break
                 }
                 let messages = page.list("messages")
@@ -135,7 +134,7 @@ actor Device {
 
     private var openGaps: [Model.Gap] = []
 
-    /// What it was told last and by which node, for the report of what breaks the promise.
+    /// The last changes and the nodes that sent them, for the report of a violation.
     private var recentChanges: [String] = []
     private var place = 0
     private static let maxRecentChanges = 12
@@ -144,10 +143,10 @@ actor Device {
 }
 
 extension Device {
-    /// Calls a method until it is answered by a result or by an error that is final: on another connection where the
-    /// one it was called on is lost, and again where the node says that it may be tried again.
+    /// Calls a method until it returns a result or a final error, and retries after lost connections and retryable
+    /// errors.
     func callWithRetry(_ method: String, _ params: JSONObject) async throws -> JSON {
-        // To be connected is waited for too.
+        // The wait for a connection is limited too.
         try await within("\(name): the answer of \(method)") { [self] in
             try await eventually("the answer of \(method)") {
                 do {
@@ -161,7 +160,7 @@ extension Device {
         }
     }
 
-    /// The connection, once there is one that is live.
+    /// Returns the connection once it is live.
     func connected() async -> LineClient {
         while true {
             if let line { return line }
@@ -169,7 +168,7 @@ extension Device {
         }
     }
 
-    /// Returns when it has seen that fence or a later one.
+    /// Waits until the device has seen the fence or a later one.
     func waitForFence(_ fence: Int) async {
         if model.fence >= fence { return }
         await withCheckedContinuation { fenceWaiters.append((fence, $0)) }
@@ -184,7 +183,7 @@ extension Device {
 
     func cut(after bytes: Int, _ direction: TCPProxy.Direction) { proxy?.cut(after: bytes, direction) }
 
-    /// Stops reading for as long as the body takes.
+    /// Pauses reading while the body runs.
     func notReading(_ body: () async -> Void) async {
         let proxy = proxy
         try? await proxy?.setReading(false)

@@ -4,17 +4,17 @@ import Messaging
 import Postgres
 import Testing
 
-/// Holds everybody against the database while nobody writes.
+/// Compares all devices with the database while nothing is written.
 struct ExpectedState: Sendable {
     let database: TestDatabase
     let devices: [Device]
     let writeLog: WriteLog
 
-    /// Waits until every device has seen all that was written, and compares what it holds with what `select` gives its
-    /// user under row-level security.
+    /// Waits until every device has seen all writes, and compares its state with what `select` returns to its user
+    /// under row-level security.
     ///
-    /// A change of each user's own data is the fence: looks of the feed are in the order of commits, so that what was
-    /// committed before it comes before it.
+    /// The fence is a change of each user's own data. Changes arrive in commit order, so everything committed before it
+    /// arrives before it.
     func compare(atFence fence: Int) async throws {
         try await database.psql(
             "update public.user_private set preferences = preferences || '{\"fence\":\(fence)}'")
@@ -31,7 +31,7 @@ struct ExpectedState: Sendable {
         try await checkInvariants()
     }
 
-    /// Who comes and goes is shown a little later, and meanwhile others may: so they are held until they agree.
+    /// Compares presence until both agree, since it changes with a delay and may change meanwhile.
     private func comparePresence(_ device: Device) async throws {
         do {
             try await eventually("the presence of others") {
@@ -64,14 +64,15 @@ struct ExpectedState: Sendable {
                 await device.recordViolation("it differs in \(id) at: \(message)")
             }
         }
-        // It may know more people than those: who was in a conversation that it has left, or left one and wrote nothing.
+        // A device may know more users: members of conversations that it has left, and former members who wrote
+        // nothing.
         let faces = try await select(as: device.user, Self.faces, [device.user])
         for line in Set(faces).subtracting(model.faces).sorted().prefix(3) {
             await device.recordViolation("it lacks: \(line)")
         }
     }
 
-    /// What was answered is there, once.
+    /// Checks that each acknowledged write is stored once.
     func audit() async throws {
         func recordViolation(_ what: String) async { await writeLog.recordViolation(what, by: "the database") }
         let messages = Set(
@@ -108,7 +109,7 @@ struct ExpectedState: Sendable {
         }
     }
 
-    /// What holds of any state of the database.
+    /// Checks the invariants of any database state.
     private func checkInvariants() async throws {
         for line in try await database.column(
             """
@@ -133,7 +134,7 @@ struct ExpectedState: Sendable {
         }
     }
 
-    /// The rows of a query with the rights of a user.
+    /// Runs a query with a user's rights.
     private func select(as user: String, _ sql: String, _ parameters: [String?]) async throws -> [String] {
         let connection = try await database.connect()
         let rights = Statement(
@@ -152,7 +153,7 @@ struct ExpectedState: Sendable {
 
     private static func list(_ elements: [String]) -> String { "{\(elements.joined(separator: ","))}" }
 
-    /// The same lines as `Model.lines(of:)`. Only who asks says which rows it gives.
+    /// Returns the same lines as `Model.lines(of:)`. Row-level security selects the rows.
     private static let world = """
         select concat_ws(' ', 'me', p.id, p.version, coalesce(p.full_name, '-'), coalesce(p.bio, '-'),
                          coalesce(p.avatar_type, '-'), coalesce(p.avatar_id, '-'), coalesce(p.avatar_url, '-'))

@@ -5,7 +5,7 @@ import Postgres
 import PrivatePostgres
 import Testing
 
-/// What goes wrong.
+/// A kind of fault.
 enum Fault: String, CaseIterable, Sendable {
     case nodeKilled = "a node killed with -9"
     case serverRestarted = "PostgreSQL restarted"
@@ -21,7 +21,7 @@ enum Fault: String, CaseIterable, Sendable {
     case standbyStill = "the standby replaying nothing"
 }
 
-/// Makes things go wrong, one after another, while everybody works.
+/// Injects faults one after another during the workload.
 struct FaultInjector: Sendable {
     let postgres: PrivatePostgres
     let standby: PrivatePostgres
@@ -29,18 +29,18 @@ struct FaultInjector: Sendable {
     let nodes: [NodeProcess]
     let devices: [Device]
 
-    /// A user of whom nobody else changes anything, and whom others know.
+    /// A user that others know and nobody else changes.
     let bystander: String
     let writeLog: WriteLog
 
-    /// How many changes a fault lasts.
+    /// The number of changes that a fault lasts.
     let span: Int
 
     private static let listeners = "select pid \(TestDatabase.listeners)"
     private static let backends =
         "select pid from pg_stat_activity where usename = 'postline' and datname = current_database()"
 
-    /// Returns when it is over, and whatever was broken works again.
+    /// Injects a fault, and returns when everything works again.
     func inject(_ fault: Fault, _ random: inout SeededRandom) async throws {
         let node = nodes.randomElement(using: &random)
         let device = devices.randomElement(using: &random)
@@ -91,7 +91,7 @@ struct FaultInjector: Sendable {
         }
     }
 
-    /// Others do so much meanwhile.
+    /// Waits for further changes.
     private func pass(_ times: Int = 1) async { await writeLog.waitForChanges(await writeLog.changes + span * times) }
 
     private func holdTransaction(commits: Bool) async throws {
@@ -113,7 +113,7 @@ struct FaultInjector: Sendable {
         try await withRetry { try await database.column(query) }.compactMap { $0.flatMap { Int32($0) } }.sorted()
     }
 
-    /// Tries again while the database is on its way up.
+    /// Retries while the database starts.
     private func withRetry<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value
     {
         try await eventually("the database") {

@@ -2,14 +2,14 @@ import Crypto
 import LineClient
 import Messaging
 
-/// What a client knows that follows the protocol's rules, in little space, and whether what it is told keeps the
-/// promise: every change once, in the order of `seq` and `version`.
+/// The state of a client that follows the protocol, in compact form. It checks the guarantee that every change arrives
+/// once, in the order of `seq` and `version`.
 struct Model: Sendable {
     struct Message: Sendable {
         var version: Int
         var content: String?
 
-        /// Read by `messages.list`, and so perhaps newer than what is still on its way.
+        /// True if the message was read by `messages.list` and may be newer than pushes on their way.
         var isAhead = false
     }
 
@@ -21,7 +21,7 @@ struct Model: Sendable {
         var joined: [String: String] = [:]
         var marks: [String: Int] = [:]
 
-        /// The first message of those that it holds without a gap.
+        /// The first message of the contiguous range that the client has.
         var first = 1
         var newest = 0
         var messages: [Int: Message] = [:]
@@ -29,7 +29,7 @@ struct Model: Sendable {
         mutating func mark(_ user: String, _ seq: Int) { marks[user] = max(seq, marks[user] ?? 0) }
     }
 
-    /// Messages that a `limited` delta left out: those of that conversation.
+    /// The messages of a conversation that a `limited` delta left out.
     struct Gap: Sendable {
         let room: String
         let seqs: Range<Int>
@@ -39,21 +39,21 @@ struct Model: Sendable {
     private(set) var profiles: [String: (version: Int, face: String)] = [:]
     private(set) var me: (version: Int, face: String)?
 
-    /// Whether somebody is online, of those it was told of and shares a conversation with.
+    /// The presence of users who share a conversation with this one.
     private var presence: [String: Bool] = [:]
 
-    /// The last fence that was seen (see `ExpectedState`).
+    /// The last fence that arrived (see `ExpectedState`).
     private(set) var fence = 0
 
-    /// How many objects it was given.
+    /// The number of received objects.
     private(set) var count = 0
 
-    /// Takes in what the server sent, and gives what it left out and each way in which it breaks the promise.
+    /// Applies a change, and returns the omitted ranges and the violated guarantees.
     mutating func apply(_ changes: JSON, for user: String) -> (gaps: [Gap], violations: [String]) {
         var violations: [String] = []
         var gaps: [Gap] = []
         if changes["reset"] == true { self = Model() }
-        // Of one that it did not know of, too: it came and went in between.
+        // The conversation may be unknown, if it came and ended in between.
         for id in changes.ids("left") { rooms[id] = nil }
         if let object = changes["me"] {
             if object.number("version") <= me?.version ?? 0 {
@@ -74,8 +74,8 @@ struct Model: Sendable {
             if rooms[id]?.roles[user] == nil { violations.append("conversation \(id), which it is not in") }
             newcomers.formUnion((rooms[id]?.joined ?? [:]).filter { before[$0.key] != $0.value }.keys)
         }
-        // The server does not know whom a client knows from elsewhere: nor of those who wrote in what is new to it, and
-        // left; nor whether it knows those who came, wrote and left from the time before.
+        // The server does not know which other users a client has stored: those who wrote in a new conversation and
+        // left, and those who came, wrote and left meanwhile.
         for object in changes.list("profiles") {
             let isExpectedAgain = !fresh.isEmpty || newcomers.union(leavers).contains(object.text("id"))
             violations += take(profile: object, isExpectedAgain: isExpectedAgain)
@@ -106,7 +106,7 @@ struct Model: Sendable {
             presence[id] = object["is_online"] == true
             if !known.contains(id) || id == user { violations.append("the presence of \(id), who is not in sight") }
         }
-        // Of whom nothing is shared any more, nothing is told any more.
+        // Users without a shared conversation send no more changes.
         presence = presence.filter { known.contains($0.key) }
         count +=
             messages.count + changes.list("conversations").count + changes.list("profiles").count
@@ -132,7 +132,7 @@ struct Model: Sendable {
             room.roles[member.text("user_id")] = member.text("role")
             room.joined[member.text("user_id")] = member.text("joined_at")
         }
-        // The mark of one who left and came back begins anew; a mark of one who is gone is nobody's.
+        // The mark of a returning member starts again; a former member has none.
         room.marks = room.marks.filter { room.roles[$0.key] != nil }
         return []
     }
@@ -170,7 +170,7 @@ struct Model: Sendable {
             room.mark(object.text("sender_id"), seq)
             return violations
         }
-        // What is older than it knows is news of a message that it does not hold.
+        // An older version is a change of a message that the client does not have.
         guard let held = room.messages[seq] else { return [] }
         guard version > held.version else {
             return held.isAhead
@@ -180,7 +180,7 @@ struct Model: Sendable {
         return []
     }
 
-    /// Takes in what `messages.list` gave to close a gap.
+    /// Adds messages of `messages.list` to a gap.
     mutating func fill(_ gap: Gap, _ messages: [JSON]) {
         for object in messages where gap.seqs.contains(object.number("seq")) {
             let seq = object.number("seq")
@@ -193,7 +193,7 @@ struct Model: Sendable {
 }
 
 extension Model {
-    /// What it knows as lines, of which the database makes the same (`ExpectedState`).
+    /// Returns the state as lines, in the form of `ExpectedState`.
     func lines(of user: String) -> Set<String> {
         var lines: Set<String> = ["me \(user) \(me?.version ?? 0) \(me?.face ?? "")"]
         for (id, room) in rooms {
@@ -209,15 +209,15 @@ extension Model {
         return lines
     }
 
-    /// Who is online, as far as it knows.
+    /// The users who are online, as far as the client knows.
     var online: Set<String> { Set(presence.filter(\.value).keys) }
 
-    /// Those whose profile it knows, as lines.
+    /// The known profiles, as lines.
     var faces: Set<String> { Set(profiles.map { "profile \($0.key) \($0.value.face)" }) }
 }
 
 extension Model.Room {
-    /// The messages that it holds, each a line.
+    /// The stored messages, one per line.
     var history: [String] {
         (first..<newest + 1).map { seq in
             messages[seq].map { "\(seq) \($0.version) \($0.content ?? "-")" } ?? "\(seq) is missing"
@@ -237,7 +237,7 @@ extension JSON {
     func list(_ name: String) -> [JSON] { self[name]?.arrayValue ?? [] }
     fileprivate func ids(_ name: String) -> [String] { list(name).compactMap(\.stringValue) }
 
-    /// What others see of a user, of a profile or a Me.
+    /// The fields of a Profile or Me that others see.
     fileprivate var face: String {
         ["full_name", "bio", "avatar_type", "avatar_id", "avatar_url"].map { self[$0]?.stringValue ?? "-" }
             .joined(separator: " ")

@@ -1,24 +1,24 @@
 import Foundation
 
-/// How long a run of the model test is, and what it is made of.
+/// The size of a model test run.
 ///
-/// The seed decides what each device and each program does, in which order, and which faults strike whom. How these
-/// interleave is the machine's.
+/// The seed decides the actions of each device and writer, their order, and the faults. Their interleaving depends on
+/// the machine.
 struct ModelPlan: Sendable {
     var seed: UInt64 = 20_261_121
     var changes = 3_000
     var faults = 2 * Fault.allCases.count
-    /// The kinds of fault, each as often as any other.
+    /// The kinds of faults, all equally frequent.
     var kinds = Fault.allCases
     var users = 5
     var nodes = 2
     var programs = 2
     var groups = 5
 
-    /// After so many of the faults everybody stops, and is held against the database.
+    /// The number of points at which all writes stop and states are compared.
     var quietPoints = 3
 
-    /// The run that `make test` makes, or the one that `make soak` asks for.
+    /// The plan of `make test`, or of `make soak` if its variables are set.
     static var fromEnvironment: ModelPlan {
         var plan = ModelPlan()
         let environment = ProcessInfo.processInfo.environment
@@ -38,13 +38,13 @@ struct ModelPlan: Sendable {
         return plan
     }
 
-    /// Whether somebody waits for it who wants to see how far it is.
+    /// True if progress is printed.
     var isVerbose = false
 
     func log(_ what: String) {
         if isVerbose { FileHandle.standardError.write(Data((what + "\n").utf8)) }
     }
 
-    /// Every other user has a second device.
+    /// The number of devices. Every other user has a second one.
     var devices: Int { users + users / 2 }
 }

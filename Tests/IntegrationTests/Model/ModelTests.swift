@@ -3,10 +3,10 @@ import Messaging
 import PrivatePostgres
 import Testing
 
-/// The promise, whole: many devices and programs do what they like on several nodes, everything goes wrong that can,
-/// and in the end and at quiet points everybody knows what the database says, and was told it once and in order.
+/// A test of the whole guarantee: devices and SQL writers act at random on several nodes under all faults, and at quiet
+/// points and in the end every client equals the database, with each change received once and in order.
 ///
-/// `make test` makes a short run of a fixed seed, `make soak` a long one.
+/// `make test` runs a short fixed seed, `make soak` a long random one.
 @Suite("Model test", .timeLimit(.minutes(60)))
 struct ModelTests {
     @Test("under any faults, clients equal the database without loss")
@@ -14,7 +14,7 @@ struct ModelTests {
         let plan = ModelPlan.fromEnvironment
         try await withPrivateServer(settings: ["max_connections": "200"]) { postgres, database in
             try await withStandby(of: postgres, settings: ["max_connections": "200"]) { standby, copy in
-                // One reads from the standby, the others from the primary, and devices come to each with any cursor.
+                // One node reads from the standby, the others from the primary. Devices bring any cursor to any node.
                 let nodes = try await (0..<plan.nodes).map { $0 }.asyncMap {
                     try await NodeProcess(database, standby: $0 == 0 ? copy : nil)
                 }
@@ -38,7 +38,7 @@ struct ModelTests {
         var random = SeededRandom(plan.seed)
         let writeLog = WriteLog()
         let accounts = try await registered(plan.users + 2, at: nodes[0])
-        // One has no device, and one only listens: nobody ever adds it to anything.
+        // The bystander has no device. The stranger only listens, and is a member of nothing.
         let (bystander, stranger) = (accounts[plan.users].id, accounts[plan.users + 1])
         let users = accounts.prefix(plan.users).map(\.id)
         var groups: [String] = []
@@ -60,7 +60,7 @@ struct ModelTests {
             bystander: bystander,
             writeLog: writeLog, span: max(5, plan.changes / plan.faults / 10))
         let expected = ExpectedState(database: database, devices: devices, writeLog: writeLog)
-        // In an order of the seed's.
+        // The order depends on the seed.
         let faults = (0..<plan.faults).map { plan.kinds[$0 % plan.kinds.count] }.shuffled(using: &random)
 
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -119,7 +119,7 @@ struct ModelTests {
         return await report(plan, faults, writeLog, devices, violations)
     }
 
-    /// New accounts, each with a token for its devices.
+    /// Registers accounts, and returns each with a token for its devices.
     static func registered(_ count: Int, at node: NodeProcess) async throws -> [(id: String, token: String)] {
         var accounts: [(id: String, token: String)] = []
         for number in 0..<count {

@@ -2,7 +2,7 @@ import BoundedWait
 import Messaging
 import Postgres
 
-/// Another program on the same database, that writes by SQL alone and knows nothing of Postline.
+/// A foreign program that writes by SQL and does not know of Postline.
 actor SQLWriter {
     private let name: String
     private let database: TestDatabase
@@ -25,7 +25,7 @@ actor SQLWriter {
         self.random = random
     }
 
-    /// Writes until everybody stops.
+    /// Writes until the round ends.
     func work() async throws {
         while await !writeLog.isQuiet {
             number += 1
@@ -38,14 +38,14 @@ actor SQLWriter {
     private func write() async throws {
         let user = users.randomElement(using: &random) ?? ""
         let group = groups.randomElement(using: &random) ?? ""
-        // What locks what a send locks takes the conversation's lock first, as the sends do.
+        // Writes that lock what a send locks take the conversation's lock first, as sends do.
         let lock = Call(
             Statement("lock", "select from public.conversations where id = $1::uuid for no key update"), [group])
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<45:
             try await send([(group, user)])
         case 45..<60:
-            // In one transaction, so that all of it comes at once or not at all.
+            // One transaction, so that all of it arrives together or not at all.
             try await send([(group, user), (group, user)], rename: random.chance(50) ? user : nil)
         case 60..<75:
             try await commit("names changed", [rename(user)])
@@ -66,7 +66,7 @@ actor SQLWriter {
             let update = Statement("retitle", "update public.conversations set title = $2 where id = $1::uuid")
             try await commit("titles changed", [Call(update, [group, "\(name) \(number)"])])
         default:
-            // Undone: nobody ever hears of it.
+            // A rolled-back write, which must never arrive.
             try await commit(nil, [rename(user), Call(Statement("fail", "select 1 / 0"))])
         }
     }
@@ -106,9 +106,9 @@ actor SQLWriter {
         if user != nil, !rows.isEmpty { await writeLog.record("names changed") }
     }
 
-    /// Does it in one transaction, again where the connection is lost or the database asks for it.
+    /// Runs the calls in one transaction, and retries on lost connections and transient errors.
     ///
-    /// - Returns: none where the database refuses.
+    /// - Returns: No rows if the database refuses.
     @discardableResult
     private func commit(_ kind: String?, _ calls: [Call]) async throws -> [Rows] {
         try await eventually("the commit of \(kind ?? "a transaction")") {
@@ -133,7 +133,7 @@ actor SQLWriter {
         return new
     }
 
-    /// A deadlock or a serialization failure; a server that goes down or comes up.
+    /// True for a deadlock, a serialization failure, and a server that stops or starts.
     private static func isTransient(_ state: String) -> Bool {
         state.hasPrefix("40") || state.hasPrefix("57") || state.hasPrefix("08")
     }

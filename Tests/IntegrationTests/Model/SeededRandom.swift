@@ -1,4 +1,4 @@
-/// Numbers that a seed decides: the same seed gives the same numbers (SplitMix64).
+/// A generator that repeats its numbers for the same seed (SplitMix64).
 struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -12,13 +12,13 @@ struct SeededRandom: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Another sequence, so that two who draw at once do not take from one another.
+    /// Returns an independent generator for a concurrent user.
     mutating func branch() -> SeededRandom { SeededRandom(next()) }
 
-    /// True so many times in a hundred.
+    /// Returns true in the given percentage of calls.
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 
-    /// One of several, each as likely as its weight.
+    /// Returns one of several choices by weight.
     mutating func choose<Choice>(_ choices: [(weight: Int, choice: Choice)]) -> Choice {
         var left = Int.random(in: 0..<choices.reduce(0) { $0 + $1.weight }, using: &self)
         for (weight, choice) in choices {
@@ -28,7 +28,7 @@ struct SeededRandom: RandomNumberGenerator, Sendable {
         preconditionFailure("the weights sum up to more than the number that was drawn")
     }
 
-    /// An id that nothing else has.
+    /// Returns a new id.
     mutating func uuid() -> String {
         let digits = [next(), next()].map { number in
             let text = String(number, radix: 16)

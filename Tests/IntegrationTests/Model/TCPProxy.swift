@@ -2,17 +2,18 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A TCP link from one client to a server, which can be stalled, or cut after so many bytes: in the midst of a line.
+/// A TCP proxy between one client and a server. It can stall, or cut the connection after a number of bytes, also
+/// within a line.
 final class TCPProxy: Sendable {
     enum Direction: CaseIterable { case toServer, toClient }
 
-    /// Where the one client connects to.
+    /// The port that the client connects to.
     let port: Int
 
     private let listener: any Channel
     private let ends: Ends
 
-    /// The two channels, once the client is there.
+    /// The two channels, once the client is connected.
     fileprivate final class Ends: Sendable {
         struct State {
             var channels: [any Channel] = []
@@ -26,8 +27,8 @@ final class TCPProxy: Sendable {
         }
     }
 
-    /// - Parameter receiveBufferBytes: the kernel's, of the end that the server writes to. A small one makes a client
-    ///   that reads nothing felt at the server.
+    /// - Parameter receiveBufferBytes: The kernel's receive buffer on the server's side. A small one lets the server
+    ///   notice a client that does not read.
     static func open(to serverPort: Int, receiveBufferBytes: Int = 16_384) async throws -> TCPProxy {
         let ends = Ends()
         let loop = MultiThreadedEventLoopGroup.singleton.any()
@@ -58,12 +59,12 @@ final class TCPProxy: Sendable {
         port = listener.localAddress?.port ?? 0
     }
 
-    /// Cuts the link when so many more bytes have gone through in that direction; those before them arrive.
+    /// Cuts the connection after that many more bytes in a direction, which still arrive.
     func cut(after bytes: Int, _ direction: Direction) {
         ends.state.withLock { $0.bytesLeft[direction] = bytes }
     }
 
-    /// Stops or goes on taking what the server writes, as a client does that is too busy to read.
+    /// Stops or resumes reading from the server, like a busy client.
     func setReading(_ isReading: Bool) async throws {
         let channels = ends.state.withLock { $0.channels }
         try await channels.last?.setOption(.autoRead, value: isReading).get()
@@ -75,7 +76,7 @@ final class TCPProxy: Sendable {
     }
 }
 
-/// Writes to the other end what it reads at this one.
+/// Writes its input to the other channel.
 private final class Forwarder: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 

@@ -1,7 +1,7 @@
 import LineClient
 import Messaging
 
-/// The hands on a device: they do one thing after another, as the seed has it, and write down what was answered.
+/// The random actions of a device, which records what was acknowledged.
 struct Workload: Sendable {
     enum Action {
         case send, sendTwice, sendAgain, edit, delete, markRead, rename, changeAvatar, retitle
@@ -33,7 +33,7 @@ struct Workload: Sendable {
         self.random = random
     }
 
-    /// Does things until everybody stops.
+    /// Acts until the round ends.
     mutating func work() async {
         while await !writeLog.isQuiet {
             let action = random.choose(Self.actions)
@@ -47,7 +47,7 @@ struct Workload: Sendable {
         }
     }
 
-    /// Who was removed, is no owner, or comes second, is told so.
+    /// True for errors that are expected after a removal, a lost role or a race.
     private static func isToBeExpected(_ error: RemoteError) -> Bool {
         switch error.knownCode {
         case .notFound, .forbidden: true
@@ -58,7 +58,7 @@ struct Workload: Sendable {
     private mutating func perform(_ action: Action) async throws {
         let model = await device.model
         let rooms = model.rooms.keys.sorted()
-        // Now and then of a group that it may not be in.
+        // Sometimes a group in which it may not be a member.
         let room = random.chance(5) ? groups.randomElement(using: &random) : rooms.randomElement(using: &random)
         guard let room = action == .openDirect || action == .comeBack ? room ?? "" : room else {
             _ = try await openDirect()
@@ -105,7 +105,7 @@ struct Workload: Sendable {
         }
     }
 
-    /// A text that nothing else has.
+    /// A unique text.
     private var text: String { "\(device.name) \(number)" }
 
     private mutating func send(to room: String) async throws {
@@ -117,7 +117,7 @@ struct Workload: Sendable {
         try await record(try await device.callWithRetry("messages.send", params), clientID)
     }
 
-    /// Sends a message twice at once, as one does that has waited too long for the answer.
+    /// Sends a message twice at once, like a client that retries too early.
     private mutating func sendTwice(to room: String) async throws {
         let clientID = random.uuid()
         let params: JSONObject = [
@@ -126,13 +126,13 @@ struct Workload: Sendable {
         let device = device
         async let one = device.callWithRetry("messages.send", params)
         async let other = device.callWithRetry("messages.send", params)
-        // Where the sender is removed between the two, one is answered with an error.
+        // If the sender is removed between the two, one fails.
         for answer in [try? await one, try? await other] {
             if let answer { try await record(answer, clientID) }
         }
     }
 
-    /// Sends what was answered already.
+    /// Repeats an acknowledged send.
     private mutating func sendAgain() async throws {
         guard let (params, clientID) = lastSent else { return }
         try await record(try await device.callWithRetry("messages.send", params), clientID)
@@ -147,7 +147,7 @@ struct Workload: Sendable {
                 sender: message.text("sender_id"), clientID: clientID, seq: message.number("seq")))
     }
 
-    /// Changes one of its own messages, or now and then any other.
+    /// Changes one of its own messages, or rarely any other.
     private mutating func change(in room: String, _ newest: Int, _ method: String, _ more: JSONObject) async throws {
         var (room, seq) = (room, max(1, newest - Int.random(in: 0..<20, using: &random)))
         if let own = mine.randomElement(using: &random), random.chance(90) { (room, seq) = own }

@@ -1,9 +1,9 @@
 import LineClient
 import Messaging
 
-/// What was answered to whoever wrote, to be found in the database, and each way in which a promise was seen broken.
+/// The acknowledged writes, to be found in the database, and the violated guarantees.
 actor WriteLog {
-    /// A message that was answered.
+    /// An acknowledged message.
     struct Sent: Sendable, Hashable {
         let id: String
         let conversation: String
@@ -12,38 +12,38 @@ actor WriteLog {
         let seq: Int
     }
 
-    /// A state of an object that was answered, by its version.
+    /// An acknowledged state of an object, by version.
     struct State: Sendable {
         var version: Int
         var text: String
     }
 
-    /// The messages that were answered, by sender and client id.
+    /// The acknowledged messages, by sender and client id.
     private(set) var sent: [String: Sent] = [:]
 
-    /// The newest content that an edit or a deletion was answered with, by message.
+    /// The newest acknowledged content of an edit or deletion, by message.
     private(set) var contents: [String: State] = [:]
 
-    /// The newest name that a user's change was answered with.
+    /// The newest acknowledged name, by user.
     private(set) var names: [String: State] = [:]
 
-    /// The newest title that was answered, by conversation.
+    /// The newest acknowledged title, by conversation.
     private(set) var titles: [String: State] = [:]
 
-    /// The farthest mark that was answered, by conversation and user.
+    /// The highest acknowledged read mark, by conversation and user.
     private(set) var marks: [String: Int] = [:]
 
     private(set) var violations: [String] = []
 
-    /// How many changes were made, and of which kinds.
+    /// The number of changes, in all and by kind.
     private(set) var changes = 0
     private(set) var kinds: [String: Int] = [:]
 
-    /// How often somebody was told that it may not, or that there is no such thing.
+    /// The number of `forbidden` and `not_found` responses.
     private(set) var refusals: [String: Int] = [:]
     private var waiters: [(goal: Int, CheckedContinuation<Void, Never>)] = []
 
-    /// Counts changes that are committed.
+    /// Counts committed changes.
     func record(_ kind: String, _ count: Int = 1) {
         changes += count
         kinds[kind, default: 0] += count
@@ -60,13 +60,13 @@ actor WriteLog {
         }
     }
 
-    /// Returns when so many changes were made in all, or the promise is broken.
+    /// Waits until there are so many changes, or a guarantee is violated.
     func waitForChanges(_ goal: Int) async {
         if changes >= goal || isQuiet { return }
         await withCheckedContinuation { waiters.append((goal, $0)) }
     }
 
-    /// Whether everybody stops now: at a quiet point, and when the promise is broken.
+    /// True while all writes should stop: at a quiet point, or after a violation.
     var isQuiet: Bool { isRoundOver || !violations.isEmpty }
 
     private var isRoundOver = false
@@ -74,14 +74,14 @@ actor WriteLog {
     func beginRound() { isRoundOver = false }
     func endRound() { isRoundOver = true }
 
-    /// The promise is broken; kept with who saw it.
+    /// Records a violation and the client that saw it.
     func recordViolation(_ what: String, by who: String) {
-        // The first few tell; a feed that lost its way breaks it with everything that follows.
+        // The first few suffice: a lost feed violates the guarantee with everything that follows.
         if violations.count < 20 { violations.append("\(who): \(what)") }
         wake()
     }
 
-    /// A send was answered. Answered again, it must be with the same message.
+    /// Records an acknowledged send. A repeated one must have returned the same message.
     func record(sent new: Sent) {
         let key = "\(new.sender) \(new.clientID)"
         if let before = sent[key] {

@@ -155,7 +155,7 @@ struct MeSaveTests {
 
     @Test("counts toward the user's change limit, and is refused beyond")
     func bounded() async throws {
-        var rates = Rates.still
+        var rates = Rates.withoutRefill
         rates.sendsPerSecond = 1
         rates.sendBurst = 2
         try await withNode(NodeSettings(rates: rates)) { node in

@@ -4,7 +4,7 @@ import Foundation
 import LineClient
 import Messaging
 
-/// A key by which tests sign identity tokens as Apple does.
+/// A key that signs identity tokens like Apple's.
 struct AppleKey: Sendable {
     static let app = "com.example.postline"
 
@@ -16,7 +16,7 @@ struct AppleKey: Sendable {
         key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
     }
 
-    /// The public part, as it stands in a set.
+    /// The public key as a member of a key set.
     var jwk: String {
         get throws {
             let primitives = try key.publicKey.getKeyPrimitives()
@@ -25,7 +25,7 @@ struct AppleKey: Sendable {
         }
     }
 
-    /// What takes its tokens.
+    /// Returns a verifier that accepts its tokens.
     func signIn() throws -> AppleSignIn {
         struct Keys: KeySetSource {
             let text: String
@@ -38,7 +38,7 @@ struct AppleKey: Sendable {
         #"{"keys":[\#(try keys.map { try $0.jwk }.joined(separator: ","))]}"#
     }
 
-    /// A token of that subject, good unless a claim is made otherwise; an empty one is left out.
+    /// Returns a valid token of a subject with changed claims. An empty value omits the claim.
     func token(_ subject: String, _ changes: [String: String] = [:], header: String? = nil) throws -> String {
         let text = "\(Self.part(header ?? self.header)).\(Self.claims(subject, changes))"
         let signature = try key.signature(for: SHA256.hash(data: Data(text.utf8)), padding: .insecurePKCS1v1_5)
@@ -47,7 +47,7 @@ struct AppleKey: Sendable {
 
     var header: String { #"{"alg":"RS256","kid":"\#(id)"}"# }
 
-    /// The same, signed as HS256 with a secret; with none, not signed.
+    /// Returns a token signed as HS256 with a secret, or unsigned without one.
     static func token(_ subject: String, header: String, secret: String?) -> String {
         let text = "\(part(header)).\(claims(subject, [:]))"
         guard let secret else { return "\(text)." }
@@ -75,7 +75,7 @@ struct AppleKey: Sendable {
 }
 
 extension TestClient {
-    /// Signs in with that token of Apple's.
+    /// Signs in with an Apple token.
     @discardableResult
     func signIn(apple token: String, guest: JSON? = nil, _ others: JSONObject = [:]) async throws -> JSON {
         var members: [JSONObject.Member] = [.init(name: "identity_token", value: .string(token))]

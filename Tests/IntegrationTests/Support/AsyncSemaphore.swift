@@ -1,4 +1,4 @@
-/// Lets so many bodies run at a time; the others wait in line.
+/// A semaphore that limits concurrent bodies.
 actor AsyncSemaphore {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -1,5 +1,5 @@
 extension TestDatabase {
-    /// Moves the time that cooldowns, holds and the reuse window go by: it is that much ahead from now on.
+    /// Advances the clock of cooldowns, reserved names and the reuse window.
     func setClock(ahead interval: String) async throws {
         try await psql(
             """
@@ -8,7 +8,7 @@ extension TestDatabase {
             """)
     }
 
-    /// What the database's clock says, as times are written on the wire.
+    /// Returns the database's clock in wire format.
     func clock() async throws -> String {
         try await value("select app.utc(clock_timestamp())") ?? ""
     }

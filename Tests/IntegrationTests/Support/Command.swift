@@ -2,17 +2,16 @@ import BoundedWait
 import Foundation
 import Synchronization
 
-/// A program, the built `postline` unless said otherwise, run as a person runs it: a process of its own, with pipes for
-/// its input and output.
+/// A child process with pipes, by default the built `postline`.
 final class Command: Sendable {
     private struct State: Sendable {
         var output = ""
         var errors = ""
 
-        /// Of the two, those that are still read.
+        /// The number of pipes that are still open.
         var open = 2
 
-        /// The exit status; negative for the signal that ended it.
+        /// The exit status, or the negative signal that ended the process.
         var status: Int32?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -21,12 +20,12 @@ final class Command: Sendable {
     private let input: FileHandle
     private let state = Mutex(State())
 
-    /// Starts it. Of this process's environment it gets what every process needs, and nothing of Postline's.
+    /// Starts the process with the minimal environment, without variables of Postline.
     ///
     /// - Parameters:
-    ///   - program: the path of another program than `postline`.
-    ///   - openFiles: how many descriptors it may have at most; nil leaves that as it is.
-    ///   - fileBytes: beyond so many bytes of a file a write of it fails, as on a disk that is full.
+    ///   - program: The path of another program.
+    ///   - openFiles: The limit of descriptors, or nil for the inherited one.
+    ///   - fileBytes: The size at which writes to a file fail, as on a full disk.
     init(
         _ arguments: [String], of program: String? = nil, environment: [String: String] = [:], openFiles: Int? = nil,
         fileBytes: Int? = nil
@@ -35,7 +34,7 @@ final class Command: Sendable {
         let program = try program.map { URL(filePath: $0) } ?? Self.executable()
         let limits = [
             openFiles.map { "ulimit -n \($0)" },
-            // In blocks of 512 bytes. Without the trap the write would not fail, but end the process.
+            // In blocks of 512 bytes. Without the trap the signal would end the process instead of failing the write.
             fileBytes.map { "trap '' XFSZ; ulimit -f \($0 / 512)" },
         ].compactMap(\.self)
         if !limits.isEmpty {
@@ -46,7 +45,7 @@ final class Command: Sendable {
             process.executableURL = program
             process.arguments = arguments
         }
-        // What a chat keeps is its own, and goes with it.
+        // A chat stores its data in its own directory, which is removed with it.
         let home = FileManager.default.temporaryDirectory.appending(path: "postline-home-\(UUID().uuidString)")
         process.environment = ProcessInfo.processInfo.environment
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH"].contains($0.key) }
@@ -70,7 +69,7 @@ final class Command: Sendable {
         processID = process.processIdentifier
         follow(standardOutput.fileHandleForReading) { $0.output += $1 }
         follow(standardError.fileHandleForReading) { $0.errors += $1 }
-        // Ends with the process, which every test ends.
+        // This ends with the process, which every test ends.
         Task { [self] in
             for await status in exited.stream {
                 try? FileManager.default.removeItem(at: home)
@@ -79,9 +78,9 @@ final class Command: Sendable {
         }
     }
 
-    /// Reads until the process has ended and nothing more is there.
+    /// Reads until the process has ended and the pipe is empty.
     ///
-    /// Not until the pipe's end: a process that was started at the same moment may hold the pipe open.
+    /// The end of the pipe may never come: a process started at the same moment may hold it open.
     private func follow(_ file: FileHandle, _ take: @escaping @Sendable (inout State, String) -> Void) {
         let descriptor = file.fileDescriptor
         Thread.detachNewThread { [self] in
@@ -94,7 +93,7 @@ final class Command: Sendable {
                     change { take(&$0, String(decoding: data, as: UTF8.self)) }
                     if !data.isEmpty { continue }
                 } else if ready < 0 || !isOver {
-                    // A signal, such as that of the process's own end, is no answer.
+                    // An interrupted call, such as by SIGCHLD, is repeated.
                     continue
                 }
                 return change { $0.open -= 1 }
@@ -113,13 +112,13 @@ final class Command: Sendable {
 }
 
 extension Command {
-    /// All that came out on standard output so far.
+    /// All standard output so far.
     var output: String { state.withLock { $0.output } }
 
-    /// All that came out on standard error so far.
+    /// All standard error so far.
     var errors: String { state.withLock { $0.errors } }
 
-    /// Returns when standard output holds the text behind `from` characters; what it holds then.
+    /// Waits until standard output after `from` characters contains the text, and returns the output.
     @discardableResult
     func waitForOutput(_ text: String, from: Int = 0) async throws -> String {
         try await wait("“\(text)” on standard output") { state in
@@ -127,7 +126,7 @@ extension Command {
         }
     }
 
-    /// Returns when standard output holds the mark behind where it last holds the text.
+    /// Waits until the mark follows the last occurrence of the text on standard output.
     func waitForOutput(_ text: String, then mark: String) async throws {
         _ = try await wait("“\(text)”, then “\(mark)” on standard output") { state in
             state.output.range(of: text, options: .backwards).flatMap {
@@ -141,7 +140,7 @@ extension Command {
         try await wait("“\(text)” on standard error") { $0.errors.contains(text) ? $0.errors : nil }
     }
 
-    /// The exit status, once it has ended and all that it said is here; negative for the signal that ended it.
+    /// Waits for the exit and all output. Returns the status, or the negative signal.
     func exit() async throws -> Int32 {
         try await wait("the process's end") { $0.open == 0 ? $0.status : nil }
     }
@@ -154,7 +153,7 @@ extension Command {
                 while true {
                     let (value, end) = state.withLock { (find($0), $0.open == 0 ? $0.status : nil) }
                     if let value { return value }
-                    // Nothing comes of one that is over.
+                    // An ended process writes nothing more.
                     if let end { throw TimeoutError(description: "\(what) did not come before its end, by \(end)") }
                     if Task.isCancelled { throw CancellationError() }
                     await withTaskCancellationHandler {
@@ -180,14 +179,14 @@ extension Command {
 extension Command {
     func type(_ line: String) throws { try press(line + "\n") }
 
-    /// Writes keys as a terminal sends them, without a line end.
+    /// Writes keys without a line end, like a terminal.
     func press(_ keys: String) throws { try input.write(contentsOf: Data(keys.utf8)) }
 
     func endInput() throws { try input.close() }
 
     func signal(_ signal: Int32) { kill(processID, signal) }
 
-    /// Runs it to its end: the exit status, and what it said on standard error.
+    /// Runs the program to its end, and returns the exit status and standard error.
     static func run(
         _ arguments: [String], of program: String? = nil, environment: [String: String] = [:]
     ) async throws -> (status: Int32, output: String, errors: String) {
@@ -197,7 +196,7 @@ extension Command {
         return (status, command.output, command.errors)
     }
 
-    /// A program beside this test's own executable; of `postline` another build may be asked for.
+    /// Returns a program beside the test executable, or another build of `postline` if requested.
     static func executable(_ name: String = "postline") throws -> URL {
         if name == "postline", let other = ProcessInfo.processInfo.environment["POSTLINE_TEST_PROGRAM"] {
             return URL(fileURLWithPath: other)

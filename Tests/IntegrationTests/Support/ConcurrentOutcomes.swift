@@ -4,7 +4,7 @@ import Messaging
 import Testing
 
 extension TestClient {
-    /// The session has ended: its connections end on every node, and are told why.
+    /// Expects the session's end: the server closes the connection with this goodbye.
     func expectEnd(_ code: GoodbyeCode = .sessionRevoked, sourceLocation: SourceLocation = #_sourceLocation)
         async throws
     {
@@ -16,7 +16,7 @@ extension TestClient {
     }
 }
 
-/// The stable names of what several calls at once came to, in order; "done" for those that were done.
+/// Runs calls concurrently, and returns their sorted error codes, or "done" for success.
 func concurrentOutcomes<Callers: Sequence & Sendable>(
     _ callers: Callers, _ call: @escaping @Sendable (Callers.Element) async throws -> Void
 ) async throws -> [String] where Callers.Element: Sendable {
@@ -29,7 +29,7 @@ func concurrentOutcomes<Callers: Sequence & Sendable>(
                 } catch let error as RemoteError {
                     return error.code
                 } catch ConnectionError.closed(let goodbye?) {
-                    // Told so before the call was answered.
+                    // The goodbye came before the response.
                     return goodbye.code
                 }
             }

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-/// A line that `postline doctor --json` prints.
+/// A line of `postline doctor --json`.
 struct DoctorFinding {
     let level: String
     let check: String
@@ -19,7 +19,7 @@ struct DoctorFinding {
 
     /// Runs doctor, and returns its findings.
     ///
-    /// - Parameter exit: the expected exit code; nil: any.
+    /// - Parameter exit: The expected exit code, or nil for any.
     static func all(
         _ environment: [String: String], _ arguments: [String] = [], exit: Int32? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -31,7 +31,7 @@ struct DoctorFinding {
         return try result.output.split(separator: "\n").map { try DoctorFinding(line: $0) }
     }
 
-    /// The settings by which doctor examines a database.
+    /// The settings that let doctor examine a database.
     static func environment(_ database: TestDatabase) -> [String: String] {
         [
             "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,

@@ -1,6 +1,6 @@
 import Testing
 
-/// How soon the source documents want a change to be seen. Their figures stand here and nowhere else.
+/// The times within which the source documents expect a change to be visible. Only this type has the figures.
 enum DocumentedTime: Hashable, CaseIterable, Sendable {
     /// "Must appear in local UI within 500ms."
     case ownScreen
@@ -27,19 +27,17 @@ enum DocumentedTime: Hashable, CaseIterable, Sendable {
         }
     }
 
-    /// How much later than its limit one try of several may be: a machine that runs other programs, too, stands still
-    /// for a moment now and then. A delay of our own comes with every try, and is held by the median.
+    /// The tolerance of the worst of several tries, for pauses of a busy machine. The median detects our own delays.
     static let slack: Duration = .seconds(2)
 }
 
-/// How often a thing is done: an odd number, so that one of the times is the median.
+/// The number of tries. It is odd, so that one of them is the median.
 private let tries = 5
 
-/// Does something several times, and expects of each time that it reaches that the median is within the document's
-/// limit, and the worst within that and the slack.
+/// Repeats an action, and expects the median of each time within its limit, and the worst within limit and slack.
 ///
-/// - Parameter body: begins the laps before the change, and records what it reached. It leaves a world in which it can
-///   be done again.
+/// - Parameter body: The action. It starts the stopwatch before the change, records what was reached, and can be
+///   repeated.
 func expectInTime(
     _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ body: (inout Stopwatch) async throws -> Void
 ) async throws {
@@ -59,16 +57,16 @@ func expectInTime(
     }
 }
 
-/// The times from a change to what it reached.
+/// The times from a change to each observation.
 struct Stopwatch {
     private var start = ContinuousClock.now
     fileprivate private(set) var taken: [(time: DocumentedTime, duration: Duration)] = []
 
     fileprivate init() {}
 
-    /// The change is made now.
+    /// Marks the moment of the change.
     mutating func begin() { start = .now }
 
-    /// The change has reached what that time is about.
+    /// Records that the change has become visible.
     mutating func reached(_ time: DocumentedTime) { taken.append((time, .now - start)) }
 }

@@ -7,11 +7,11 @@ import FoundationNetworking
 #endif
 
 extension HTTPAnswer {
-    /// Calls a method of the protocol over a node's HTTP.
+    /// Calls a method over HTTP.
     ///
     /// - Parameters:
-    ///   - params: an object in JSON.
-    ///   - token: an access token; nil: the request is not signed in.
+    ///   - params: A JSON object.
+    ///   - token: An access token, or nil without authentication.
     static func call(
         _ method: String, _ params: String = "{}", token: String? = nil, port: Int
     ) async throws -> HTTPAnswer {

@@ -1,16 +1,16 @@
 import Foundation
 
-/// A bare socket that is connected to a node and does nothing: ten thousand of them cost a test little.
+/// A plain socket that is connected to a node and idle, cheap enough for ten thousand.
 struct IdleConnection: ~Copyable {
     private let descriptor: Int32
 
-    /// Connects, and waits for what the server says first.
+    /// Connects, and reads the first line.
     ///
-    /// - Parameter hello: is what it said, without its line end.
+    /// - Parameter hello: Receives the line without its end.
     init?(port: Int, hello: inout String) {
         descriptor = socket(AF_INET, Self.stream, 0)
         guard descriptor >= 0 else { return nil }
-        // As bytes, so that it is read the same wherever a structure is laid out otherwise.
+        // Assigned by field, so that it does not depend on the structure's layout.
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(UInt16(port).bigEndian)
@@ -22,7 +22,7 @@ struct IdleConnection: ~Copyable {
             }
         }
         var bytes = [UInt8](repeating: 0, count: 1_024)
-        // The server speaks first, or closes: the call returns.
+        // The server writes first or closes, so the call returns.
         let count = status == 0 ? unsafe recv(descriptor, &bytes, bytes.count, 0) : 0
         hello = String(decoding: bytes.prefix(max(0, count)).prefix { $0 != 0x0A }, as: UTF8.self)
         guard count > 0 else { return nil }
@@ -36,9 +36,9 @@ struct IdleConnection: ~Copyable {
     private static let stream = Int32(SOCK_STREAM.rawValue)
     #endif
 
-    /// Raises the bound on this process's descriptors as far as the system lets it.
+    /// Raises the process's descriptor limit to the maximum.
     ///
-    /// - Returns: the bound.
+    /// - Returns: The limit.
     static func raiseDescriptorLimit() -> Int {
         #if canImport(Glibc)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import NIOCore
 
-// Requests are written down as JSON is. Not null: `== nil` would come to mean it.
+// Lets requests be written as literals. Null has none, since `== nil` would change its meaning.
 extension JSON: ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
     init(stringLiteral value: String) { self = .string(value) }
 }
@@ -32,13 +32,13 @@ extension JSON: ExpressibleByDictionaryLiteral {
 }
 
 extension JSON {
-    /// The names of an object's members, in the order they were written.
+    /// The members' names in their order.
     var names: [String] {
         guard case .object(let object) = self else { return [] }
         return object.members.map(\.name)
     }
 
-    /// An object without some of its members.
+    /// Returns the object without some members.
     func without(_ names: String...) -> JSON {
         guard case .object(let object) = self else { return self }
         return .object(JSONObject(object.members.filter { !names.contains($0.name) }))

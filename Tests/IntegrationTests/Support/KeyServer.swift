@@ -4,13 +4,13 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A stand-in for who publishes keys: an HTTP server that counts what it is asked and answers as it is told.
+/// An HTTP server that stands in for a key publisher, counts requests, and responds as configured.
 final class KeyServer: Sendable {
     enum Answer: Sendable {
         case says(Int, String, [String: String] = [:])
-        /// Nothing, for ever.
+        /// No response.
         case silence
-        /// The head, and a body that never ends.
+        /// A head, and an endless body.
         case flood
     }
 
@@ -19,13 +19,13 @@ final class KeyServer: Sendable {
 
     var url: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)/auth/keys" }
 
-    /// How often it was asked.
+    /// The number of requests.
     var count: Int { state.withLock { $0.count } }
 
-    /// Answers so from now on.
+    /// Sets the response to all further requests.
     func answer(_ answer: Answer) { state.withLock { $0.answer = answer } }
 
-    /// Runs one for as long as `body` does.
+    /// Runs a server while `body` runs.
     static func with<Value: Sendable>(
         _ answer: Answer, _ body: (KeyServer) async throws -> Value
     ) async throws -> Value {

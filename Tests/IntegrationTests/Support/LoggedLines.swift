@@ -2,11 +2,11 @@ import BoundedWait
 import Logging
 import Synchronization
 
-/// The log of a node in this process: `warning message key=value`, a line an event.
+/// A log handler that collects a node's lines as `warning message key=value`.
 final class LoggedLines: LogHandler {
     private let lines = Mutex<[String]>([])
 
-    /// The lines so far: for those that come before an event that the test has awaited.
+    /// The lines so far.
     var all: [String] { lines.withLock { $0 } }
 
     /// Waits for a line that contains the text, and returns it.

@@ -3,21 +3,19 @@ import NIOPosix
 import Synchronization
 import Testing
 
-/// Stands between two who talk, and loses an answer when it is told to: the request that holds a given text goes
-/// through, what comes back is dropped, and when the whole answer has come, both are cut off.
-///
-/// So what was asked is done, and who asked cannot know.
+/// A TCP relay that loses one response: it forwards the request with a given text, drops the response, and closes both
+/// sides after it. The request has been executed, and the client cannot know.
 struct LossyRelay: Sendable {
-    /// Where it is to be found.
+    /// The address to connect to.
     let address: SocketAddress
     private let orders: Orders
 
     fileprivate final class Orders: Sendable {
-        /// The text of the request whose answer is to be lost; nil once it has passed.
+        /// The text of the request whose response is to be lost, or nil after it has passed.
         let text = Mutex<String?>(nil)
         let lost = Mutex(0)
 
-        /// Small requests come whole over loopback.
+        /// Small requests arrive whole over loopback.
         func isMet(by bytes: ByteBuffer) -> Bool {
             text.withLock { text in
                 guard let wanted = text, String(buffer: bytes).contains(wanted) else { return false }
@@ -27,22 +25,22 @@ struct LossyRelay: Sendable {
         }
     }
 
-    /// From now on it waits for that text.
+    /// Loses the response to the next request with that text.
     func loseAnswer(to text: String) { orders.text.withLock { $0 = text } }
 
-    /// How many whole answers it has lost.
+    /// The number of whole responses that were lost.
     var lost: Int { orders.lost.withLock { $0 } }
 
-    /// Relays for as long as `body` runs.
+    /// Runs a relay while `body` runs.
     ///
-    /// - Parameter isWhole: whether these bytes are an answer to its end.
+    /// - Parameter isWhole: Returns true if the bytes are a complete response.
     static func with<Value: Sendable>(
         listening address: SocketAddress, to target: SocketAddress,
         isWhole: @escaping @Sendable (ByteBuffer) -> Bool, _ body: @Sendable (LossyRelay) async throws -> Value
     ) async throws -> Value {
         let orders = Orders()
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            // Nothing is read before there is somebody to pass it on to.
+            // Reading starts once both sides are connected.
             .childChannelOption(.autoRead, value: false)
             .childChannelInitializer { client in
                 ClientBootstrap(group: client.eventLoop).connect(to: target).flatMapThrowing { server in
@@ -63,11 +61,11 @@ struct LossyRelay: Sendable {
         }
     }
 
-    /// Two who talk, both on one event loop.
+    /// The two connections, on one event loop.
     private final class Pair {
         let orders: Orders
         let isWhole: (ByteBuffer) -> Bool
-        /// What came of the answer that is to be lost; nil: none is.
+        /// The received part of the response to lose, or nil if none.
         var dropped: ByteBuffer?
 
         init(_ orders: Orders, _ isWhole: @escaping (ByteBuffer) -> Bool) {
@@ -76,7 +74,7 @@ struct LossyRelay: Sendable {
         }
     }
 
-    /// Passes on what the client says. Either side may go at any moment, which is what it is for.
+    /// Forwards requests. Either side may close at any time.
     private final class Requests: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
@@ -99,7 +97,7 @@ struct LossyRelay: Sendable {
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 
-    /// Passes on what the server answers, but for the answer that is to be lost.
+    /// Forwards responses, except the one to lose.
     private final class Answers: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

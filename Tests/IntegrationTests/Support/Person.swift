@@ -1,4 +1,4 @@
-/// The people of the dev world (`sql/seed.sql`).
+/// The users of the dev world (`sql/seed.sql`).
 enum Person: String, CaseIterable {
     case alice, bob, carol, dave, erin, frank
 
@@ -31,5 +31,5 @@ enum Room {
     static let bookClub = "90000000-0000-4000-8000-000000000002"
 }
 
-/// An id that nothing has.
+/// An id that does not exist.
 let nobody = "00000000-0000-4000-8000-00000000dead"

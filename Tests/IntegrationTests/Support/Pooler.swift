@@ -1,18 +1,18 @@
 import BoundedWait
 import Foundation
 
-/// A PgBouncer of a test's own before the server of a database.
+/// A PgBouncer in front of a test database.
 struct Pooler: Sendable {
     enum Mode: String {
         case session, transaction
     }
 
-    /// As the service logs in to that database.
+    /// The URL with the service's login role.
     let url: String
 
-    /// Runs PgBouncer for as long as `body` does.
+    /// Runs PgBouncer while `body` runs.
     ///
-    /// - Parameter backends: how many connections to the server it has for all that connect to it.
+    /// - Parameter backends: Its number of server connections.
     static func with<Value: Sendable>(
         _ database: TestDatabase, mode: Mode, backends: Int, _ body: @Sendable (Pooler) async throws -> Value
     ) async throws -> Value {
@@ -37,7 +37,7 @@ struct Pooler: Sendable {
         try Data(settings.utf8).write(to: file)
         var arguments = [file.path]
         if geteuid() == 0 {
-            // It does not run as root, and the server's socket is its user's own.
+            // PgBouncer refuses to run as root, and the socket belongs to the server's user.
             let owner = try FileManager.default.attributesOfItem(atPath: database.socketDirectory)[.ownerAccountName]
             let user = owner as? String ?? "postgres"
             try FileManager.default.setAttributes([.ownerAccountName: user], ofItemAtPath: directory.path)

@@ -2,9 +2,9 @@ import Foundation
 import Messaging
 import PrivatePostgres
 
-/// A PostgreSQL of a test's own, to be stopped, crashed and starved, with the schema and the dev world in it.
+/// Runs a PostgreSQL with the schema and the dev world, which a test can stop, crash and starve.
 ///
-/// - Parameter place: a directory that is there; else one is made.
+/// - Parameter place: An existing directory, or nil to create one.
 func withPrivateServer<Value: Sendable>(
     settings: [String: String] = [:], in place: String? = nil,
     _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Value
@@ -45,7 +45,7 @@ func withPrivateServer<Value: Sendable>(
     }
 }
 
-/// Runs a streaming replica of that server, with the same database.
+/// Runs a streaming standby of the server, with the same database.
 func withStandby<Value: Sendable>(
     of postgres: PrivatePostgres, settings: [String: String] = [:],
     _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Value
@@ -77,11 +77,11 @@ func withStandby<Value: Sendable>(
 }
 
 extension PostgresInstallation {
-    /// That of the server of `make test`: the newest, or of the version that was asked for.
+    /// Returns the installation that `make test` uses: the newest, or the requested version.
     static func ofTests() async throws -> PostgresInstallation {
         try await find(major: ProcessInfo.processInfo.environment["POSTLINE_TEST_POSTGRES"].flatMap { Int($0) })
     }
 }
 
-/// A server takes seconds of a processor to make.
+/// Creating a server takes seconds of processor time.
 private let privateServers = AsyncSemaphore(2)

@@ -4,18 +4,18 @@ import Messaging
 import NIOCore
 import Testing
 
-/// Alice with two devices and two of her contacts, all live, on two nodes; a direct conversation and a group.
+/// Alice with two devices and two contacts, all live on two nodes, in a direct conversation and a group.
 ///
-/// What the source documents mean by "everywhere" is asked here: the database, Alice's own devices, and each contact's
-/// profile, chat list and open chats, direct and group, past messages and new. Past messages are those that a client
-/// holds already: none is fetched anew.
+/// It checks all places that the source documents mean by "everywhere": the database, Alice's devices, and each
+/// contact's profile, chat list and open chats with past and new messages. Past messages are those already held: none
+/// is fetched again.
 struct ProfileScenario: Sendable {
     let alice: TestClient
     let elsewhere: TestClient
     let bob: TestClient
     let carol: TestClient
 
-    /// Of Alice, Bob and Carol.
+    /// The group of Alice, Bob and Carol.
     let group: String
     let database: TestDatabase
 
@@ -33,10 +33,10 @@ struct ProfileScenario: Sendable {
         for client in everybody { try await client.sync() }
     }
 
-    /// Has Alice change how she looks, and expects it on her own screens, in the database and with her contacts in the
-    /// documents' times.
+    /// Changes Alice's profile, and expects it on her screens, in the database and with her contacts in the documented
+    /// times.
     ///
-    /// - Parameter face: what the method is to set; null for what it is to leave out.
+    /// - Parameter face: The members that the method sets, with null for those that it clears.
     func change(
         _ method: String, to face: JSONObject, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -57,13 +57,13 @@ struct ProfileScenario: Sendable {
         let me = try await alice.call("me.get")
         let before = JSONObject(face.members.map { .init(name: $0.name, value: me[$0.name] ?? .null) })
         try await expectInTime("\(method) \(JSON.object(face).text)", sourceLocation: sourceLocation) { stopwatch in
-            // Of the first try, no change.
+            // Except for the changes of the first try.
             try await set(before)
             try await seen(before)
             stopwatch.begin()
             try await set(face)
             stopwatch.reached(.ownScreen)
-            // Seen by another connection to the database: what is answered must be committed.
+            // Read by another connection, since acknowledged changes must be committed.
             try await eventually("the write of her change") { isShown(face, by: try await stored()) }
             stopwatch.reached(.written)
             try await seen(face)
@@ -71,9 +71,9 @@ struct ProfileScenario: Sendable {
         }
     }
 
-    /// Expects what others see of Alice, and how she sees herself, to be as these members say, in every place there is.
+    /// Expects the members in every place where Alice is shown, to others and to herself.
     ///
-    /// - Parameter face: members of a message's `sender`.
+    /// - Parameter face: Members of a message's `sender`.
     func expectEverywhere(_ face: JSONObject, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         func expect(_ object: JSON?, _ place: String) {
             for member in face.members {
@@ -92,7 +92,7 @@ struct ProfileScenario: Sendable {
         }
         let stored = try await stored()
         expect(stored, "in the database")
-        // Her own screens, at once and after leaving and coming back.
+        // Her own screens, at once and after leaving and returning.
         for client in [alice, elsewhere] {
             expect(try await client.call("me.get"), "of me.get")
             try await client.follow("her own change") { $0.me?["version"] == stored["version"] }
@@ -118,7 +118,7 @@ struct ProfileScenario: Sendable {
         try await expectOneShape(sourceLocation: sourceLocation)
     }
 
-    /// Expects every profile, Me and sender that any client was ever given to have just one shape of avatar.
+    /// Expects a single avatar shape in every profile, Me and sender that a client received.
     func expectOneShape(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         for client in everybody {
             for changes in await client.received {
@@ -134,14 +134,14 @@ struct ProfileScenario: Sendable {
         }
     }
 
-    /// Alice's profile as the database has it.
+    /// Returns Alice's profile from the database.
     func stored() async throws -> JSON {
         let text = try await database.value(
             "select object from app.profile_objects where id = '\(Person.alice.id)'")
         return try JSON(parsing: ByteBuffer(string: text ?? ""))
     }
 
-    /// Expects all clients to hold what the database has, once all that was on its way is here.
+    /// Expects all clients to equal the database after all pushes.
     func expectConverged(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let stored = try await stored()
         for client in [alice, elsewhere] {
@@ -168,11 +168,11 @@ struct ProfileScenario: Sendable {
 }
 
 extension JSON {
-    /// A profile without what a private change of its owner moves, of which contacts are told nothing.
+    /// A profile without the members that a private change moves, which is not pushed to contacts.
     fileprivate var asOthersSee: JSON { without("version", "updated_at") }
 }
 
-/// What a face is made of.
+/// The members of an avatar.
 extension JSONObject {
     static func builtIn(_ id: String) -> JSONObject {
         ["avatar_type": "built_in", "avatar_id": .string(id), "avatar_url": .null]

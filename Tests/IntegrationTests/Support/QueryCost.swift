@@ -2,22 +2,22 @@ import BoundedWait
 import Messaging
 import Postgres
 
-/// What a query answered, and what it cost by the database's own statistics.
+/// The result of a query, and its cost from the database's statistics.
 struct QueryCost {
-    /// The first value of its first row.
+    /// The first value of the first row.
     let value: String?
 
-    /// How often each table was scanned, in whole or by an index.
+    /// The number of scans by table, sequential and by index.
     let scans: [String: Int]
 
-    /// How often each function was called, without those that PostgreSQL wrote into the query that calls them.
+    /// The number of calls by function, without inlined ones.
     let calls: [String: Int]
 }
 
 extension TestDatabase {
-    /// Runs a query with a user's rights, in a transaction that is rolled back, and gives what it cost.
+    /// Runs a query with a user's rights in a rolled-back transaction, and returns its cost.
     func cost(of query: String, as user: String) async throws -> QueryCost {
-        // On a connection of its own, whose first transaction this is: all that is counted is the query's.
+        // The first transaction of a new connection, so that only this query is counted.
         let results = try await withConnection {
             try await $0.execute(
                 """
@@ -37,14 +37,14 @@ extension TestDatabase {
             calls: results[7].counts)
     }
 
-    /// Has the calls of functions counted, on connections that are made from now on.
+    /// Enables the counting of function calls on new connections.
     func countCalls() async throws {
         try await psql("alter database \(name) set track_functions = 'all'")
     }
 
-    /// How often each function of `api`, of which a request is one call, was called so far.
+    /// Returns the number of calls so far by function of `api`, one for each request.
     ///
-    /// It ends the service's connections: what a backend has counted is surely written only then.
+    /// Ends the service's connections, since a backend flushes its counts at the latest then.
     func callsOfRequests() async throws -> [String: Int] {
         try await psql(
             """
@@ -58,7 +58,7 @@ extension TestDatabase {
 }
 
 extension Rows {
-    /// The rows of a name and a number.
+    /// The rows as names and counts.
     fileprivate var counts: [String: Int] {
         Dictionary(uniqueKeysWithValues: (0..<count).map { (text($0, 0) ?? "", Int(text($0, 1) ?? "") ?? 0) })
     }

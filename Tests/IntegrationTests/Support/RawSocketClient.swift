@@ -4,11 +4,11 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A client that sends bytes as they are, and keeps what comes back.
+/// A client that sends raw bytes and collects the response.
 actor RawSocketClient {
     private let channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
-    /// - Parameter first: handlers that stand between the socket and the peer.
+    /// - Parameter first: Handlers between the socket and the client.
     static func connect(
         port: Int, _ first: @escaping @Sendable () throws -> [any ChannelHandler] = { [] }
     ) async throws -> RawSocketClient {
@@ -24,9 +24,9 @@ actor RawSocketClient {
 
     private init(_ channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>) { self.channel = channel }
 
-    /// Sends that, and gives all that comes until the server closes the connection, or what `isEnough` asks for is here.
+    /// Sends bytes, and returns the input until the server closes or `isEnough` returns true.
     ///
-    /// - Parameter event: goes out behind the bytes, for handlers that stand before the peer.
+    /// - Parameter event: An outbound event for the handlers, after the bytes.
     func exchange(
         _ bytes: [UInt8], then event: (any Sendable)? = nil,
         until isEnough: (@Sendable (String) -> Bool)? = nil
@@ -37,7 +37,7 @@ actor RawSocketClient {
                 try await channel.executeThenClose { inbound, outbound in
                     do {
                         if let event {
-                            // Behind what is out, and not what waits for a handshake.
+                            // The event must follow the written bytes, not those that wait for a handshake.
                             try await channel.channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
                             try await channel.channel.triggerUserOutboundEvent(event).get()
                         } else if !bytes.isEmpty {
@@ -45,31 +45,31 @@ actor RawSocketClient {
                         }
                         for try await buffer in inbound {
                             received.append(buffer)
-                            // The text of all is made only where it is looked at: of 5 MB it takes long.
+                            // The text is built only if needed: 5 MB take long.
                             if let isEnough, isEnough(received.text) { break }
                         }
                     } catch is IOError {
-                        // The server closed it while bytes of ours were unread.
+                        // The server closed with our bytes unread.
                     }
                 }
             }
         } catch NIOSSLError.uncleanShutdown where event != nil {
-            // Whoever ends its own side so is told of the other side's end as of one.
+            // After a half-close the end of the other side is reported this way.
         }
         return received.bytes
     }
 
-    /// Sends that, and leaves the connection open.
+    /// Sends bytes, and leaves the connection open.
     func send(_ bytes: [UInt8]) async throws {
         try await channel.channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
 
-    /// Sends that and closes the connection, whatever comes back.
+    /// Sends bytes, and closes the connection at once.
     func sendAndClose(_ bytes: [UInt8]) async throws {
         try await channel.executeThenClose { _, outbound in try await outbound.write(ByteBuffer(bytes: bytes)) }
     }
 
-    /// As ``exchange``, a byte a segment.
+    /// Like ``exchange``, with one byte per segment.
     func exchangeByByte(_ bytes: [UInt8]) async throws -> [UInt8] {
         try await within("the server's end of the connection") { [channel] in
             try await channel.executeThenClose { inbound, outbound in
@@ -81,7 +81,7 @@ actor RawSocketClient {
         }
     }
 
-    /// What has come, also where the end of the connection is an error.
+    /// The received bytes, which remain if the connection ends with an error.
     private final class Received: Sendable {
         private let state = Mutex<[UInt8]>([])
 

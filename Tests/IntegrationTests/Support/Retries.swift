@@ -4,7 +4,7 @@ import LineClient
 import Messaging
 
 extension TestClient {
-    /// Sends as a client should: with a client_id, and again where it was told that trying again may help.
+    /// Sends with a client_id, and retries retryable errors, as a client should.
     @discardableResult
     func sendWithRetry(
         _ content: String, to conversation: String, refused: @escaping @Sendable (ErrorCode?) async -> Void = { _ in }
@@ -16,7 +16,7 @@ extension TestClient {
                     "messages.send",
                     ["conversation_id": .string(conversation), "content": .string(content), "client_id": .string(id)])
             } catch let error as RemoteError where error.isRetryable {
-                // Anything else is a false answer, and fails the test.
+                // Any other error is wrong, and fails the test.
                 await refused(error.knownCode)
                 return nil
             }
@@ -25,7 +25,7 @@ extension TestClient {
 }
 
 extension TestDatabase {
-    /// Waits until the query's value is the wanted one.
+    /// Waits until the query returns the value.
     func wait(for query: String, toBe wanted: String?) async throws {
         try await eventually("\(query) to be \(wanted ?? "nothing")") { try await value(query) == wanted }
     }

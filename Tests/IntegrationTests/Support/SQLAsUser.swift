@@ -1,9 +1,9 @@
 import Messaging
 
 extension TestDatabase {
-    /// Runs statements with a user's rights, as an app does that speaks to the database without Postline.
+    /// Runs statements with a user's rights, like an app that uses the database without Postline.
     ///
-    /// - Throws: what the database refuses.
+    /// - Throws: The database's error.
     func psql(as user: String, _ sql: String) async throws {
         try await psql(
             """
@@ -14,7 +14,7 @@ extension TestDatabase {
             """)
     }
 
-    /// The statements that give the rest of a transaction a user's rights.
+    /// Returns statements that give the rest of a transaction a user's rights.
     static func rights(of user: String) -> String {
         """
         set local role authenticated;
@@ -24,12 +24,12 @@ extension TestDatabase {
 
     /// Runs statements with the rights of a trusted backend.
     ///
-    /// - Throws: what the database refuses.
+    /// - Throws: The database's error.
     func psqlAsBackend(_ sql: String) async throws {
         try await psql("begin; set local role service_role; \(sql); commit")
     }
 
-    /// Makes a group with its members, the first of whom owns it, with the rights of a trusted backend; its id.
+    /// Creates a group as a trusted backend, owned by its first member, and returns its id.
     func makeGroup(_ title: String, _ members: [String]) async throws -> String {
         let id = ID.random().description
         let rows = members.enumerated().map { place, member in

@@ -1,13 +1,13 @@
 @testable import Messaging
 
-/// A good call of each method, made of its params: what the tests that loop over all methods begin from.
+/// Valid parameters of each method, for tests that loop over all methods.
 ///
-/// It is built from the list of methods that the code has, so that a new one is covered by itself, or fails here aloud.
+/// It uses the code's list of methods, so that a new one is covered by itself or fails here.
 enum SampleParameters {
-    /// Every method, as the code knows them.
+    /// Every method.
     static var methods: [Messaging.Operation] { Messaging.Operation.all }
 
-    /// Good params of that method for Alice, with each param that it takes but those that exclude another.
+    /// Returns valid parameters for Alice, except those that exclude others.
     static func params(of method: Messaging.Operation) -> JSONObject? {
         var members: [JSONObject.Member] = []
         for name in method.parameters.names where !(excluded[method.method] ?? []).contains(name) {
@@ -17,14 +17,14 @@ enum SampleParameters {
         return JSONObject(members)
     }
 
-    /// The params that take strings, each alone beside those that the method cannot do without.
+    /// Returns the parameters that contain strings.
     static func stringParams(of method: Messaging.Operation) -> [String]? {
         var names: [String] = []
         for name in method.parameters.names {
             guard let value = values["\(method.method) \(name)"] ?? values[name] else { return nil }
             switch value {
             case .string: names.append(name)
-            // A list and an object hold strings too.
+            // A list and an object contain strings too.
             case .array, .object: names.append(name)
             case .null, .bool, .number: break
             }
@@ -32,7 +32,7 @@ enum SampleParameters {
         return names
     }
 
-    /// Good params with another value for one, and without what excludes it.
+    /// Returns valid parameters with another value for one, without those that it excludes.
     static func params(of method: Messaging.Operation, with name: String, _ value: JSON) -> JSONObject {
         var members = (params(of: method) ?? [:]).members.filter { $0.name != name }
         if let pair = excluding[method.method], pair.contains(name) { members.removeAll { pair.contains($0.name) } }
@@ -40,7 +40,7 @@ enum SampleParameters {
         return JSONObject(members)
     }
 
-    /// A good value of that param.
+    /// Returns a valid value of a parameter.
     static func value(of name: String, in method: Messaging.Operation) -> JSON? {
         values["\(method.method) \(name)"] ?? values[name]
     }
@@ -56,7 +56,7 @@ enum SampleParameters {
         "me.set_avatar": ["avatar_url", "media_id", "if_version"],
         "me.save": ["if_version"],
         "me.delete": ["identity_token", "nonce"],
-        // Else all sends but the first would be the first again.
+        // Otherwise every send would be a repetition of the first.
         "messages.send": ["client_id"],
     ]
 
@@ -67,7 +67,7 @@ enum SampleParameters {
         "current_password": "not-the-password", "new_password": "postline-dev", "biological_sex": "other",
         "height_cm": 170, "avatar_type": "built_in", "avatar_id": "fox", "avatar_url": "https://probe.example.com/a",
         "avatar": ["avatar_type": "built_in", "avatar_id": "fox"], "physical": ["height_cm": 170],
-        // Wrong, so that nobody is gone for those who come after.
+        // Wrong on purpose, so that the user still exists afterwards.
         "me.delete password": "not-the-password",
         "title": "Probe", "member_ids": [.string(Person.bob.id)], "user_ids": [.string(Person.bob.id)],
         "role": "member",

@@ -7,18 +7,18 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// A node in a process of its own, as `postline serve` starts it, with its operations port.
+/// A `postline serve` process with its operations port.
 struct ServeProcess: Sendable {
     let command: Command
     let port: Int
     let operationsPort: Int
 
-    /// Starts one, and returns when it serves.
+    /// Starts a node, and returns when it serves.
     ///
     /// - Parameters:
-    ///   - port: 0 is one of the system's choice.
-    ///   - environment: goes before what a server needs.
-    ///   - openFiles: how many descriptors it may have; nil leaves that as it is.
+    ///   - port: The port, or 0 for one of the system's choice.
+    ///   - environment: Settings that override the defaults.
+    ///   - openFiles: The limit of descriptors, or nil for the inherited one.
     static func start(
         _ database: TestDatabase, _ arguments: [String] = [], port: Int = 0, environment: [String: String] = [:],
         openFiles: Int? = nil
@@ -26,7 +26,7 @@ struct ServeProcess: Sendable {
         let needed = [
             "POSTLINE_DATABASE_URL": database.url, "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "\(port)",
             "POSTLINE_OPERATIONS_PORT": "0",
-            // No deadline that a busy machine could reach.
+            // No deadline that a busy machine could exceed.
             "POSTLINE_AUTHENTICATION_SECONDS": "3600",
         ]
         let command = try Command(
@@ -41,7 +41,7 @@ struct ServeProcess: Sendable {
         }
     }
 
-    /// Runs one for as long as `body` does.
+    /// Runs a node while `body` runs.
     static func with<Value: Sendable>(
         _ database: TestDatabase, _ arguments: [String] = [], openFiles: Int? = nil,
         _ body: @Sendable (ServeProcess) async throws -> Value
@@ -51,14 +51,14 @@ struct ServeProcess: Sendable {
         return try await body(process)
     }
 
-    /// Tells it to stop, and returns its whole log once it has ended.
+    /// Stops the node with SIGTERM, and returns its log.
     func stop(sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
         command.signal(SIGTERM)
         #expect(try await command.exit() == 0, sourceLocation: sourceLocation)
         return command.errors
     }
 
-    /// Ends it as `kill -9` does, and returns when it is gone.
+    /// Kills the node with -9, and returns when it has exited.
     func kill() async throws {
         command.signal(SIGKILL)
         _ = try await command.exit()
@@ -74,7 +74,7 @@ struct ServeProcess: Sendable {
 
     func get(_ path: String) async throws -> HTTPAnswer { try await HTTPAnswer.get(path, port: operationsPort) }
 
-    /// What `/metrics` shows, by name and labels as they are written there.
+    /// Returns the values of `/metrics` by name and labels.
     func metrics() async throws -> [String: Double] {
         let text = try await get("/metrics").body
         var metrics: [String: Double] = [:]
@@ -85,22 +85,22 @@ struct ServeProcess: Sendable {
         return metrics
     }
 
-    /// How many descriptors it has open; only on Linux.
+    /// Returns the number of open descriptors. Linux only.
     func descriptors() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(command.processID)/fd").count
     }
 
-    /// The processor time that it has used, in seconds; only on Linux.
+    /// Returns the used processor time in seconds. Linux only.
     func processorSeconds() throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(command.processID)/stat", encoding: .utf8)
-        // The name, the second field, ends with the last parenthesis; the times are the 14th and the 15th.
+        // The second field, the name, ends with the last parenthesis. The times are fields 14 and 15.
         let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
         let ticks = [fields[12], fields[13]].compactMap { Double($0) }.reduce(0, +)
         return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 }
 
-/// An answer of the operations port.
+/// A response of the operations port.
 struct HTTPAnswer: Sendable {
     let status: Int
     let type: String
@@ -119,7 +119,7 @@ struct HTTPAnswer: Sendable {
 }
 
 extension Command {
-    /// The port that the log line of that event names, once it is there.
+    /// Waits for the log line of an event, and returns its port.
     func port(of event: String) async throws -> Int {
         let text = try await waitForErrors(event)
         let line = text.split(separator: "\n").first { $0.contains(event) }

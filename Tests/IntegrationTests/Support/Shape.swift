@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-/// The members of the protocol's objects, all of them, in their order (`docs/protocol.md`, section 3).
+/// The members of the protocol's objects in their order (`docs/protocol.md`, section 3).
 enum Shape {
     static let profile = [
         "id", "username", "full_name", "bio", "avatar_type", "avatar_id", "avatar_url", "website", "location",
@@ -41,14 +41,14 @@ enum Shape {
 
     static let presence = ["user_id", "is_online", "last_seen_at"]
 
-    /// All that Changes may have. The first three must be there, and stand first; the others are in no order.
+    /// All members of Changes. The first three are required and come first; the others have no order.
     static let changes = [
         "cursor", "reset", "more", "me", "profiles", "presence", "conversations", "messages", "reads", "left",
         "limited",
     ]
 }
 
-/// Expects an object to have just these members, in this order.
+/// Expects exactly these members in this order.
 func expectShape(_ object: JSON?, _ names: [String], sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(object?.names == names, sourceLocation: sourceLocation)
 }
@@ -94,14 +94,14 @@ func expectMessage(_ message: JSON?, sourceLocation: SourceLocation = #_sourceLo
     expectTimestamp(message?["created_at"], sourceLocation: sourceLocation)
 }
 
-/// RFC 3339 in UTC with microseconds.
+/// Expects RFC 3339 in UTC with microseconds.
 func expectTimestamp(_ value: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
     let text = value?.stringValue ?? ""
     let form = String(decoding: text.utf8.map { (0x30...0x39).contains($0) ? 0x30 : $0 }, as: UTF8.self)
     #expect(form == "0000-00-00T00:00:00.000000Z", "\(text) is no timestamp", sourceLocation: sourceLocation)
 }
 
-/// Expects a Changes to be made of whole objects.
+/// Expects whole objects in Changes.
 func expectChanges(_ changes: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
     let names = changes?.names ?? []
     #expect(Array(names.prefix(3)) == Array(Shape.changes.prefix(3)), sourceLocation: sourceLocation)

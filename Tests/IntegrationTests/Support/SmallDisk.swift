@@ -1,16 +1,16 @@
 import BoundedWait
 import Foundation
 
-/// A file system of so many bytes, in memory, to be filled up.
+/// A file system of limited size in memory.
 struct SmallDisk: Sendable {
     let directory: String
 
-    /// Whether this process may mount one: it is root, and not shut in.
+    /// True if this process may mount one, as unconfined root.
     static let isPermitted: Bool = {
         guard geteuid() == 0 else { return false }
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")
-        // In a mount namespace of the attempt's own, which ends with it.
+        // In a separate mount namespace, which ends with the attempt.
         process.arguments = ["-c", "unshare -m mount -t tmpfs none /mnt"]
         process.standardError = FileHandle.nullDevice
         guard (try? process.run()) != nil else { return false }
@@ -36,13 +36,13 @@ struct SmallDisk: Sendable {
         }
     }
 
-    /// Takes all the room there is.
+    /// Fills the disk.
     func fill() async throws {
-        // It ends with no space left, which is what it is for.
+        // The write ends with "no space left", as intended.
         _ = try await Command.run(["-c", "cat /dev/zero >\(directory)/filler 2>/dev/null"], of: "/bin/sh")
     }
 
-    /// Gives the room back.
+    /// Frees the space.
     func free() throws { try FileManager.default.removeItem(atPath: "\(directory)/filler") }
 
     private static func run(_ command: String) async throws {

@@ -1,20 +1,20 @@
 import LineClient
 import Messaging
 
-/// What a client holds that follows the protocol's rules to the letter, and nothing else (`docs/protocol.md`, section 3).
+/// The state of a client that follows exactly the protocol's rules (`docs/protocol.md`, section 3).
 struct SyncedState: Sendable, Equatable {
     var me: JSON?
     var profiles: [String: JSON] = [:]
-    /// Of whom a conversation is shared with.
+    /// The presence of users who share a conversation.
     var presence: [String: JSON] = [:]
     var conversations: [String: JSON] = [:]
     var messages: [String: [Int: JSON]] = [:]
 
-    /// Each member's mark, by conversation.
+    /// Each member's read mark, by conversation.
     var marks: [String: [String: Int]] = [:]
     var limited: Set<String> = []
 
-    /// The messages that were given, each as often as it was, in their order: what tells gaps and doubles.
+    /// The seqs as received, by conversation, which reveal gaps and duplicates.
     var arrivals: [String: [Int]] = [:]
 
     mutating func apply(_ changes: JSON) {
@@ -55,17 +55,17 @@ struct SyncedState: Sendable, Equatable {
         for presence in changes["presence"]?.arrayValue ?? [] {
             if let id = presence["user_id"]?.stringValue { self.presence[id] = presence }
         }
-        if changes["more"] == false, !presence.isEmpty { forgetStrangers() }
+        if changes["more"] == false, !presence.isEmpty { pruneUnreferencedProfiles() }
     }
 
-    /// Of whom no conversation is shared with any more nothing is told, and so nothing is known.
-    private mutating func forgetStrangers() {
+    /// Removes users without a shared conversation, who are no longer updated.
+    private mutating func pruneUnreferencedProfiles() {
         let members = conversations.values.flatMap { $0["members"]?.arrayValue ?? [] }
         let known = Set(members.compactMap { $0["user_id"]?.stringValue })
         presence = presence.filter { known.contains($0.key) }
     }
 
-    /// Whether that user is shown as online.
+    /// Returns true if the user is shown as online.
     func showsOnline(_ person: Person) -> Bool { presence[person.id]?["is_online"] == true }
 
     private mutating func mark(_ conversation: String, _ user: String?, _ seq: Int?) {
@@ -73,13 +73,13 @@ struct SyncedState: Sendable, Equatable {
         marks[conversation, default: [:]][user] = max(seq, marks[conversation]?[user] ?? 0)
     }
 
-    /// Who sent a message, as a client draws it: the newest that it has of `sender_id`, whatever the message says.
+    /// Returns the sender of a message as a client shows it: the newest profile of `sender_id`.
     func sender(of message: JSON) -> JSON? {
         guard let id = message["sender_id"]?.stringValue else { return nil }
         return me?["id"]?.stringValue == id ? me : profiles[id] ?? message["sender"]
     }
 
-    /// The contents of a conversation's messages, by seq.
+    /// Returns the contents of a conversation's messages by seq.
     func contents(_ conversation: String) -> [String] {
         (messages[conversation] ?? [:]).sorted { $0.key < $1.key }.map { $0.value["content"]?.stringValue ?? "" }
     }

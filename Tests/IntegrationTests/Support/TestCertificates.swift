@@ -4,17 +4,17 @@ import LineClient
 import SwiftASN1
 import X509
 
-/// An authority of a test's own, and the certificates that it gives to servers, as files for as long as the test runs.
+/// A test certificate authority and its server certificates, as files that exist while the test runs.
 struct TestCertificates: Sendable {
     let directory: URL
 
-    /// The authority's own certificate.
+    /// The authority's certificate.
     let authorities: String
 
     private let name: DistinguishedName
     private let key: Certificate.PrivateKey
 
-    /// Makes an authority for as long as `body` runs.
+    /// Creates an authority while `body` runs.
     static func with<Value: Sendable>(_ body: @Sendable (TestCertificates) async throws -> Value) async throws -> Value
     {
         let directory = FileManager.default.temporaryDirectory.appending(path: "postline-tls-\(UUID().uuidString)")
@@ -23,7 +23,7 @@ struct TestCertificates: Sendable {
         return try await body(TestCertificates(in: directory))
     }
 
-    /// - Parameter directory: is there already.
+    /// - Parameter directory: An existing directory.
     init(in directory: URL) throws {
         self.directory = directory
         authorities = directory.appending(path: "authority-\(UUID().uuidString).pem").path
@@ -38,24 +38,24 @@ struct TestCertificates: Sendable {
         try Self.write(own.serializeAsPEM().pemString, to: authorities)
     }
 
-    /// Where a server finds its certificate and its key.
+    /// The paths of the server's certificate and key.
     var files: (certificate: String, key: String) {
         (directory.appending(path: "server.pem").path, directory.appending(path: "server.key").path)
     }
 
-    /// What `postline serve` needs to serve with it.
+    /// The settings of `postline serve` for TLS.
     var environment: [String: String] {
         ["POSTLINE_TLS_CERTIFICATE": files.certificate, "POSTLINE_TLS_KEY": files.key]
     }
 
-    /// Who trusts this authority alone.
+    /// Trust in this authority only.
     var trust: ServerTrust { get throws { try ServerTrust(authorities: authorities) } }
 
-    /// Writes a server's certificate and key where servers look for them.
+    /// Writes a server's certificate and key.
     ///
     /// - Parameters:
-    ///   - host: the name that it is for, beside 127.0.0.1; another name is for that alone.
-    ///   - validFor: how long from now; negative where it has expired.
+    ///   - host: The certificate's name. "localhost" also includes 127.0.0.1.
+    ///   - validFor: The validity from now, negative if expired.
     func issue(for host: String = "localhost", validFor seconds: TimeInterval = 3_600) throws {
         let serverKey = P256.Signing.PrivateKey()
         var names = [GeneralName.dnsName(host)]

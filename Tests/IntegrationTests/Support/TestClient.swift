@@ -4,20 +4,20 @@ import Messaging
 import NIOCore
 import Testing
 
-/// A client that keeps what it is told: one connection, read by one test.
+/// A client with one connection that stores what it receives.
 actor TestClient {
     nonisolated let line: LineClient
 
-    /// Who is signed in.
+    /// The signed-in user.
     private(set) var userID = ""
 
-    /// What it holds after all that it was given.
+    /// The state after all received changes.
     private(set) var state = SyncedState()
 
-    /// The newest cursor that it saw.
+    /// The newest cursor.
     private(set) var cursor = ""
 
-    /// Each Changes that came, answers and pushes alike.
+    /// All received Changes, from responses and pushes.
     private(set) var received: [JSON] = []
 
     private var pushes: AsyncStream<ServerNotification>.Iterator
@@ -25,8 +25,8 @@ actor TestClient {
     private var lastID = 0
 
     /// - Parameters:
-    ///   - trust: whom to trust over TLS; nil: lines are not encrypted.
-    ///   - framing: what stands between the lines and the connection.
+    ///   - trust: The trusted certificates for TLS, or nil for plain lines.
+    ///   - framing: Handlers between the lines and the connection.
     static func connect(
         host: String = "127.0.0.1", port: Int, trust: ServerTrust? = nil,
         framing: @escaping @Sendable () -> [any ChannelHandler] = { [] }
@@ -44,8 +44,8 @@ actor TestClient {
 
     func close() async { await line.close() }
 
-    /// The same client on a new connection, perhaps to another node: it signs in with the tokens it was given, and goes
-    /// on from its cursor with what it holds.
+    /// Returns the client on a new connection, perhaps to another node: it authenticates with the tokens, and resumes
+    /// with its cursor and state.
     func resumed(at port: Int, with tokens: JSON) async throws -> TestClient {
         let next = try await Self.connect(port: port)
         await next.take(over: state, cursor, received)
@@ -68,7 +68,7 @@ extension TestClient {
         return try await within("the answer of \(method)") { try await line.call(method, params) }
     }
 
-    /// The error that a request is answered with; an issue where it is answered with a result.
+    /// Expects a request to fail, and returns its error.
     @discardableResult
     func refused(
         _ code: ErrorCode, _ method: String, _ params: JSONObject = [:], field: String? = nil,
@@ -93,7 +93,7 @@ extension TestClient {
         try await logIn(person.email)
     }
 
-    /// Signs in by address, and brings the guest along whose tokens are given.
+    /// Signs in by address, and merges a guest if its tokens are given.
     @discardableResult
     func logIn(_ email: String, password: String = TestNode.password, guest: JSON? = nil) async throws -> JSON {
         var params: JSONObject = ["email": .string(email), "password": .string(password)]
@@ -103,7 +103,7 @@ extension TestClient {
         return try await enter("auth.login", params)
     }
 
-    /// Signs in as somebody new.
+    /// Registers a new user.
     @discardableResult
     func register(_ name: String, email: String? = nil) async throws -> JSON {
         try await enter(
@@ -120,7 +120,7 @@ extension TestClient {
         try await enter("auth.guest", name.map { ["full_name": .string($0)] } ?? [:])
     }
 
-    /// Signs in with tokens that another connection was given.
+    /// Authenticates with tokens of another connection.
     @discardableResult
     func authenticate(_ tokens: JSON) async throws -> JSON {
         try await enter("session.authenticate", ["access_token": tokens["access_token"] ?? .null])
@@ -141,7 +141,7 @@ extension TestClient {
         _ = try await call("messages.mark_read", ["conversation_id": .string(conversation), "seq": .integer(seq)])
     }
 
-    /// The conversation with somebody.
+    /// Opens the direct conversation with a user, and returns its id.
     @discardableResult
     func conversation(with user: String) async throws -> String {
         let conversation = try await call("conversations.open", ["user_id": .string(user)])
@@ -150,13 +150,13 @@ extension TestClient {
 }
 
 extension TestClient {
-    /// Sends a line, and gives the line that answers it. Its id must be a string or null, which `call` never uses.
+    /// Sends a line, and returns its response. The id must be a string or null, which `call` never uses.
     func exchange(_ text: String) async throws -> String {
         try await line.send(line: text)
         return try await nextLine()
     }
 
-    /// The next line that is no push and answers no `call`.
+    /// Returns the next line that is neither a push nor a response to `call`.
     func nextLine() async throws -> String {
         let watch = watchdog()
         defer { watch.cancel() }
@@ -167,14 +167,14 @@ extension TestClient {
         return next
     }
 
-    /// The raw answer's text to a call of that method, with the id as it was given.
+    /// Returns the raw response to a call.
     func answerText(_ method: String, _ params: JSON) async throws -> String {
         try await exchange(#"{"jsonrpc":"2.0","id":"x","method":"\#(method)","params":\#(params.text)}"#)
     }
 }
 
 extension TestClient {
-    /// Opens a sync and reads it to its end, page by page; live from there on unless said otherwise.
+    /// Opens a sync and reads all pages. The session is live afterwards by default.
     @discardableResult
     func sync(
         from cursor: String? = nil, messages: Int? = nil, live: Bool? = nil
@@ -194,7 +194,7 @@ extension TestClient {
         return pages
     }
 
-    /// The next notification of any kind.
+    /// Returns the next notification of any kind.
     func nextNotification() async throws -> ServerNotification {
         let watch = watchdog()
         defer { watch.cancel() }
@@ -209,12 +209,12 @@ extension TestClient {
         return next
     }
 
-    /// The next Changes that is pushed.
+    /// Returns the next pushed Changes.
     ///
-    /// - Throws: `TimeoutError` also where the server has told that none will come before a `sync.open`.
+    /// - Throws: `TimeoutError` also on `sync.lagged`, after which none comes before a `sync.open`.
     @discardableResult
     func nextChanges() async throws -> JSON {
-        // One for the whole wait: pings come however long it takes.
+        // One watchdog for the whole wait, since pings come however long it takes.
         let watch = watchdog()
         defer { watch.cancel() }
         while true {
@@ -227,7 +227,7 @@ extension TestClient {
         }
     }
 
-    /// Reads pushes until what this client holds is as the condition says.
+    /// Reads pushes until the state fulfils a condition.
     func follow(_ what: String = "a change", until isReached: @Sendable (SyncedState) -> Bool) async throws {
         while !isReached(state) {
             do {
@@ -238,7 +238,7 @@ extension TestClient {
         }
     }
 
-    /// Takes in a Changes that the test has read itself.
+    /// Applies Changes that the test has read itself.
     func take(_ changes: JSON) {
         expectChanges(changes)
         state.apply(changes)
@@ -246,9 +246,9 @@ extension TestClient {
         received.append(changes)
     }
 
-    /// Proves that nothing is on its way: changes this user's own data by SQL, and gives what was pushed up to that.
+    /// Proves that no push is pending: changes the user's own data by SQL, and returns the pushes up to that change.
     ///
-    /// Looks of the feed are in the order of commits, so that what was committed before comes before.
+    /// Changes arrive in commit order, so everything committed before arrives before.
     func pushesUpTo(_ fence: String, on database: TestDatabase) async throws -> [JSON] {
         let start = received.count
         try await database.psql(
@@ -265,9 +265,9 @@ extension TestClient {
             description: "the connection ended (\(await line.goodbye?.message ?? "without a goodbye, or too late"))")
     }
 
-    /// As `within`, for a wait that is this actor's own: closes the connection when it takes too long, which ends the wait.
+    /// Returns a task that closes the connection after the watchdog limit, which ends this actor's wait.
     private nonisolated func watchdog() -> Task<Void, any Error> {
-        // Its owner cancels it; else it ends by itself, with a connection that nobody waits for any more.
+        // The caller cancels it. Otherwise it ends by itself, and closes a connection that is no longer used.
         Task { [line] in
             try await Task.sleep(for: watchdogLimit)
             await line.close()

@@ -6,22 +6,22 @@ import Messaging
 import Postgres
 import Testing
 
-/// A database of a test's own, with the whole schema and the dev world, on the server of `make test`.
+/// A test database with the schema and the dev world, on the server of `make test`.
 ///
-/// It is a copy of a template that is migrated once a run.
+/// It is a copy of a template that is migrated once per run.
 struct TestDatabase: Sendable {
     let name: String
 
-    /// As the superuser, on any database of the server.
+    /// Returns the URL of a user, or the superuser, for a database.
     private let server: @Sendable (_ user: String?, _ database: String) -> String
 
-    /// As the service logs in.
+    /// The URL of the service's login role.
     var url: String { server("postline", name) }
 
-    /// As the superuser.
+    /// The superuser's URL.
     var adminURL: String { server(nil, name) }
 
-    /// As another role.
+    /// Returns the URL of another role.
     func url(user: String) -> String { server(user, name) }
 
     init(name: String, server: @escaping @Sendable (_ user: String?, _ database: String) -> String) {
@@ -29,11 +29,11 @@ struct TestDatabase: Sendable {
         self.server = server
     }
 
-    /// Runs a body with a database that goes when it ends.
+    /// Runs a body with a database that is dropped afterwards.
     static func with<Value: Sendable>(
         migrated: Bool = true, _ body: @Sendable (TestDatabase) async throws -> Value
     ) async throws -> Value {
-        // Each test holds up to a dozen connections and a good part of a processor.
+        // Each test uses up to a dozen connections and much of a processor.
         await slots.enter()
         do {
             if migrated { try await template.value }
@@ -56,24 +56,23 @@ struct TestDatabase: Sendable {
         }
     }
 
-    /// Where the server's socket is.
+    /// The directory of the server's socket.
     var socketDirectory: String {
         URLComponents(string: adminURL)?.queryItems?.first { $0.name == "host" }?.value ?? ""
     }
 
-    /// Rows of the backends that listen for nodes, as the superuser sees them: what they did last is to begin that, or to
-    /// look whether they still do.
+    /// The backends that listen for nodes, as the superuser sees them, by their last statement.
     static let listeners = """
         from pg_stat_activity where datname = current_database() and usename = 'postline' \
         and (query ilike 'listen %' or query like '%pg_listening_channels%')
         """
 
-    /// Runs statements as the superuser, as `psql` does: nothing keeps the doorbell quiet.
+    /// Runs statements as the superuser, like `psql`, without suppressing notifications.
     func psql(_ sql: String) async throws {
         try await Self.execute(sql, at: adminURL)
     }
 
-    /// The first column of a query's rows, as the superuser.
+    /// Returns the first column of a query as the superuser.
     func column(_ sql: String) async throws -> [String?] {
         try await withConnection { connection in
             let rows = try await connection.run([Call(Statement("q", sql))], deadline: watchdogLimit)[0]
@@ -81,17 +80,17 @@ struct TestDatabase: Sendable {
         }
     }
 
-    /// The one value of a query, as the superuser.
+    /// Returns the single value of a query as the superuser.
     func value(_ sql: String) async throws -> String? {
         try await column(sql).first ?? nil
     }
 
-    /// A connection of the superuser's, or of that role's, to be closed by the caller.
+    /// Opens a connection as the superuser or another role. The caller closes it.
     func connect(as user: String? = nil) async throws -> Connection {
         try await Connection.open(user.map(url(user:)) ?? adminURL, on: Self.reactor)
     }
 
-    /// Runs a body with a connection of the superuser's, which is closed when it ends.
+    /// Runs a body with a superuser connection, which is closed afterwards.
     func withConnection<Value>(_ body: (Connection) async throws -> Value) async throws -> Value {
         try await Self.withConnection(to: adminURL, body)
     }
@@ -118,7 +117,7 @@ struct TestDatabase: Sendable {
     }
 
     private static func create(_ name: String, template: String) async throws {
-        // By `file_copy` a copy takes half the time that it takes through the log.
+        // The strategy `file_copy` takes half the time of the WAL's.
         try await execute(
             "create database \(name) template \(template) strategy file_copy", at: url(user: nil, database: "postgres"))
     }
@@ -129,19 +128,19 @@ struct TestDatabase: Sendable {
 
     private static let templateName = "test_template_\(ProcessInfo.processInfo.processIdentifier)"
 
-    /// Made once for all suites.
+    /// Created once for all suites.
     private static let template = Task {
         try await create(templateName, template: "template1")
         let migrator = Migrator(url: url(user: nil, database: templateName), logger: .quiet)
         try await migrator.migrate(loginRole: .init(name: "postline", password: nil))
         try await migrator.seed()
-        // The same password, hashed at the least cost there is: thousands of logins would take minutes of a processor.
+        // The same password hashed at the least cost, since thousands of sign-ins would take minutes of processor time.
         try await execute(
             """
             update auth.users set encrypted_password = \
             '$argon2id$v=19$m=8,t=1,p=1$b2YgYWxsIHRoZSB0ZXN0cw$uv1Z7jlNfDRGOmCZKkEW0mfLOdLWp3tnSIQVDtzP3i8'
             """, at: url(user: nil, database: templateName))
-        // A database that has guests in it still cannot be copied.
+        // A database with open connections cannot be copied.
         try await execute(
             """
             alter database \(templateName) with allow_connections false;
@@ -149,14 +148,14 @@ struct TestDatabase: Sendable {
             """, at: url(user: nil, database: "postgres"))
     }
 
-    /// The server of `make test`, with another user and database.
+    /// Returns the URL of the test server with another user and database.
     private static func url(user: String?, database: String) -> String {
         guard let base = ProcessInfo.processInfo.environment["POSTLINE_TEST_DATABASE_URL"],
             var components = URLComponents(string: base)
         else { fatalError("POSTLINE_TEST_DATABASE_URL is not set: run the tests with `make test`.") }
         components.path = "/\(database)"
         if let user {
-            // The user stands in the query where there is no host before the path.
+            // Without a host, the user is a query parameter.
             if components.queryItems?.contains(where: { $0.name == "user" }) == true {
                 components.queryItems = components.queryItems?.map {
                     $0.name == "user" ? URLQueryItem(name: "user", value: user) : $0
@@ -170,6 +169,6 @@ struct TestDatabase: Sendable {
 }
 
 extension Logger {
-    /// Tests speak by what they expect.
+    /// A logger without output, since tests report by expectations.
     static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }

@@ -10,7 +10,7 @@ import Metering
 import Postgres
 import ServiceLifecycle
 
-/// A node in this process: the service and its line server on a port of the system's choice.
+/// A node in this process, with its service and line server on a port of the system's choice.
 struct TestNode: Sendable {
     static let secret = "a secret of the tests, of more than 32 bytes"
     static let password = "postline-dev"
@@ -18,17 +18,17 @@ struct TestNode: Sendable {
     let database: TestDatabase
     let port: Int
 
-    /// Its figures.
+    /// The node's metrics.
     let metrics: MetricsRegistry
 
     fileprivate let service: MessagingService
 
-    /// Whether a balancer would send clients here.
+    /// True if the node is ready for clients.
     var isReady: Bool {
         get async { if case .ready = await service.readiness() { true } else { false } }
     }
 
-    /// Where HTTP is served.
+    /// The HTTP port.
     let httpPort: Int
 
     func connect() async throws -> TestClient {
@@ -36,31 +36,31 @@ struct TestNode: Sendable {
         return try await TestClient.connect(port: httpPort) { [WebSocketClientFraming()] }
     }
 
-    /// Whether clients come by WebSocket: what holds over lines holds there.
+    /// True if clients connect by WebSocket, to run the same tests over it.
     private static let comesByWebSocket = ProcessInfo.processInfo.environment["POSTLINE_TEST_WAY"] == "websocket"
 
-    /// A client that is signed in as one of the dev world.
+    /// Returns a client that is signed in as a user of the dev world.
     func signedIn(_ person: Person) async throws -> TestClient {
         let client = try await connect()
         try await client.signIn(person)
         return client
     }
 
-    /// A client of a user who is registered for it: nobody knows it, and it is in no conversation.
+    /// Returns a client of a new user without conversations.
     func stranger(_ name: String = "Sam Stranger") async throws -> TestClient {
         let client = try await connect()
         try await client.register(name)
         return client
     }
 
-    /// A client of a new guest.
+    /// Returns a client of a new guest.
     func guest(_ name: String? = nil) async throws -> TestClient {
         let client = try await connect()
         try await client.becomeGuest(name)
         return client
     }
 
-    /// A client that is signed in with tokens that another was given.
+    /// Returns a client that is authenticated with another client's tokens.
     func signedIn(with tokens: JSON) async throws -> TestClient {
         let client = try await connect()
         try await client.authenticate(tokens)
@@ -68,67 +68,67 @@ struct TestNode: Sendable {
     }
 }
 
-/// What a test may set otherwise than the defaults.
+/// The settings that a test can change.
 struct NodeSettings: Sendable {
-    /// 0 is one of the system's choice.
+    /// The port, or 0 for one of the system's choice.
     var port = 0
     var poolSize = 4
     var accountProvider = AccountProvider.builtin
-    /// Those of the tests' secret, unless said otherwise.
+    /// The token keys, or nil for the tests' secret.
     var keys: TokenKeys?
     var accessTokenSeconds = 3600
     var refreshReuseSeconds = 10
     var endedSessionGrace: Duration = .seconds(4)
 
-    // No deadline that a busy machine could reach: a test whose promise is one sets its own.
+    // No deadline that a busy machine could exceed. Tests of a deadline set their own.
     var poolWait: Duration = .seconds(120)
     var authenticationSeconds = 86_400
     var pingSeconds = 30
     var maxQueueBytes = 1_048_576
     var maxUnwrittenBytes = 1 << 28
     var slowConsumerSeconds = 3_600
-    /// Off: all tests come from one address.
+    /// The rate limits. Off by default, since all tests share an address.
     var rates: Rates?
     var databaseURL: String?
 
-    /// As `databaseURL`, unless said otherwise.
+    /// The listener's URL, by default `databaseURL`.
     var listenDatabaseURL: String?
 
-    /// Nil: no standby.
+    /// The standby's URL, or nil without a standby.
     var standbyDatabaseURL: String?
     var limits = StatementLimits(statement: .seconds(60), lock: .seconds(30))
     var logger = Logger.quiet
 
-    /// Off: who comes and goes would be pushed between what a test waits for.
+    /// The presence settings. Off by default, since presence would be pushed between expected pushes.
     var presence: PresenceTimes?
 
-    /// Nil: nobody signs in with Apple.
+    /// Sign in with Apple, or nil if off.
     var apple: AppleSignIn?
 
-    /// Nil: no mail is sent.
+    /// The mail settings, or nil to send none.
     var mail: MailSettings?
     var signInNeedsConfirmedEmail = false
 
-    /// How long after its first request a batch over HTTP begins others.
+    /// The time after its first request in which a batch over HTTP starts others.
     var maxBatchTime: Duration = .seconds(3_600)
 
-    /// Another server keeps the accounts.
+    /// Settings with accounts of another server.
     static let external = NodeSettings(accountProvider: .external)
 
-    /// A folder for pictures of up to a mebibyte; nil: one of all tests, unless none are kept.
+    /// A directory for pictures of up to a mebibyte. By default all tests share one, if pictures are kept.
     var pictures: String?
     var keepsPictures = true
     var minFreePictureBytes = 0
 }
 
-/// Runs a node on a fresh database for as long as `body` does.
+/// Runs a node on a new database while `body` runs.
 func withNode<Value: Sendable>(
     _ settings: NodeSettings = NodeSettings(), _ body: @Sendable (TestNode) async throws -> Value
 ) async throws -> Value {
     try await TestDatabase.with { database in try await withNode(database, settings, body) }
 }
 
-/// Runs two nodes on one fresh database.
+/// Runs two nodes on one new database.
 func withTwoNodes<Value: Sendable>(
     _ settings: NodeSettings = NodeSettings(), _ body: @Sendable (TestNode, TestNode) async throws -> Value
 ) async throws -> Value {
@@ -137,7 +137,7 @@ func withTwoNodes<Value: Sendable>(
     }
 }
 
-/// Runs a node on a database for as long as `body` does.
+/// Runs a node on a database while `body` runs.
 func withNode<Value: Sendable>(
     _ database: TestDatabase, _ settings: NodeSettings = NodeSettings(),
     _ body: @Sendable (TestNode) async throws -> Value
@@ -169,9 +169,9 @@ func withNode<Value: Sendable>(
     configuration.poolWait = settings.poolWait
     configuration.standbyDatabaseURL = settings.standbyDatabaseURL
     configuration.presence = settings.presence
-    // Devices can be registered; a node that pushes is a process of its own (PushSetup).
+    // Devices can register. Nodes that send device pushes are separate processes (PushSetup).
     configuration.pushes = Set(DevicePlatform.allCases)
-    // Of this run: another may be another user's.
+    // One per run, since another may belong to another user.
     let shared = "postline-pictures-\(ProcessInfo.processInfo.processIdentifier)"
     let folder = settings.pictures ?? FileManager.default.temporaryDirectory.appending(path: shared).path
     let pictures =
@@ -218,8 +218,8 @@ func withNode<Value: Sendable>(
 }
 
 extension Rates {
-    /// Of what is used up nothing comes back, however long a test takes.
-    static var still: Rates {
+    /// Rate limits that do not refill, however long a test takes.
+    static var withoutRefill: Rates {
         var rates = Rates()
         let start = ContinuousClock.now
         rates.now = { start }

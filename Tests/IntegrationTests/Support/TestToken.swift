@@ -1,7 +1,7 @@
 import Foundation
 import JWTKit
 
-/// An access token as the tests want it: good, unless a claim is made otherwise.
+/// An access token of the tests, valid unless a claim is changed.
 struct TestToken: JWTPayload {
     var sub: String
     var session_id: String?

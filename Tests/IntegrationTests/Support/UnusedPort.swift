@@ -2,10 +2,10 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A port at which a test's node can be started again, or is known to be gone.
+/// Returns a free port on which a node can be restarted, or that stays unused.
 ///
-/// A port that the system chose goes to the next who asks for one as soon as it is free. This one lies below those that
-/// systems choose from (Linux: 32768, macOS: 49152), so that no other test or connection takes it meanwhile.
+/// A port of the system's choice may be given to another process once it is free. This one is below those ranges
+/// (Linux: 32768, macOS: 49152), so that nothing else takes it meanwhile.
 func unusedPort() async throws -> Int {
     while true {
         let port = Int.random(in: 10_000..<32_768)
