@@ -3,7 +3,7 @@ import LineClient
 import Messaging
 
 extension Check {
-    static let spread = Check(sentence: "F6: the one port leads to every node, and each says hello") { system in
+    static let spread = Check(sentence: "F6: one port reaches every node, and each says hello") { system in
         let before = try await system.values("postline_connections")
         try await withClients(4 * system.nodes.count, at: system.lines) { clients in
             for client in clients {
@@ -15,7 +15,7 @@ extension Check {
     }
 
     static let liveAcrossNodes = Check(
-        sentence: "what is sent on one node comes live on every other, once, to members and to nobody else"
+        sentence: "a message reaches members on every node once, and nobody else"
     ) { system in
         try await ComposeClient.with(6, at: system.lines) { visitors in
             let stranger = visitors[5]
@@ -35,7 +35,7 @@ extension Check {
     }
 
     static let resumed = Check(
-        sentence: "who comes back with a cursor, to whichever node, is given exactly what it missed"
+        sentence: "a client that reconnects to any node receives exactly what it missed"
     ) { system in
         try await ComposeClient.with(2, at: system.lines) { visitors in
             let (sender, receiver) = (visitors[0], visitors[1])
@@ -67,7 +67,7 @@ extension Check {
         }
     }
 
-    static let writtenBySQL = Check(sentence: "F3, F6: what psql writes is pushed by every node") { system in
+    static let writtenBySQL = Check(sentence: "F3, F6: writes of psql are pushed by every node") { system in
         try await ComposeClient.with(4, at: system.lines) { visitors in
             let group = try await visitors[0].group(with: visitors.dropFirst())
             let id = await visitors[0].userID
@@ -89,7 +89,7 @@ extension Check {
     }
 
     static let addressesAreTheClients = Check(
-        sentence: "bounds of an address hold for the client's own address, not for the balancer's"
+        sentence: "address limits apply to the client's address, not the balancer's"
     ) { system in
         try await withClients(4 * system.nodes.count, at: system.linesElsewhere) { clients in
             let before = try await system.values("postline_rate_limited_total")

@@ -2,7 +2,7 @@ import Messaging
 
 extension Check {
     static let overHTTP = Check(
-        sentence: "the HTTP port leads to every node, by methods and by WebSockets, also on a connection used before"
+        sentence: "the HTTP port reaches every node by methods and WebSockets, also on reused connections"
     ) { system in
         let before = try await system.values("postline_connections")
         var sockets: [TextConnection] = []
@@ -33,7 +33,7 @@ extension Check {
     }
 
     static let streamsOverHTTP = Check(
-        sentence: "an event stream goes on as it comes, and where it is cut with the id of the last event"
+        sentence: "an event stream continues live, and after a cut from its last event id"
     ) { system in
         let asking = try await TextConnection.open(to: system.http)
         try await asking.send(post("auth.guest", #"{"full_name":"Visitor over HTTP"}"#, at: system.http))

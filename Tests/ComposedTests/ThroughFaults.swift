@@ -3,7 +3,7 @@ import BoundedWait
 extension Check {
     static let throughFaults = Check(
         sentence:
-            "F6: while nodes, PostgreSQL and the balancer are stopped and killed under load, nothing is lost or doubled"
+            "F6: stopping and killing services under load loses or doubles nothing"
     ) { system in
         try await ComposeClient.with(6, at: system.lines) { clients in
             let senders = clients.prefix(4)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Batch responses", .timeLimit(.minutes(10)))
 struct BatchTests {
-    /// A session whose request `second` waits for the gate; `live` starts pushes.
+    /// Returns a session whose request `second` waits for the gate, and whose `live` starts pushes.
     static func gated(_ gate: AsyncPromise<Void>, begun: AsyncPromise<Void>) -> StubSession.Body {
         { request, session in
             switch request.method {
@@ -41,7 +41,7 @@ struct BatchTests {
                 done = session.requests.count
                 for id in 0..<50 { #expect(try await other.call(request(id)) == answer(id, "\"\(text)\"")) }
             }
-            // What the kernel's buffers hold has been answered, and little more.
+            // About as many are answered as the kernel buffers.
             #expect(1..<40 ~= done)
             let waiting = try await session.onLoop { $0.state.queue.waitingBytes }
             #expect((waiting ?? .max) < 300_000)
@@ -126,7 +126,8 @@ struct BatchTests {
     @Test("a slow reader of a batch gets the lag notice and whole lines")
     func slowGoodbye() async throws {
         let text = String(repeating: "x", count: 1 << 20)
-        // The kernel gives up half as long again after that, with all that it still holds: until then the client reads.
+        // The kernel drops the connection half as long again after that, with all buffered data. The client reads until
+        // then.
         try await withServer(.test { $0.slowConsumerTimeout = .seconds(10) }) { _, _ in
             .result(.string(text))
         } test: { server in
@@ -170,7 +171,7 @@ struct BatchTests {
             let other = try await server.connect()
             try await client.send(self.batch(request(1), request(2, "second")) + "\n")
             try await begun.value()
-            // The other's pings are the clock.
+            // The other client's pings are the clock.
             for _ in 0..<5 { #expect(try await other.line()?.contains("server.ping") == true) }
             gate.succeed(())
             var line = try await client.line()

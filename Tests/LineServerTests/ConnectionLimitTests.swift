@@ -23,7 +23,7 @@ struct ConnectionLimitTests {
             let second = try await server.connect()
             for _ in 0..<10 {
                 let refused = try await TestClient(server.address)
-                // What it sends is discarded, and does not keep the reason from arriving.
+                // Its input is discarded, and does not prevent the reason from arriving.
                 try? await refused.send(request(1) + "\n")
                 #expect(try await refused.rest() == [Self.inAll])
             }
@@ -167,7 +167,7 @@ struct ConnectionLimitTests {
         #expect(try SocketAddress(ipAddress: address, port: 1).peer == peer)
     }
 
-    /// A client that is served as soon as the server has seen that there is room.
+    /// Connects a client, once the server has noticed the free slot.
     private static func served(_ server: RunningServer) async throws -> TestClient {
         try await eventually("room for a client") {
             let client = try await TestClient(server.address)

@@ -31,10 +31,10 @@ final class ConnectionStateTests {
     }
     var written: [String] = []
 
-    /// What is to be done at the end of the turn.
+    /// Returns the actions at the end of the turn.
     func endOfTurn() -> [Action] { state.flushIsDue() ? actions() : [] }
 
-    /// Opens the connection, and has the greeting written.
+    /// Opens the connection, and writes the greeting.
     func open() {
         state.open(with: ByteBuffer(string: "hello\n"))
         #expect(actions().last == .flushLater)

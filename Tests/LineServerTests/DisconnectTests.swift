@@ -87,14 +87,14 @@ struct DisconnectTests {
             let idleSession = try await server.sessions.next()
             let client = try await server.connect()
             let session = try await server.sessions.next()
-            // Few enough to be read at once, by any read but a connection's first.
+            // Few enough to fit any read of a connection except its first.
             #expect(try await client.call(request(9)) == answer(9))
             try await client.send((0..<5).map { request($0, "slow") + "\n" }.joined())
             try await begun.value()
             await server.stop()
             #expect(try await idle.rest() == [self.goodbye(.shuttingDown, "The server is shutting down.")])
             await #expect(throws: (any Error).self) {
-                // Whoever was on the way in is at most told goodbye.
+                // Connections that are being accepted get at most a goodbye.
                 for _ in 0..<10_000 {
                     let late = try await TestClient(server.address)
                     _ = try await late.rest()
@@ -150,7 +150,7 @@ struct DisconnectTests {
             let session = try await server.sessions.next()
             session.sink.goodbye(Goodbye(.tokenExpired, "Why."))
             #expect(try await client.rest() == [self.goodbye(.tokenExpired)])
-            // The server's end closes the whole connection in the end, though this side never did.
+            // The server closes the connection in the end, though this side never did.
             try await eventually("the end of the connection") { (try? await client.send("x")) == nil }
         }
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Request envelope")
 struct EnvelopeTests {
-    /// What the envelope comes to, with each request answered by its method's name.
+    /// Parses an envelope, and answers each request with its method's name.
     func answer(_ line: String) -> String {
         func text(_ item: Envelope.Item) -> String? {
             guard let id = item.id else { return nil }
@@ -35,7 +35,7 @@ struct EnvelopeTests {
         }
     }
 
-    /// JSON-RPC 2.0, section 7, in its order. Positional params, which it allows, are refused here.
+    /// JSON-RPC 2.0, section 7, in its order. Positional parameters, which it allows, are refused here.
     static let specification: [(String, String)] = [
         (#"{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1}"#, "1 unknown_method"),
         (#"{"jsonrpc": "2.0", "method": "subtract", "params": [23, 42], "id": 2}"#, "2 unknown_method"),

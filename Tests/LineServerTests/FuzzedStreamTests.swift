@@ -7,7 +7,7 @@ import Testing
 struct FuzzedStreamTests {
     @Test("row 15: fuzzed streams keep every invariant and flat memory")
     func lines() async {
-        // What an unoptimized build does in seconds; `make fuzz` does the checklist's million, guided by coverage.
+        // The number that an unoptimized build checks in seconds. `make fuzz` checks a million, guided by coverage.
         let count = isSanitized ? 1_000 : 10_000
         let seed = testSeed()
         var lines = FuzzedLines(seed: seed, methods: Self.methods)
@@ -22,7 +22,7 @@ struct FuzzedStreamTests {
                 return
             }
             fed += 100
-            // Other tests wait for the few threads there are, and some of them for the clock.
+            // Other tests wait for the few threads, and some of them for the clock.
             await Task.yield()
             if fed == count / 10 { before = residentBytes() }
         }
@@ -32,7 +32,7 @@ struct FuzzedStreamTests {
         }
     }
 
-    /// Every method, as the code knows them.
+    /// Every method.
     private static let methods = Operation.all.map { operation in
         FuzzedLines.Method(
             operation.method,

@@ -53,7 +53,7 @@ struct LimitTests {
                 }
                 try await group.waitForAll()
             }
-            // 700 MB went through; other suites use the same process meanwhile.
+            // 700 MB were transferred; other suites use the same process meanwhile.
             if let before, let after = residentBytes() { #expect(after - before < 256 << 20) }
         }
     }
@@ -82,7 +82,7 @@ struct LimitTests {
             }
         ) { server in
             let client = try await server.connect()
-            // The server's own pings are the clock by which the bytes are sent.
+            // The server's pings are the clock for sending bytes.
             var bytes = 0
             var line = try await client.line()
             while line == #"{"jsonrpc":"2.0","method":"server.ping","params":{}}"# {
@@ -124,14 +124,14 @@ struct LimitTests {
             let client = try await TestClient(server.address, receiveBufferBytes: 65_536)
             let session = try await server.sessions.next()
             client.post(ByteBuffer(string: (0..<count).map { request($0) + "\n" }.joined()))
-            // Another client is served all the while, and gives the first one's requests all the time that they need.
+            // Another client is served meanwhile, which gives the first one's requests enough time.
             let other = try await server.connect()
             var done = -1
             while session.requests.count != done {
                 done = session.requests.count
                 for id in 0..<50 { #expect(try await other.call(request(id)) == answer(id, "\"\(text)\"")) }
             }
-            // What the kernel's buffers hold has been answered, and little more: 120 MB were asked for.
+            // About as many are answered as the kernel buffers: 120 MB were requested.
             #expect(done < 400)
             _ = try await client.line()
             for id in 0..<count { #expect(try await client.line() == answer(id, "\"\(text)\"")) }

@@ -57,7 +57,7 @@ final class LineIntakeTests {
         lines.take()
         _ = lines.begin()
         lines.end()
-        // The second is a slice of the same storage.
+        // The second line is a slice of the same storage.
         #expect(lines.heldBytes == capacity)
         _ = lines.begin()
         #expect(lines.heldBytes == capacity)

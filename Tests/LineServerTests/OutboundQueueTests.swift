@@ -10,10 +10,10 @@ final class OutboundQueueTests {
 
     func line(_ text: String) -> ByteBuffer { ByteBuffer(string: text + "\n") }
 
-    /// A push of 10 bytes.
+    /// Returns a push of 10 bytes.
     func push(_ number: Int) -> Push { Push(line: self.line("push-000\(number)"), cursor: "c\(number)") }
 
-    /// Whether the queue took the push.
+    /// Returns true if the queue accepted the push.
     func offer(_ push: Push) -> Bool { self.queue.push(push) }
 
     /// Returns true if the push was written directly.
@@ -70,7 +70,7 @@ final class OutboundQueueTests {
         self.queue.answer(.result(ByteBuffer(string: "1")), id: .integer(1), isWhole: false)
         _ = self.nextBatch()
         self.queue.writeCompleted()
-        // Nothing stands inside a line.
+        // Nothing comes between the parts of a line.
         #expect(!self.beginDirectWrite(self.push(3)))
         self.queue.endBatch()
         _ = self.nextBatch()
@@ -343,7 +343,7 @@ final class OutboundQueueTests {
     }
 }
 
-/// A generator that gives the same numbers in every run (SplitMix64).
+/// A generator that repeats its numbers for the same seed (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 

@@ -4,13 +4,13 @@ import Testing
 
 @testable import LineServer
 
-/// Alone: what the process holds is looked at.
+/// Serialized, since the memory of the process is measured.
 @Suite("Pipelining limits", .serialized, .timeLimit(.minutes(10)))
 struct PipelineTests {
-    /// The most that one connection may hold, in bytes.
+    /// The limit of memory for one connection, in bytes.
     static let bound = 1 << 20
 
-    /// Lines of about that many bytes, 64 KiB or more of them.
+    /// Returns at least 64 KiB of lines of about that size.
     func lines(of bytes: Int) -> ByteBuffer {
         let shortest = request(1, "echo", #"{"a":""}"#).utf8.count
         let padding = String(repeating: "x", count: max(0, bytes - shortest))
@@ -18,7 +18,7 @@ struct PipelineTests {
         return ByteBuffer(string: String(repeating: line, count: 65_536 / line.utf8.count + 1))
     }
 
-    /// Sends 50 MB, or as much as the server takes.
+    /// Sends 50 MB, or as much as the server reads.
     func flood(_ client: TestClient, _ lines: ByteBuffer) async {
         var sent = 0
         while sent < 50 << 20, (try? await client.send(lines)) != nil { sent += lines.readableBytes }
@@ -74,7 +74,7 @@ struct PipelineTests {
         let requests = bytes > 10_000 ? 300 : 3_000
         let isDone = AsyncPromise<Void>()
         try await withServer(.test()) { _, session in
-            // Beyond what is read meanwhile.
+            // More than is read meanwhile.
             for _ in 0..<5 { await Task.yield() }
             if let lines = (session.sink as? ConnectionSink)?.connection?.state.lines,
                 lines.heldBytes >= Self.bound || lines.waitingCount > 200

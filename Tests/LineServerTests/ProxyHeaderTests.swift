@@ -9,17 +9,17 @@ import Testing
 struct ProxyHeaderTests {
     static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
 
-    /// A header of that command and family with what follows.
+    /// Returns a header with a command, a family and further bytes.
     static func header(_ command: UInt8, _ family: UInt8, _ rest: [UInt8]) -> [UInt8] {
         self.signature + [command, family, UInt8(rest.count >> 8), UInt8(rest.count & 0xFF)] + rest
     }
 
-    /// The header of a client over IPv4, which has come to 203.0.113.9.
+    /// Returns the header of an IPv4 client that connected to 203.0.113.9.
     static func client(_ address: [UInt8], _ more: [UInt8] = []) -> [UInt8] {
         self.header(0x21, 0x11, address + [203, 0, 113, 9, 0xC0, 0x01, 0x1D, 0x08] + more)
     }
 
-    /// The header of a client over IPv6.
+    /// Returns the header of an IPv6 client.
     static func client6(_ address: [UInt8]) -> [UInt8] {
         self.header(0x21, 0x21, address + [UInt8](repeating: 0, count: 15) + [1, 0xC0, 0x01, 0x1D, 0x08])
     }

@@ -14,7 +14,8 @@ import Musl
 
 @Suite("Push delivery", .timeLimit(.minutes(10)))
 struct PushTests {
-    /// `live` starts pushes from cursor c0 once its answer is on its way, `close` ends them; anything else is echoed.
+    /// A session whose `live` starts pushes from cursor c0 after its response and `close` ends them. It echoes anything
+    /// else.
     static let live: StubSession.Body = { request, session in
         switch request.method {
         case "live":
@@ -36,7 +37,7 @@ struct PushTests {
             let session = try await server.sessions.next()
             session.sink.push(push(0))
             try await client.goLive(session, 0)
-            // Whatever is pushed while a thousand requests are answered.
+            // Pushes during a thousand requests.
             try await withThrowingTaskGroup { group in
                 group.addTask { for number in 1...1_000 { session.sink.push(push(number)) } }
                 client.post(ByteBuffer(string: (1...1_000).map { request($0) + "\n" }.joined()))
@@ -158,7 +159,7 @@ struct PushTests {
             let quickSession = try await server.sessions.next()
             try await quick.goLive(quickSession, 1)
 
-            // 20 MB: more than the kernel holds for a socket.
+            // 20 MB: more than the kernel buffers for a socket.
             let count = 2_000
             for number in 1...count {
                 let push = push(number, padding: 10_000)
@@ -206,7 +207,7 @@ struct PushTests {
         try await withServer(
             .test {
                 $0.maxQueueBytes = 1_000_000
-                // Long enough that the queue is over its bound before the kernel's buffer has stood still for it.
+                // Long enough that the queue exceeds its limit before the kernel's buffer stalls.
                 $0.slowConsumerTimeout = .seconds(isSanitized ? 120 : 10)
                 $0.lingerTimeout = .milliseconds(100)
             }, Self.live
@@ -216,10 +217,10 @@ struct PushTests {
             let session = try await server.sessions.next()
             try await slow.goLive(session, 1)
             let other = try await server.connect()
-            // 20 MB: more than the kernel holds for a socket.
+            // 20 MB: more than the kernel buffers for a socket.
             for number in 1...200 {
                 session.sink.push(push(number, padding: 100_000))
-                // Gives the server time to find out that the client does not read.
+                // Gives the server time to notice that the client does not read.
                 if number % 5 == 0 { #expect(try await other.call(request(1)) == answer(1)) }
             }
             try await session.closed.value()
@@ -297,7 +298,7 @@ struct PushTests {
 }
 
 extension TestClient {
-    /// Has a session that answers as ``Pushing/live`` push from now on: the answer may come before it does.
+    /// Makes a session of ``Pushing/live`` push from now on. The response may come before it does.
     fileprivate func goLive(_ session: StubSession, _ id: Int) async throws {
         #expect(try await self.call(request(id, "live")) == answer(id))
         await session.hasStartedPushes()

@@ -10,7 +10,7 @@ struct RequestTimeoutTests {
     let gate = AsyncPromise<Void>()
     let isCancelled = AsyncPromise<Bool>()
 
-    /// `hang` ends when the gate opens, whether it is cancelled or not; so does what follows the answer to `follow`.
+    /// A session whose `hang`, and the work after `follow`, end when the gate opens, even if cancelled.
     var hanging: StubSession.Body {
         { [gate, isCancelled] request, _ in
             if request.method == "follow" {
@@ -26,7 +26,7 @@ struct RequestTimeoutTests {
 
     let impatient = LineServer.Configuration.test { $0.requestTimeout = .seconds(2) }
 
-    /// Long enough for a busy machine to see that a client has left.
+    /// Long enough for a busy machine to notice that a client has left.
     let patient = LineServer.Configuration.test { $0.requestTimeout = .seconds(10) }
 
     func isInternalError(_ line: some StringProtocol, id: Int) -> Bool {
@@ -112,7 +112,7 @@ struct RequestTimeoutTests {
             let requests = (0..<30).map { request($0) }.joined(separator: ",")
             client.post(ByteBuffer(string: "[\(requests)]\n"))
             let other = try await server.connect()
-            // The other's pings are the clock.
+            // The other client's pings are the clock.
             for _ in 0..<6 { #expect(try await other.line()?.contains("server.ping") == true) }
             var line = try await client.line()
             while let ahead = line, !ahead.hasPrefix("[") { line = try await client.line() }

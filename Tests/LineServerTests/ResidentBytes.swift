@@ -6,15 +6,15 @@ import Glibc
 import Musl
 #endif
 
-/// The process's memory in use; nil where that cannot be asked, and under a sanitizer, whose own grows with each byte that
-/// is touched.
+/// Returns the memory in use by the process. Nil if unknown, and under a sanitizer, whose memory grows with each byte
+/// touched.
 func residentBytes() -> Int? {
     #if os(Linux)
     if isSanitized { return nil }
     guard let file = unsafe fopen("/proc/self/statm", "r") else { return nil }
     defer { unsafe fclose(file) }
     var text = [CChar](repeating: 0, count: 200)
-    // The line is shorter than the array, which ends with a zero whatever was read.
+    // The text is shorter than the array, which ends with a zero.
     guard unsafe fgets(&text, 199, file) != nil else { return nil }
     let fields = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
         separator: " ")

@@ -15,14 +15,14 @@ import Glibc
 
 @testable import LineServer
 
-/// A session whose answers are the test's.
+/// A session whose responses the test provides.
 final class StubSession: LineSession {
     typealias Body = @Sendable (Request, StubSession) async -> Answer
 
     let sink: any ClientSink
     let peerAddress: String
 
-    /// Succeeds when the session was closed.
+    /// Succeeds when the session has closed.
     let closed = AsyncPromise<Void>()
 
     private let body: Body
@@ -53,19 +53,19 @@ final class StubSession: LineSession {
         self.started.yield()
     }
 
-    /// Waits for a start of pushes. Each is waited for once.
+    /// Waits for the next start of pushes.
     func hasStartedPushes() async {
         for await _ in self.starts { return }
     }
 
-    /// Looks at the session's connection, on its loop; nil where it is closed.
+    /// Reads the session's connection on its event loop. Returns nil if it is closed.
     func onLoop<Value: Sendable>(_ look: @escaping @Sendable (ConnectionHandler) -> Value) async throws -> Value? {
         guard let sink = self.sink as? ConnectionSink else { throw Failure("no connection") }
         return try await sink.loop.eventLoop.submit { sink.connection.map(look) }.get()
     }
 }
 
-/// Sessions that answer as a test wants, each given to the test as it is made.
+/// A factory of stub sessions, which the test receives in order.
 final class StubSessions: SessionFactory {
     let made: AsyncStream<StubSession>
     private let continuation: AsyncStream<StubSession>.Continuation
@@ -84,7 +84,7 @@ final class StubSessions: SessionFactory {
         return session
     }
 
-    /// The next session that is made.
+    /// Returns the next session.
     func next() async throws -> StubSession {
         for await session in self.made { return session }
         throw Failure("no session")
@@ -100,11 +100,11 @@ extension Answer {
     static func result(_ value: JSON) -> Answer { Answer(.result(ByteBuffer(string: value.text))) }
 }
 
-/// Answers with the request's params.
+/// A body that returns the request's parameters.
 let echo: StubSession.Body = { request, _ in .result(.object(request.params)) }
 
 extension LineServer.Configuration {
-    /// The default bounds, on any free port, with no deadline that a busy machine could reach.
+    /// Returns the default limits on a free port, with no deadline that a busy machine could exceed.
     static func test(_ change: (inout LineServer.Configuration) -> Void = { _ in }) -> LineServer.Configuration {
         var configuration = LineServer.Configuration()
         configuration.port = 0
@@ -119,22 +119,22 @@ extension LineServer.Configuration {
     }
 }
 
-/// A server that runs while a test uses it.
+/// A server that runs during a test.
 struct RunningServer: Sendable {
     let address: LineServer.Address
     let sessions: StubSessions
     let services: ServiceGroup
 
-    /// What the server shares among its connections.
+    /// The state that connections share.
     let context: ServerContext
 
-    /// The server's figures.
+    /// The server's metrics.
     let metrics: MetricsRegistry
 
-    /// Tells the server to stop, and does not wait for it.
+    /// Starts a graceful shutdown without waiting for it.
     func stop() async { await self.services.triggerGracefulShutdown() }
 
-    /// Connects a client, which has heard the server's hello.
+    /// Connects a client, and reads the hello.
     func connect() async throws -> TestClient {
         let client = try await TestClient(self.address)
         let hello = try await client.line()
@@ -143,7 +143,7 @@ struct RunningServer: Sendable {
     }
 }
 
-/// Runs a server; what the test leaves connected is cut.
+/// Runs a server, and closes remaining connections.
 func withServer(
     _ configuration: LineServer.Configuration = .test(), _ body: @escaping StubSession.Body = echo,
     test: (RunningServer) async throws -> Void
@@ -163,14 +163,14 @@ func withServer(
     }
 }
 
-/// A client that reads only when it is asked to.
+/// A client that reads only on demand.
 struct TestClient: Sendable {
     let channel: any Channel
     private let handler: NIOLoopBound<Handler>
 
     /// - Parameters:
-    ///   - local: the address that it connects from; nil leaves that to the kernel.
-    ///   - receiveBufferBytes: how much the kernel takes for a client that does not read; nil leaves that to it.
+    ///   - local: The local address, or nil for the kernel's choice.
+    ///   - receiveBufferBytes: The size of the kernel's receive buffer, or nil for its default.
     init(_ address: LineServer.Address, from local: String? = nil, receiveBufferBytes: Int? = nil) async throws {
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.hours(1))
@@ -195,33 +195,33 @@ struct TestClient: Sendable {
 
     func send(_ bytes: ByteBuffer) async throws { try await self.channel.writeAndFlush(bytes) }
 
-    /// Sends without waiting until the server's side has taken it.
+    /// Sends without waiting for the write.
     func post(_ bytes: ByteBuffer) { self.channel.writeAndFlush(bytes, promise: nil) }
 
-    /// Ends the sending side.
+    /// Half-closes the connection.
     func end() async throws { try await self.channel.close(mode: .output) }
 
     func close() async throws { try await self.channel.close() }
 
-    /// Breaks the connection off, as a process that dies with unread bytes does.
+    /// Resets the connection, like a process that dies with unread bytes.
     func reset() async throws {
         let provider = try #require(self.channel as? any SocketOptionProvider)
         try await provider.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
         try await self.close()
     }
 
-    /// The next line, without its end; nil where the server ended its side, or the connection.
+    /// Returns the next line without its end, or nil at the end of input.
     func line() async throws -> String? {
         try await self.channel.eventLoop.flatSubmit { self.handler.value.line() }.get()
     }
 
-    /// Sends a line and gives the next.
+    /// Sends a line, and returns the next line.
     func call(_ line: String) async throws -> String? {
         try await self.send(line + "\n")
         return try await self.line()
     }
 
-    /// All lines up to the end.
+    /// Returns all lines up to the end.
     func rest() async throws -> [String] {
         var lines: [String] = []
         while let line = try await self.line() { lines.append(line) }
@@ -242,7 +242,7 @@ struct TestClient: Sendable {
 
         func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-        // The context holds the handler.
+        // The context retains the handler.
         func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
         func line() -> EventLoopFuture<String?> {
@@ -311,6 +311,6 @@ func push(_ number: Int, padding: Int = 0) -> Push {
 }
 
 extension ClientSink {
-    /// A push to it alone.
+    /// Pushes to this client only.
     func push(_ push: Push) { target.push([Multicast(push, receivers: [self])]) {} }
 }

@@ -25,7 +25,7 @@ struct TurnBudgetTests {
                 }
             }
             .withConnectedSocket(near).get()
-        // On the loop, so that the byte is there before the loop can look at its sockets.
+        // Sent from the loop, so that the byte has arrived before the loop polls its sockets.
         try await loop.submit {
             let budget = TurnBudget.of(loop)
             #expect(unsafe write(far, "x", 1) == 1)

@@ -16,7 +16,7 @@ struct BodyPaceTests {
         #expect(pace.rest(after: 100_000, now: start) == .milliseconds(100))
         #expect(pace.rest(after: 200_000, now: start) == .milliseconds(300))
         #expect(pace.rest(after: 100_000, now: start + .milliseconds(250)) == .milliseconds(150))
-        // What nobody took is not made up for.
+        // Unused time does not accumulate.
         #expect(pace.rest(after: 100_000, now: start + .seconds(9)) == .milliseconds(100))
         isBusy.withLock { $0 = false }
         #expect(pace.rest(after: 100_000, now: start + .seconds(9)) == .zero)

@@ -34,7 +34,7 @@ struct ContributingTests {
         #expect(targets.count > 15)
         for target in targets {
             let name = target.firstMatch(of: /name: "(\w[\w-]*)"/)?.1 ?? "?"
-            // Of C alone.
+            // Only C targets.
             if ["CNotifyPeer", "CClients"].contains(name) { continue }
             #expect(target.contains("swiftSettings: settings"), "\(name)")
         }

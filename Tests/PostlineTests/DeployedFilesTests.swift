@@ -64,7 +64,7 @@ struct DeployedFilesTests {
         }
     }
 
-    /// The figures that a file names, without what Prometheus adds to a histogram's name.
+    /// Returns the metrics that a file names, without Prometheus's suffixes of histograms.
     private static func metricsAsked(in file: String) throws -> Set<String> {
         Set(
             try Repository.text(file).matches(of: /\b(?:postline|process)_[a-z_]+\b/).map { match in

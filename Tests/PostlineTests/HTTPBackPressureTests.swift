@@ -29,7 +29,7 @@ struct HTTPBackPressureTests {
             for client in clients { received.append(try await client.readToEnd()) }
             #expect(received[0] < LargeAnswers.bytes)
             for count in received.dropFirst() { #expect(count > LargeAnswers.bytes) }
-            // The answers of the closed and the served are not counted any more.
+            // The responses of closed and served clients no longer count.
             for _ in 0..<4 {
                 let client = try await SlowReader(port: port)
                 #expect(try await client.readToEnd() > LargeAnswers.bytes)
@@ -40,7 +40,7 @@ struct HTTPBackPressureTests {
     }
 }
 
-/// Answers each request with more than the kernel holds for a connection.
+/// Answers each request with more than the kernel buffers for a connection.
 private struct LargeAnswers: HTTPConversation {
     static let bytes = 1 << 25
     private static let body = ByteBuffer(repeating: 0x61, count: bytes)
@@ -54,11 +54,11 @@ private struct LargeAnswers: HTTPConversation {
     func close() async {}
 }
 
-/// A client that asks once, and reads no more than the first bytes of the answer until it is told to.
+/// A client that sends a request and reads only the first bytes of the response.
 private struct SlowReader {
     private let channel: any Channel
 
-    /// Succeeds with the first bytes of the answer.
+    /// Succeeds with the first bytes of the response.
     let begun: EventLoopFuture<Void>
     private let end: EventLoopFuture<Int>
 
@@ -80,7 +80,7 @@ private struct SlowReader {
         channel.read()
     }
 
-    /// Reads all that comes, and returns the number of its bytes.
+    /// Reads the rest of the response, and returns its size.
     func readToEnd() async throws -> Int {
         try await channel.setOption(.autoRead, value: true).get()
         return try await end.get()
@@ -106,7 +106,7 @@ private struct SlowReader {
             end.succeed(bytes)
         }
 
-        // A connection that was cut off may end with a reset.
+        // A connection that was cut may end with a reset.
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 }

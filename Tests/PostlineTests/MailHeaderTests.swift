@@ -30,7 +30,7 @@ struct MailHeaderTests {
             let lines = try lines("From: " + MailMessage.mailbox(sender, after: 6))
             let text = lines.joined()
             #expect(text.hasSuffix(sender.name == nil ? " \(address)" : " <\(address)>"))
-            // Within quotes it is no encoded word (RFC 2047, 5).
+            // Within quotes it is no encoded word (RFC 2047, section 5).
             guard let shown = sender.name, text.contains("=?utf-8?"), !text.hasPrefix("From: \"") else { continue }
             let words = text.dropLast(address.utf8.count + 3)
             #expect(try read([String(words)], from: "From: ") == plain(shown))
@@ -48,7 +48,7 @@ struct MailHeaderTests {
         }
     }
 
-    /// The lines of a header, each in its bounds.
+    /// Returns the lines of a header, and checks their limits.
     private func lines(_ header: String) throws -> [String] {
         let lines = header.components(separatedBy: "\r\n")
         for (index, line) in lines.enumerated() {
@@ -59,7 +59,7 @@ struct MailHeaderTests {
         return lines
     }
 
-    /// What a mail program shows: encoded words that follow one another are one text.
+    /// Returns the text that a mail program shows: adjacent encoded words are one text.
     private func read(_ lines: [String], from name: String) throws -> String {
         let text = lines.joined().dropFirst(name.utf8.count)
         guard text.hasPrefix("=?utf-8?B?") else { return String(text) }

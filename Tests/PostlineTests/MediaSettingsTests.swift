@@ -8,7 +8,7 @@ import Testing
 struct MediaSettingsTests {
     private static let secret = String(repeating: "s", count: 32)
 
-    /// What is said of these; nil where they are taken.
+    /// Returns the error of these settings, or nil if they are valid.
     private static func refusal(jwtSecret: String? = secret, _ set: (inout MediaSources) -> Void) -> String? {
         var sources = MediaSources()
         set(&sources)

@@ -28,7 +28,7 @@ struct PictureTypeTests {
     func sizes(_ size: Int) {
         let bytes = box("heic", ["mif1", "heic"], size: size) + [UInt8](repeating: 0, count: 200)
         #expect(PictureType(firstBytes: bytes) == nil)
-        // Cut off in the middle of the box.
+        // Cut within the box.
         #expect(PictureType(firstBytes: box("heic", ["mif1", "heic"]).dropLast()) == nil)
     }
 

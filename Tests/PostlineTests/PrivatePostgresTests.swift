@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Private PostgreSQL")
 struct PrivatePostgresTests {
-    /// Runs `body` with a directory below /tmp that is gone afterwards.
+    /// Runs `body` with a directory below /tmp, which is removed afterwards.
     private func withDirectory(
         _ name: String = "", _ body: (String) async throws -> Void
     ) async throws {
@@ -38,7 +38,7 @@ struct PrivatePostgresTests {
     // E19
     @Test("accepts paths with shell characters, and refuses line breaks")
     func shellCharacters() async throws {
-        // A shell would make it in the folder that it runs in.
+        // A shell would create it in its working directory.
         let trace = "postline-trace-\(UUID().uuidString)"
         let folders = ["/", FileManager.default.currentDirectoryPath, FileManager.default.temporaryDirectory.path]
         for name in ["/$(touch \(trace))", "/`touch \(trace)`", "/a \"b\" 'c'", "/$HOME;x&y|z", "/a,b\\c"] {

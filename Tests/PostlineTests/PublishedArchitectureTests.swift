@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `docs/architecture.md` names functions and files. They are there under these names.
+/// Checks that the functions and files in `docs/architecture.md` exist.
 @Suite("Architecture page")
 struct PublishedArchitectureTests {
     private let page: String
@@ -11,9 +11,9 @@ struct PublishedArchitectureTests {
         page = try Repository.text("docs/architecture.md")
     }
 
-    /// All declarations of a text by keyword and name, such as `func open`; initializers are `init` and no more.
+    /// Returns all declarations by keyword and name, such as `func open`; initializers are `init`.
     ///
-    /// `NSRegularExpression` reads all sources in a second of a debug build, and `Regex` in two minutes.
+    /// `NSRegularExpression` reads all sources in a second in a debug build, `Regex` in two minutes.
     private static func declarations(in text: String) throws -> Set<String> {
         let pattern = #"\b(?:struct|class|enum|actor|protocol|extension|func|var|let|case) \w+|\binit(?=\??\()"#
         let string = NSString(string: text)
@@ -23,7 +23,7 @@ struct PublishedArchitectureTests {
                 .map { string.substring(with: $0.range) })
     }
 
-    /// What stands between backquotes and looks like that.
+    /// Returns the matches between backquotes.
     private func names<Match>(_ regex: Regex<Match>) -> [Match] {
         page.split(separator: "`", omittingEmptySubsequences: false).enumerated()
             .filter { !$0.offset.isMultiple(of: 2) }

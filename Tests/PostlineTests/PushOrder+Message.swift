@@ -1,7 +1,7 @@
 @testable import Messaging
 
 extension PushOrder {
-    /// An order to tell a device with the longest token of a message, with the largest numbers.
+    /// Returns a message push with the longest device token and the largest numbers.
     static func message(_ content: String?, by sender: String, in title: String?) -> PushOrder {
         PushOrder(
             kind: .tell,

@@ -53,7 +53,7 @@ struct PushPayloadTests {
         }
     }
 
-    /// Expects a whole text, or a beginning of whole Unicode scalars with an ellipsis.
+    /// Expects a whole text, or a prefix of whole Unicode scalars with an ellipsis.
     private func expect(_ shown: String?, beginsAs whole: String?) throws {
         guard let whole else { return #expect(shown == nil) }
         let shown = try #require(shown)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Invalid settings")
 struct SettingsTests {
-    /// Those that are numbers.
+    /// The integer settings.
     static let integers = [
         "port", "access_token_seconds", "refresh_reuse_seconds", "pool_size", "max_connections",
         "max_connections_per_address",
@@ -17,13 +17,13 @@ struct SettingsTests {
         "guest_media_bytes_per_day",
     ]
 
-    /// Those that are one of a few words.
+    /// The settings with a choice of words.
     static let choices = [
         "auth", "proxy_protocol", "rate_limits", "log_level", "console", "push_previews", "mail_smtp_tls",
         "sign_in_needs_confirmed_email",
     ]
 
-    /// Those of which any text can be used, or only the place where it is used knows.
+    /// The settings that accept any text, or are validated where they are used.
     private static let texts = [
         "jwt_secret", "jwks_file", "tls_certificate", "tls_key", "push_apns_key_file", "push_apns_key_id",
         "push_apns_team_id", "push_apns_topic", "push_apns_url", "push_fcm_service_account_file", "push_fcm_url",
@@ -147,10 +147,10 @@ struct SettingsTests {
         #expect(Set(tried) == Set(Setting.all.map(\.key)))
     }
 
-    /// What is said where that setting has that value; nil where it is taken.
+    /// Returns the error of a setting's value, or nil if it is valid.
     private static func refusal(_ key: String, _ value: String) throws -> String? {
         let flag = SettingNames.flag(key)
-        // Joined by a sign, an empty value is none at all; apart from it, a negative one is a flag.
+        // With an equals sign an empty value counts as missing, and separated from it a negative value is a flag.
         let options = try SettingOptions.parse(value.isEmpty ? [flag, ""] : ["\(flag)=\(value)"])
         do {
             _ = try Settings(options)

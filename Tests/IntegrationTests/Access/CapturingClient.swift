@@ -3,7 +3,7 @@ import Messaging
 import NIOCore
 import NIOPosix
 
-/// A client that keeps every byte it was sent, and understands none of them but where a line ends.
+/// A client that stores every received byte, and interprets only line ends.
 actor CapturingClient {
     private let channel: any Channel
     private var lines: AsyncStream<[UInt8]>.Iterator
@@ -29,7 +29,7 @@ actor CapturingClient {
 
     func close() async { try? await channel.close().get() }
 
-    /// Sends a request and reads up to its answer, which it gives: a line.
+    /// Sends a request, reads up to its response, and returns that line.
     @discardableResult
     func call(_ method: String, _ params: JSONObject) async throws -> String {
         lastID += 1
@@ -39,14 +39,14 @@ actor CapturingClient {
         return try await read(to: #"{"jsonrpc":"2.0","id":\#(id),"#, "the answer of \(method)")
     }
 
-    /// Reads up to a line in which that text stands; all lines since the last `take` count.
+    /// Reads up to a line that contains the text, including the lines since the last `take`.
     @discardableResult
     func read(to text: String, _ what: String) async throws -> String {
         for line in captured.reversed() {
             let line = String(decoding: line, as: UTF8.self)
             if line.contains(text) { return line }
         }
-        // Cancelled as soon as the line is here; else it ends the wait.
+        // It is cancelled once the line has arrived; otherwise it ends the wait.
         let watch = Task { [channel] in
             try await Task.sleep(for: watchdogLimit)
             channel.close(promise: nil)
@@ -63,13 +63,13 @@ actor CapturingClient {
         }
     }
 
-    /// The lines that came since the last time.
+    /// Returns the lines since the last call.
     func take() -> [[UInt8]] {
         defer { captured = [] }
         return captured
     }
 
-    /// Cuts lines and keeps all there is of them. Confined to the channel's event loop.
+    /// A handler that splits input into lines, with nothing removed. Confined to the channel's event loop.
     private final class Cutter: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

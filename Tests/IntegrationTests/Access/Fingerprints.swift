@@ -1,8 +1,8 @@
-/// What bytes can be traced by: the ids of the database and the texts of a world, each of which stands nowhere else.
+/// The traceable marks of a scenario's bytes: ids of the database and unique texts.
 ///
-/// A text's mark is `zq` and ten letters or digits. A phone number and a birth date are marks themselves.
+/// A text's mark is `zq` and ten letters or digits. Phone numbers and birth dates are marks themselves.
 enum Fingerprints {
-    /// The marks that stand in these bytes, whatever surrounds them.
+    /// Returns the marks in these bytes, whatever surrounds them.
     static func find(in bytes: [UInt8]) -> Set<String> {
         var found: Set<String> = []
         var index = 0
@@ -12,7 +12,7 @@ enum Fingerprints {
             case UInt8(ascii: "z"): length = word(bytes, index)
             case UInt8(ascii: "+"): length = phoneNumber(bytes, index)
             case UInt8(ascii: "\""): length = uuid(bytes, index + 1) + date(bytes, index + 1)
-            // In PostgreSQL's text of an array, and in a cursor's position.
+            // In PostgreSQL's array text, and in a cursor's position.
             case UInt8(ascii: ","), UInt8(ascii: "{"), UInt8(ascii: ":"): length = uuid(bytes, index + 1)
             default: length = 0
             }
@@ -39,7 +39,7 @@ enum Fingerprints {
         start + 14 <= bytes.count && bytes[(start + 1)..<(start + 14)].allSatisfy(isDigit) ? 14 : 0
     }
 
-    /// Born in the last century; nothing else has such a date.
+    /// Returns the length of a date of the last century. No other data has one.
     private static func date(_ bytes: [UInt8], _ start: Int) -> Int {
         guard start + 11 <= bytes.count, bytes[start] == UInt8(ascii: "1"), bytes[start + 1] == UInt8(ascii: "9"),
             bytes[start + 4] == UInt8(ascii: "-"), bytes[start + 7] == UInt8(ascii: "-")

@@ -16,7 +16,7 @@ struct ForgedTokenTests {
         bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").filter { $0 != "=" }
     }
 
-    /// A token of that header and those claims, signed with that secret as HS256 would be.
+    /// Returns a token of a header and claims, signed with the secret as HS256.
     private static func token(_ header: String, _ claims: String, secret: String = TestNode.secret) -> String {
         let text = "\(part(header)).\(part(claims))"
         let key = SymmetricKey(data: Data(secret.utf8))
@@ -28,7 +28,7 @@ struct ForgedTokenTests {
         try await withNode { node in
             let session = try await Self.session(node)
             let claims = Self.claims(session: session)
-            // The tests' own way of signing is good, so that it is the header that is refused below.
+            // The test's signature is valid, so that below the header is the reason of the refusal.
             let good = Self.token(#"{"alg":"HS256","typ":"JWT"}"#, claims)
             try await node.connect().call("session.authenticate", ["access_token": .string(good)])
             let client = try await node.connect()
@@ -64,7 +64,7 @@ struct ForgedTokenTests {
                 try await client.refused(.invalidToken, "session.authenticate", ["access_token": .string(token)])
             }
             try await client.refused(.unauthenticated, "me.get")
-            // What need not be understood is passed over.
+            // Unknown header members without `crit` are ignored.
             let good = Self.token(#"{"alg":"HS256","typ":"JWT","x":["crit"]}"#, claims)
             try await client.call("session.authenticate", ["access_token": .string(good)])
         }
@@ -106,7 +106,7 @@ struct ForgedTokenTests {
                 let error = try await client.refused(
                     .invalidToken, "session.authenticate", ["access_token": .string(token)])
                 #expect(error != nil, "\(name): \(value)")
-                // Without a good signature the claims are read as well.
+                // The claims are not trusted without a valid signature.
                 try await client.refused(
                     .invalidToken, "session.authenticate", ["access_token": .string("\(token.dropLast(2))AA")])
             }
@@ -169,7 +169,7 @@ struct ForgedTokenTests {
                     forged.append(Self.token(header, text, secret: secret))
                 }
             }
-            // Signed with the right key, and asking for another.
+            // Signed with the right key, but naming another.
             for header in [
                 #"{"alg":"RS256"}"#, #"{"alg":"RS256","kid":"unknown"}"#, #"{"alg":"RS256","kid":"../../etc/passwd"}"#,
                 #"{"alg":"RS256","kid":"/dev/null"}"#, #"{"alg":"RS256","kid":"r1' or '1'='1"}"#,
@@ -187,7 +187,7 @@ struct ForgedTokenTests {
         }
     }
 
-    /// A token of that header and those claims, signed with that key as RS256 would be.
+    /// Returns a token of a header and claims, signed with the key as RS256.
     private static func token(_ header: String, _ claims: String, key: _RSA.Signing.PrivateKey) throws -> String {
         let text = "\(part(header)).\(part(claims))"
         let signature = try key.signature(for: SHA256.hash(data: Data(text.utf8)), padding: .insecurePKCS1v1_5)
@@ -199,7 +199,7 @@ struct ForgedTokenTests {
         return try #require(try await node.connect().authenticate(tokens)["session_id"]?.stringValue)
     }
 
-    /// Good claims as JSON text, with another value for one; an empty one takes it out.
+    /// Returns valid claims as JSON with another value for one. An empty value removes it.
     private static func claims(session: String, with name: String? = nil, _ value: String = "") -> String {
         let now = Int(Date.now.timeIntervalSince1970)
         var members = [

@@ -94,7 +94,7 @@ struct HiddenObjectsTests {
 }
 
 extension Sequence where Self: Sendable {
-    /// One after another.
+    /// Maps the elements sequentially.
     func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
         var values: [Value] = []
         for element in self { values.append(try await transform(element)) }

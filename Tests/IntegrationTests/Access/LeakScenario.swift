@@ -3,17 +3,17 @@ import Messaging
 import NIOCore
 import Postgres
 
-/// A random world: people, guests among them, on two nodes, who talk, group, leave, and try what is not theirs.
+/// A random scenario on two nodes: users and guests who talk, join and leave groups, and try what they may not.
 ///
-/// After each step every byte that each of them received is held against what it may see directly before or after.
+/// After each step all bytes that each of them received are compared with what it may see directly before or after.
 struct LeakScenario {
-    /// A connection that is live, and whose it is; nil for one that is not signed in.
+    /// A live connection with its user, or nil if not authenticated.
     struct Listener {
         let client: CapturingClient
         let user: String?
     }
 
-    /// What a client received that its user may not see.
+    /// Received data that the user may not see.
     struct Leak: Sendable, CustomStringConvertible {
         let step: String
         let user: String
@@ -23,19 +23,19 @@ struct LeakScenario {
         var description: String { "\(mark) reached \(user) by \(line) after \(step)" }
     }
 
-    /// Those who take part. Of the listeners the first are theirs, then there are a second one of the first user, a
-    /// stranger's, and one of nobody.
+    /// The active users. The listeners are theirs first, then a second one of the first user, a stranger and an
+    /// unauthenticated one.
     private(set) var users: [String] = []
     private(set) var listeners: [Listener] = []
     private(set) var leaks: [Leak] = []
 
-    /// How often somebody asked for something while all others listened.
+    /// The number of requests that all others listened to.
     private(set) var probes = 0
 
-    /// How many of these were answered with a result.
+    /// The number of requests with a result.
     private(set) var done = 0
 
-    /// How many marks were found in what was received, and held against what is seen.
+    /// The number of received marks that were compared.
     private(set) var marksHeld = 0
 
     private let nodes: [TestNode]
@@ -53,7 +53,7 @@ struct LeakScenario {
         connection = try await one.database.connect()
         generator = SeededGenerator(state: seed)
         for place in 0..<8 {
-            // Of the last, one is a guest, one the stranger.
+            // The last two are a guest and the stranger.
             let isGuest = place == 6
             let client = try await CapturingClient.connect(port: nodes[place % 2].port)
             var params: JSONObject = ["full_name": .string("Person \(mark())")]
@@ -83,7 +83,7 @@ struct LeakScenario {
         seen = try await Visibility.read(users + [stranger], on: connection)
     }
 
-    /// Two groups and two direct conversations, so that the first steps find some.
+    /// Creates two groups and two direct conversations for the first steps.
     private mutating func begin() async throws {
         for members in [0...3, 3...5] {
             let others = users[members].dropFirst().map { JSON.string($0) }
@@ -100,7 +100,7 @@ struct LeakScenario {
         await connection.close()
     }
 
-    /// Takes so many steps, or fewer where one brought a leak.
+    /// Runs up to `steps` steps, until one leaks.
     mutating func run(steps: Int) async throws {
         for step in 0..<steps where leaks.isEmpty {
             let (actor, what) = try await act()
@@ -130,7 +130,7 @@ extension LeakScenario {
         for mark in Fingerprints.find(in: line) where known.contains(mark) || mark.hasPrefix("zq") {
             marksHeld += 1
             if let user, seen.told[user]?.contains(mark) == true || now.told[user]?.contains(mark) == true { continue }
-            // Whoever asks may see a profile.
+            // Anyone may request a profile.
             if isAnswer, step.hasPrefix("profiles."), isActor, seen.profiles.union(now.profiles).contains(mark) {
                 continue
             }
@@ -138,7 +138,7 @@ extension LeakScenario {
         }
     }
 
-    /// What the policies give must be what membership gives: else all would be held against a wrong measure.
+    /// Checks that the policies return what membership implies. Otherwise the comparison would use a wrong measure.
     private mutating func holdPolicies(_ now: Visibility, after step: String) async throws {
         for user in users + [stranger] {
             let due = try await Visibility.byMembership(of: user, on: connection)
@@ -152,7 +152,7 @@ extension LeakScenario {
         }
     }
 
-    /// Returns when everything that was committed before has reached everybody.
+    /// Waits until everything committed before has reached every listener.
     private mutating func fence() async throws {
         fences += 1
         let everybody = (users + [stranger]).map { "'\($0)'" }.joined(separator: ", ")
@@ -162,7 +162,7 @@ extension LeakScenario {
         for listener in listeners where listener.user != nil {
             try await listener.client.read(to: "\"fence\": \"\(fences)\"", "the fence \(fences)")
         }
-        // Who is not signed in is told nothing, the fence neither: its own answer is the border.
+        // An unauthenticated client receives nothing, the fence neither. Its own response is the boundary.
         for listener in listeners where listener.user == nil { try await listener.client.call("server.info", [:]) }
     }
 }
@@ -174,7 +174,7 @@ extension LeakScenario {
         elements.isEmpty ? nil : elements[roll(elements.count)]
     }
 
-    /// A text that stands nowhere else.
+    /// Returns a unique text.
     private mutating func mark() -> String {
         let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789")
         return "zq" + String((0..<10).map { _ in letters[roll(letters.count)] })
@@ -192,7 +192,7 @@ extension LeakScenario {
 
     private func result(of line: String) throws -> JSON? { try JSON(parsing: ByteBuffer(string: line))["result"] }
 
-    /// One of the listeners does something; which, and what.
+    /// Lets a random listener act, and returns it with its action.
     private mutating func act() async throws -> (CapturingClient, String) {
         let listener = listeners[roll(listeners.count)]
         guard let user = listener.user else {
@@ -200,14 +200,14 @@ extension LeakScenario {
             return try await ask(listener, method, params)
         }
         let mine = seen.rooms.filter { seen.members[$0]?.contains(user) == true }
-        // The stranger stays one: it only tries.
+        // The stranger stays unrelated: it only makes foreign requests.
         let (method, params) = user == stranger || mine.isEmpty && roll(3) > 0 ? foreign() : own(user, mine)
         if method == "psql" {
-            // Another program, which rings no bell of this service's.
+            // Another program, which sends no notification.
             try? await nodes[0].database.psql(params["sql"]?.stringValue ?? "")
             return (listener.client, "psql \(params["sql"]?.stringValue ?? "")")
         } else if method == "rest" {
-            // The same, with the rights of an app that speaks to PostgREST.
+            // The same with the rights of an app that uses PostgREST.
             try? await nodes[0].database.psql(as: user, params["sql"]?.stringValue ?? "")
             return (listener.client, "rest \(params["sql"]?.stringValue ?? "") of \(user)")
         }
@@ -228,7 +228,7 @@ extension LeakScenario {
         return (listener.client, "\(method) \(params.text) of \(listener.user ?? "nobody")")
     }
 
-    /// What one does in one's own conversations.
+    /// Returns a request in the user's own conversations.
     private mutating func own(_ user: String, _ mine: [String]) -> (String, JSONObject) {
         let room = JSON.string(any(of: mine) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)
@@ -304,7 +304,7 @@ extension LeakScenario {
         }
     }
 
-    /// A statement of an app's, on any conversation and anybody.
+    /// Returns a statement of an app on any conversation and user.
     private mutating func throughPostgREST(_ room: String, _ somebody: JSON, _ user: String) -> String {
         switch roll(4) {
         case 0: "update rest.messages set is_read = true where conversation_id = '\(room)' returning *"
@@ -322,7 +322,7 @@ extension LeakScenario {
         }
     }
 
-    /// What one tries, with ids of any conversation and anybody: others' for the most part.
+    /// Returns a request with random ids, mostly of other users.
     private mutating func foreign() -> (String, JSONObject) {
         let room = JSON.string(any(of: seen.rooms) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)

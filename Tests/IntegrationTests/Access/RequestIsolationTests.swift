@@ -44,7 +44,7 @@ struct RequestIsolationTests {
                     "select * from \(table)", "insert into \(table) default values", "delete from \(table)",
                     "truncate \(table)", "copy \(table) to stdout",
                 ] {
-                    // A view takes no TRUNCATE or COPY whoever asks.
+                    // A view supports neither TRUNCATE nor COPY.
                     #expect(["42501", "42809"].contains(try await refusal(sql)), "\(sql)")
                 }
             }
@@ -107,7 +107,7 @@ struct RequestIsolationTests {
         try await withNode(NodeSettings(poolSize: 1)) { node in
             let alice = try await node.signedIn(.alice)
             try await alice.call("me.get")
-            // The pool's own backend cannot be asked, but any that does as it does can.
+            // The pool's own backend cannot be queried, but any other with the same steps can.
             let connection = try await node.database.connect(as: "postline")
             let set = Statement(
                 "set",
@@ -149,12 +149,12 @@ struct RequestIsolationTests {
                             default: .string(text)
                             }
                         do {
-                            // Without the probe's client_id, which would make of all sends one.
+                            // Without the sample client_id, which would make all sends the same.
                             let params = SampleParameters.params(of: method, with: name, value).members
                                 .filter { $0.name != "client_id" || name == "client_id" }
                             let answer = try await client.call(method.method, JSONObject(params))
                             if method.method == "messages.send" { sent += 1 }
-                            // What is stored as it is comes back as it is.
+                            // Unchanged input is returned unchanged.
                             let kept = method.method == "me.update" && ["full_name", "bio", "location"].contains(name)
                             if kept || method.method == "messages.send" && name == "content" {
                                 #expect(answer[name] == .string(text), "\(method.method) \(name)")
@@ -171,7 +171,7 @@ struct RequestIsolationTests {
             }
             #expect(probes >= 649)
             #expect(sent >= texts.count)
-            // The dev world's messages, and those that were sent here, each with a client_id of the probe's own or none.
+            // The dev world's messages, and those sent here, with their own client_id or none.
             let stored = try await node.database.value(counts)?.split(separator: " ").map(String.init) ?? []
             #expect(stored.count == 3)
             #expect(Int(stored[0]) ?? 0 > 400)

@@ -72,7 +72,7 @@ struct StrangerTests {
                 Room.alps: [.alice, .bob, .carol, .dave],
                 Room.bookClub: [.erin, .alice, .frank],
             ]
-            // Who was in a room when a text was written into it; the text names the room.
+            // The members of a room when a text was written. The text names the room.
             var readers: [String: Set<Person>] = [:]
             var groupMembers = rooms[Room.alps] ?? []
             for step in 0..<120 {
@@ -97,7 +97,7 @@ struct StrangerTests {
                         try await node.database.psql(
                             "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(id)'"
                         )
-                        // What was written so far is shown again to one who comes back, so its readers are as of the end.
+                        // A returning member sees earlier texts, so the readers are those of the end.
                     } else {
                         try await node.database.psql(
                             "insert into public.conversation_members (conversation_id, user_id) values ('\(Room.alps)', '\(id)')"
@@ -131,7 +131,7 @@ struct StrangerTests {
     }
 }
 
-/// Numbers that come again with the same seed.
+/// A generator that repeats its numbers for the same seed.
 struct SeededGenerator {
     var state: UInt64
 

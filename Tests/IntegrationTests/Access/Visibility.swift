@@ -1,24 +1,24 @@
 import Postgres
 
-/// What PostgreSQL gives each user of a world by `select` under row-level security, at one moment.
+/// The data that `select` under row-level security returns to each user, at one moment.
 struct Visibility: Sendable {
-    /// The marks of all rows that a user may be told of unasked, by user: of its conversations, of itself, and of the
-    /// profiles of those who share a conversation with it, or did and wrote in it.
+    /// The marks of rows that may be pushed to a user: its own, those of its conversations, and profiles of users who
+    /// share a conversation with it, or left one after writing.
     var told: [String: Set<String>] = [:]
 
-    /// The marks of all profiles, which whoever asks may see.
+    /// The marks of all profiles, which anyone may request.
     var profiles: Set<String> = []
 
-    /// All marks there are.
+    /// All marks.
     var all: Set<String> = []
 
-    /// All conversations, the oldest first.
+    /// All conversations, oldest first.
     var rooms: [String] = []
 
-    /// Their members.
+    /// The members of each conversation.
     var members: [String: [String]] = [:]
 
-    /// Reads it for these users, in one snapshot.
+    /// Reads the data of these users in one snapshot.
     static func read(_ users: [String], on connection: Connection) async throws -> Visibility {
         var script = "begin isolation level repeatable read read only;"
         for user in users {
@@ -38,7 +38,7 @@ struct Visibility: Sendable {
              order by c.created_at, c.id, m.joined_at, m.user_id;
             commit
             """
-        // Of the other statements there are no rows.
+        // The other statements return no rows.
         let answers = try await connection.execute(script).filter { $0.columnCount > 0 }
         var visibility = Visibility()
         for (user, rows) in zip(users, answers) { visibility.told[user] = marks(rows) }
@@ -53,12 +53,12 @@ struct Visibility: Sendable {
         return visibility
     }
 
-    /// What a user may be told of by the words of the protocol, asked with all rights, so that no policy has a part in it.
+    /// Returns the marks that the protocol allows a user, read as superuser, independent of the policies.
     static func byMembership(of user: String, on connection: Connection) async throws -> Set<String> {
         marks(try await connection.execute(rows(of: user))[0])
     }
 
-    /// The marks of what the views of schema `rest` give a user, and of what they would by its memberships alone.
+    /// Returns the marks that the views of schema `rest` give a user, and those that its memberships allow.
     static func throughViews(
         of user: String, on connection: Connection
     ) async throws -> (given: Set<String>, due: Set<String>) {
@@ -83,7 +83,7 @@ struct Visibility: Sendable {
         return (marks(answers[1]), marks(answers[0]))
     }
 
-    /// The rows that a user may be told of; with a user's id they are picked by it, without by the policies alone.
+    /// Returns a query of the rows that may be pushed to a user, selected by its id, or by the policies if nil.
     private static func rows(of user: String?) -> String {
         let me = user.map { "'\($0)'::uuid" } ?? "auth.uid()"
         let mine = "(select x.conversation_id from public.conversation_members x where x.user_id = \(me))"

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Back-pressure", .timeLimit(.minutes(60)))
 struct BackPressureTests {
-    /// Large messages by SQL, as another program writes them: each look brings many.
+    /// Writes large messages by SQL, like another program. Each poll finds many.
     private static func flood(_ database: TestDatabase, _ round: Int, count: Int) async throws {
         try await database.psql(
             """
@@ -15,7 +15,7 @@ struct BackPressureTests {
             """)
     }
 
-    /// What a client holds of the flood once it has paged back what no delta gave it.
+    /// Returns the received seqs of the flood after the client has fetched those that the delta left out.
     private static func pagedBack(_ client: TestClient, to last: Int) async throws -> [Int] {
         let replica = await client.state
         var held = Set((replica.messages[Room.aliceBob] ?? [:]).keys)
@@ -46,7 +46,7 @@ struct BackPressureTests {
             let quick = try await node.signedIn(.bob)
             for client in [slow, quick] { try await client.sync(messages: 100) }
             try await slow.line.setReading(false)
-            // Some 20 kB each, 15 MB in all: more than the kernel keeps for a socket that nobody reads.
+            // About 20 kB each, 15 MB in all: more than the kernel buffers for an unread socket.
             let (rounds, each) = (150, 5)
             var waiting = 0.0
             for round in 0..<rounds {
@@ -57,7 +57,7 @@ struct BackPressureTests {
             }
             #expect(await quick.state.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...(90 + rounds * each)))
             #expect(node.metrics.value("postline_slow_consumer_drops_total") == 1)
-            // Of both clients' queues, where the quick one's is empty most of the time.
+            // The queues of both clients. The fast one's is usually empty.
             #expect(waiting <= Double(2 * bound))
 
             let start = await slow.received.count
@@ -69,7 +69,7 @@ struct BackPressureTests {
             }
             let cursor = try lagged?.params()["cursor"]?.stringValue
             #expect(cursor == (await slow.cursor))
-            // Nothing is pushed until it opens anew.
+            // Nothing is pushed until it syncs again.
             let received = await slow.received.count
             #expect(received > start)
             try await slow.call("me.get")
@@ -77,7 +77,7 @@ struct BackPressureTests {
             #expect(await slow.received[received]["reset"] == false)
             try await SyncOpenTests.expectEqual(slow, node.database, newest: 100)
             try await SyncOpenTests.expectEqual(quick, node.database, newest: 100)
-            // A delta gives the newest hundred and says so; what is between is paged back.
+            // A delta has the newest hundred and says so. The rest is fetched by page.
             let last = 90 + rounds * each
             #expect(try await Self.pagedBack(slow, to: last) == Array(91...last))
             try await quick.send("live again", to: Room.aliceBob)
@@ -92,7 +92,7 @@ struct BackPressureTests {
             let other = try await node.signedIn(.bob)
             try await Self.flood(node.database, 0, count: 10)
             try await client.line.setReading(false)
-            // Each answer has some 200 kB: 20 MB in all, of which the node must not make more than it can send.
+            // About 200 kB each, 20 MB in all, of which the node must not build more than it can send.
             let count = 100
             let ask =
                 #""method":"messages.list","params":{"conversation_id":"\#(Room.aliceBob)","limit":10}}"#
@@ -106,7 +106,7 @@ struct BackPressureTests {
                 for _ in 0..<50 { try await other.call("me.get") }
                 done = node.metrics.value(asked) ?? 0
             } while done == 0 || done != before
-            // What the kernel takes for the socket is answered, and little more.
+            // About as many are answered as the kernel buffers.
             #expect(1..<60 ~= done)
             #expect((node.metrics.value("postline_outbound_queue_bytes") ?? 0) < 4_000_000)
             try await client.line.setReading(true)
@@ -126,7 +126,7 @@ struct BackPressureTests {
             let ask =
                 #""method":"messages.list","params":{"conversation_id":"\#(Room.aliceBob)","limit":10}}"#
             var clients: [TestClient] = []
-            // Each has an answer of some 200 kB unwritten, once the kernel takes no more of them.
+            // Each has an unwritten response of about 200 kB, once the kernel's buffers are full.
             for _ in 0..<24 {
                 let client = try await node.signedIn(.alice)
                 try await client.line.setReading(false)
@@ -146,7 +146,7 @@ struct BackPressureTests {
 }
 
 extension MetricsRegistry {
-    /// The value of a series, by its name and labels as they are written.
+    /// Returns the value of a series, by name and labels.
     func value(_ series: String) -> Double? {
         text.split(separator: "\n").first { $0.hasPrefix(series + " ") }.flatMap {
             Double($0.dropFirst(series.count + 1))

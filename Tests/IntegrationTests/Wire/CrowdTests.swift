@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Many connections", .timeLimit(.minutes(60)))
 struct CrowdTests {
-    /// What one idle connection may cost a node.
+    /// The allowed cost of an idle connection, in bytes.
     private static let bytesPerConnection = 16 << 10
 
     @Test("row 10: ten thousand idle connections cost a bounded number of bytes")
@@ -36,7 +36,7 @@ struct CrowdTests {
                     #expect(each < Double(Self.bytesPerConnection), "\(each) bytes")
                 }
                 await crowd.leave()
-                // The node sees them go, and serves on.
+                // The node notices that they close, and keeps serving.
                 try await eventually("all to be gone") { try await node.metrics()["postline_connections"] == 2 }
                 try await alice.send("after", to: Room.aliceBob)
                 try await bob.follow { $0.has("after", in: Room.aliceBob) }
@@ -59,17 +59,17 @@ struct CrowdTests {
                     let refused = await crowd.tryOnce()
                     #expect(refused.contains(#""code":"too_many_connections""#), "\(refused)")
                     #expect(refused.contains("as the system lets it have"), "\(refused)")
-                    // Who is served is served on.
+                    // Existing connections are served.
                     try await alice.call("me.get")
                 }
                 #if os(Linux)
-                // A loop that spins would use as much as the clock.
+                // A spinning loop would use as much processor time as the clock.
                 #expect(try node.processorSeconds() - spent < 10)
                 #endif
-                // One of the crowd was refused too, with which it ended.
+                // A connection of the crowd was refused, too.
                 try await eventually("the log to have all that were refused") { Self.refused(node).reduce(0, +) >= 21 }
                 let counts = Self.refused(node)
-                // One at once, and one a second.
+                // One at once, and one per second.
                 #expect(counts.count <= 2 + Int((ContinuousClock.now - begun) / .seconds(1)), "\(counts)")
                 await crowd.leave()
                 try await eventually("room again") { await crowd.grow(by: 1) == 0 }
@@ -83,13 +83,13 @@ struct CrowdTests {
 }
 
 extension CrowdTests {
-    /// How many each line of the node's log says that it refused for want of descriptors.
+    /// Returns the number of refusals for lack of descriptors of each log line.
     private static func refused(_ node: ServeProcess) -> [Int] {
         node.command.errors.matches(of: #/out of file descriptors.*count=(\d+)/#).compactMap { Int($0.1) }
     }
 }
 
-/// Idle connections to one node.
+/// Idle connections to a node.
 private actor ConnectionCrowd {
     private let port: Int
     private var peers: [Peer] = []
@@ -103,14 +103,14 @@ private actor ConnectionCrowd {
 
     var count: Int { peers.count }
 
-    /// Connects so many more.
+    /// Opens further connections.
     ///
-    /// - Returns: how many of them were not greeted.
+    /// - Returns: The number of refused ones.
     func grow(by count: Int) -> Int {
         (0..<count).count { _ in !connect().contains("server.hello") }
     }
 
-    /// Connects once, and gives the first line, keeping the connection where it is served.
+    /// Connects once, and returns the first line. An accepted connection stays open.
     func tryOnce() -> String { connect() }
 
     private func connect() -> String {

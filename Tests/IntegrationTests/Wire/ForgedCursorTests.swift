@@ -7,14 +7,14 @@ import Testing
 
 @Suite("Forged cursors", .timeLimit(.minutes(60)))
 struct ForgedCursorTests {
-    /// A cursor of those fields with the checksum that makes it look like the server's own: it is no secret.
+    /// Returns a cursor of these fields with a valid checksum, which is no secret.
     static func sealed(_ fields: [String]) -> String {
         let body = fields.joined(separator: "/")
         let sum = SHA256.hash(data: Array(body.utf8)).prefix(6)
         return body + "/" + sum.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    /// What `sync.open` makes of it: all of it a page, which is a reset or is none.
+    /// Reads all pages of a sync with the cursor, and returns true if it was a reset.
     private static func isReset(_ cursor: String, _ client: TestClient) async throws -> Bool {
         let answer = try await client.call(
             "sync.open", ["cursor": .string(cursor), "live": false, "messages_per_conversation": 0])
@@ -90,7 +90,7 @@ struct ForgedCursorTests {
         }
     }
 
-    /// Changes one field: a character more, less or another, a piece of another field, or a number of note.
+    /// Changes one field: adds, removes or replaces a character, or uses part of another field or an edge-case number.
     private static func mutate(_ fields: inout [String], _ random: inout SeededRandom) {
         guard let index = fields.indices.randomElement(using: &random) else { return }
         var text = Array(fields[index])

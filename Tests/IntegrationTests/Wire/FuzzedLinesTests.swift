@@ -13,7 +13,7 @@ struct FuzzedLinesTests {
         let seed = testSeed()
         let replay = Comment("POSTLINE_TEST_SEED=\(seed)")
         try await TestDatabase.with { database in
-            // A process of its own: its crash is one, and its memory is nobody else's.
+            // A separate process, so that a crash is visible and its memory is its own.
             let node = try await ServeProcess.start(database, ["--rate-limits", "off"])
             defer { node.command.signal(SIGKILL) }
             let client = try await node.signedIn(.alice)
@@ -37,7 +37,8 @@ struct FuzzedLinesTests {
                     #expect(!answer.contains("internal_error"), replay)
                 }
                 if round == 20 {
-                    // What passwords are hashed in, malloc keeps, 19 MiB a thread: it has it before it is measured.
+                    // malloc keeps the memory of password hashing, 19 MiB per thread. It is allocated before the
+                    // measurement.
                     try await Self.hashPasswords(port: node.port)
                     early = try Self.residentBytes(of: node.command)
                 }
@@ -49,7 +50,7 @@ struct FuzzedLinesTests {
         }
     }
 
-    /// Every method with good params, but those that end the session when a line happens to be good.
+    /// Every method with valid parameters, except those that end the session.
     private static let methods = SampleParameters.methods.filter {
         !["auth.logout", "auth.change_password", "me.delete"].contains($0.method)
     }.map { method in

@@ -9,9 +9,9 @@ import Testing
 
 @Suite("Event-loop work", .timeLimit(.minutes(60)))
 struct LoopStallTests {
-    /// The longest that an event loop's thread may work between two turns, in processor time, so that what else runs on
-    /// the machine does not count. In a debug build the longest measured is 11 ms, for a batch of 5 MB. Compression on the
-    /// loop at zlib's default level, as it once was, took 89 to 179 ms for the same answers.
+    /// The longest time that an event loop may work between two turns, in processor time, so that other load does not
+    /// count. The longest measured in a debug build is 11 ms, for a batch of 5 MB. Compression on the loop at zlib's
+    /// default level took 89 to 179 ms for the same responses.
     private static let bound = Duration.milliseconds(50)
 
     // A4.
@@ -79,7 +79,7 @@ struct LoopStallTests {
         }
     }
 
-    /// Returns the answer to a request, and the longest time that an event loop worked meanwhile.
+    /// Returns the response to a request, and the longest work of an event loop meanwhile.
     private static func exchange(_ request: String, with node: TestNode) async throws -> ([UInt8], Duration) {
         let probes = MultiThreadedEventLoopGroup.singleton.makeIterator().map { LoopMonitor($0) }
         let answer = try await RawSocketClient.connect(port: node.httpPort).exchange(Array(request.utf8))
@@ -88,10 +88,11 @@ struct LoopStallTests {
         return (answer, longest)
     }
 
-    /// Two groups of 250 people with long profiles, each more than a page on its own, and messages of 48 kB.
+    /// Two groups of 250 users with long profiles, each more than a page by itself, and messages of 48 kB.
     ///
-    /// The texts are hexadecimal digits of hashes, or 16 control characters in their place: zlib compresses 4 MB of them
-    /// at its default level in 160 ms, but 4 MB of one character in 19 ms, which no bound would tell from a copy.
+    /// The texts are hexadecimal digits of hashes, or 16 control characters in their place: zlib compresses 4 MB of
+    /// them at its default level in 160 ms, but 4 MB of one character in 19 ms, which no limit would distinguish from a
+    /// copy.
     private static let world = """
         insert into auth.users (id)
         select ('00000000-0000-4000-9000-' || lpad(n::text, 12, '0'))::uuid from generate_series(1, 500) n;
@@ -121,7 +122,7 @@ struct LoopStallTests {
         """
 }
 
-/// Measures how long a loop's thread works at most between two turns of the loop.
+/// A monitor of the longest work of a loop's thread between two turns.
 private final class LoopMonitor: Sendable {
     private struct State {
         var last: Duration?
@@ -138,7 +139,7 @@ private final class LoopMonitor: Sendable {
         task.withLock { $0 = repeated }
     }
 
-    /// Ends the measurement, with the turn that is under way: the longest time.
+    /// Ends the measurement after the current turn, and returns the longest time.
     func stop() async throws -> Duration {
         task.withLock { $0?.cancel() }
         try await loop.submit { self.sample() }.get()

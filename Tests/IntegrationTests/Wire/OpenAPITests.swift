@@ -69,7 +69,7 @@ struct OpenAPITests {
             try await node.connect(), "auth.login", ["email": "rita@new.example.com", "password": "postline-dev"])
     }
 
-    /// What a mail proves; mails are files of that folder.
+    /// Confirms addresses with the mails in a folder.
     private func mails(_ node: TestNode, _ calls: ValidatedCalls, _ folder: String) async throws {
         func token(_ kind: String) async throws -> JSON {
             try await node.database.wait(for: "select count(*) from app.mails where kind = '\(kind)'", toBe: "0")
@@ -89,7 +89,7 @@ struct OpenAPITests {
         try await calls.call(anybody, "auth.confirm_email", ["token": try await token("change_email")])
     }
 
-    /// A guest of another server's comes into an account of it.
+    /// Merges a guest of an external provider into an account of it.
     private func merge(_ node: TestNode, _ calls: ValidatedCalls) async throws {
         let guest = "11111111-1111-4111-8111-111111111111"
         try await node.database.psql("insert into auth.users (id, is_anonymous) values ('\(guest)', true)")
@@ -183,7 +183,7 @@ struct OpenAPITests {
         try await calls.call(alice, "messages.mark_read", ["conversation_id": room, "seq": seq])
     }
 
-    /// The pushes are of the answer's form too.
+    /// Syncs, and validates pushes like results.
     private func sync(_ alice: TestClient, _ node: TestNode, _ calls: ValidatedCalls) async throws {
         try await calls.call(alice, "sync.open", ["messages_per_conversation": 3, "live": false])
         let changes = try #require(api.result(of: "sync.open"))
@@ -284,11 +284,11 @@ struct OpenAPITests {
         }
     }
 
-    /// What the method cannot do without, and one more.
+    /// Returns the required parameters and one more.
     private static func params(of method: Messaging.Operation, with name: String, _ text: String) throws -> JSON {
         var members: [JSONObject.Member] = []
         for parameter in method.parameters where parameter.isRequired && parameter.name != name {
-            // A URL is of one type of avatar, and a title of one kind of conversation.
+            // A URL belongs to one type of avatar, a title to one kind of conversation.
             let value: JSON? =
                 switch name {
                 case "avatar_url": "custom"
@@ -335,7 +335,7 @@ private actor ValidatedCalls {
 }
 
 extension TextRule {
-    /// Texts that are just within it, and texts that are just not, which come first: a name is changed once.
+    /// Invalid texts just outside the rule, then valid ones just within it: a username can be changed only once.
     fileprivate var samples: [(text: String, isGood: Bool)] {
         let texts: (bad: [String], good: [String]) =
             switch self {

@@ -4,10 +4,10 @@ import Messaging
 import NIOCore
 import Testing
 
-/// Nodes are processes of their own: their memory is nobody else's.
+/// Nodes are separate processes, so that their memory can be measured.
 @Suite("Pipelining and back-pressure", .serialized, .timeLimit(.minutes(60)))
 struct PipelineTests {
-    /// Writes messages that have 48 kB each as JSON, five of which fill what the kernel holds of answers soon.
+    /// Writes messages of 48 kB in JSON. A few responses of five fill the kernel's buffers.
     private static func writeLongMessages(_ database: TestDatabase) async throws {
         try await database.psql(
             """
@@ -16,7 +16,7 @@ struct PipelineTests {
             """)
     }
 
-    /// Lines of about that many bytes, 64 KiB or more of them, each of which asks for five messages.
+    /// Returns at least 64 KiB of lines of about that size, each of which requests five messages.
     private static func lines(of bytes: Int) -> ByteBuffer {
         var line =
             #"{"jsonrpc":"2.0","id":1,"method":"messages.list","params":{"conversation_id":"\#(Room.aliceBob)","limit":5}}"#
@@ -61,7 +61,7 @@ struct PipelineTests {
                         try await Self.untilStill(node, "messages.list", other)
                         let after = try await Self.residentBytes(of: node)
                         #expect(after - before < clients.count << 20, "\(bytes)")
-                        // Over TLS each waits a while for room to say so.
+                        // Over TLS each waits for room to write.
                         for client in clients { group.addTask { await client.close() } }
                         try await group.waitForAll()
                     }
@@ -98,7 +98,7 @@ struct PipelineTests {
     @Test("a response over 4 MiB is an internal error with an incident")
     func largeAnswer() async throws {
         try await Self.withNode { node, database in
-            // As it may stand there from before its size was bounded.
+            // As stored before its size was limited.
             try await database.psql(
                 """
                 set session_replication_role = replica;
@@ -108,7 +108,7 @@ struct PipelineTests {
             let client = try await node.signedIn(.alice)
             let refused = try await client.refused(.internalError, "me.get")
             #expect(refused?.data["incident"] != nil)
-            // The answer may come before the log's line does.
+            // The response may come before the log line.
             try await node.command.waitForErrors("the answer has 450")
             let batch = try await client.exchange(
                 #"[{"jsonrpc":"2.0","id":"a","method":"me.get"},{"jsonrpc":"2.0","id":"b","method":"avatars.list"}]"#)
@@ -130,7 +130,7 @@ struct PipelineTests {
         }
     }
 
-    /// Waits until no more such requests are done, while another client's are.
+    /// Waits until no more such requests are executed, while another client's are.
     private static func untilStill(_ node: ServeProcess, _ method: String, _ other: TestClient) async throws {
         var done = -1.0
         let asked = #"postline_request_duration_seconds_count{code="ok",method="\#(method)"}"#

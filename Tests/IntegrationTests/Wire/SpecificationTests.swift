@@ -5,7 +5,7 @@ import Testing
 
 @Suite("JSON-RPC 2.0", .timeLimit(.minutes(60)))
 struct SpecificationTests {
-    /// What an answer comes to: its id and its error's code, or its result's members.
+    /// Returns the response's id with its error code or its result's members.
     private func summary(_ line: String) throws -> String {
         func text(_ answer: JSON) -> String {
             #expect(answer["jsonrpc"] == "2.0")
@@ -25,7 +25,7 @@ struct SpecificationTests {
     func examples() async throws {
         try await withNode { node in
             let client = try await node.connect()
-            // Positional params, which the specification allows, are refused here; its methods are none of ours.
+            // Positional parameters, which the specification allows, are refused here. Its methods do not exist here.
             let examples = [
                 (#"{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": "1"}"#, #""1" unknown_method"#),
                 (#"{"jsonrpc": "2.0", "method": "me.get", "params": [42], "id": "1"}"#, #""1" invalid_params"#),
@@ -158,7 +158,7 @@ struct SpecificationTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { for number in 0..<60 { try await bob.send("\(number)", to: Room.aliceBob) } }
                 group.addTask {
-                    // A line that is no whole JSON text would fail the parsing of the client, and lose the answer.
+                    // Invalid JSON in a line would fail the client's parser and lose the response.
                     for _ in 0..<60 { try await client.call("conversations.list") }
                 }
                 try await group.waitForAll()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Hostile input", .timeLimit(.minutes(60)))
 struct WireTests {
-    /// A request's line with params that are written down as they are.
+    /// Returns a request line with raw parameters.
     private func line(_ method: String, _ params: String) -> String {
         #"{"jsonrpc":"2.0","id":"x","method":"\#(method)","params":\#(params)}"#
     }
@@ -84,7 +84,7 @@ struct WireTests {
                     SampleParameters.stringParams(of: method), "\(method.method) has a parameter without a sample value"
                 )
                 for name in names {
-                    // As an escape; and as a byte, which is no JSON.
+                    // As an escape, and as a byte, which is no JSON.
                     for (nul, expected) in [(#"\u0000"#, ["invalid_params"]), ("\0", ["parse_error"])] {
                         for value in [
                             #""a\#(nul)b""#, #""\#(nul)""#, #"["\#(nul)"]"#, #"{"url":"\#(nul)"}"#, #"{"\#(nul)":"x"}"#,
@@ -220,7 +220,7 @@ struct WireTests {
             }
             #expect(probes >= 295)
             #expect(try await Self.fingerprint(node.database) == before)
-            // A pair is a character.
+            // A surrogate pair is a character.
             let answer = try await client.exchange(
                 line("messages.send", #"{"conversation_id":"\#(Room.aliceBob)","content":"\ud83d\ude00"}"#))
             #expect(answer.contains("😀"))
@@ -282,7 +282,7 @@ struct WireTests {
         }
     }
 
-    /// A hash of all that clients can change.
+    /// Returns a hash of all data that clients can change.
     static func fingerprint(_ database: TestDatabase) async throws -> String? {
         try await database.value(
             """

@@ -8,25 +8,26 @@ import Musl
 import Glibc
 #endif
 
-/// What libFuzzer runs (`scripts/fuzz`): whatever the bytes are, the server's invariants hold.
+/// The libFuzzer target (`scripts/fuzz`): the server's invariants hold for any bytes.
 @main struct FuzzTarget {
     private static let lines = Atomic(0)
 
     static func main() {
-        // The driver ends the process itself.
+        // The driver exits the process.
         atexit { print("\(FuzzTarget.lines.load(ordering: .relaxed)) lines") }
         var count = CommandLine.argc
         var arguments: Arguments? = unsafe CommandLine.unsafeArgv
-        // libFuzzer keeps to its arguments, and calls back on this thread while the call lasts.
+        // libFuzzer uses its arguments and calls back on this thread only during the call.
         let status = unsafe runDriver(&count, &arguments) { start, count in
-            // So many bytes stand there for the time of the call.
+            // The input has `count` bytes during the call.
             FuzzTarget.check(unsafe Array(UnsafeBufferPointer(start: start, count: count)))
             return 0
         }
         exit(status)
     }
 
-    /// The first eight bytes say how large a line may be and where the rest is cut, so that the fuzzer finds borders too.
+    /// Checks the stream. Its first eight bytes select the line limit and the pieces, so that the fuzzer finds borders
+    /// too.
     private static func check(_ input: [UInt8]) {
         guard input.count > 8 else { return }
         let limit = [8, 64, 1_024, 65_536][Int(input[0] & 3)]
@@ -35,7 +36,7 @@ import Glibc
             let count = try invariants.check(Array(input.dropFirst(8)), pieces: input[1..<8].map { Int($0) + 1 })
             lines.add(count, ordering: .relaxed)
         } catch {
-            // It ends the process, upon which libFuzzer writes the input down.
+            // The trap ends the process, and libFuzzer stores the input.
             fatalError("\(error)")
         }
     }
@@ -43,7 +44,7 @@ import Glibc
 
 private typealias Arguments = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
 
-/// libFuzzer's own entry, for a program that has a main function: its archive has no header to import.
+/// libFuzzer's entry point for a program with a main function. Its archive has no header to import.
 @_silgen_name("LLVMFuzzerRunDriver")
 private func runDriver(
     _ count: UnsafeMutablePointer<CInt>, _ arguments: UnsafeMutablePointer<Arguments?>,

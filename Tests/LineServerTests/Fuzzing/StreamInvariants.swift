@@ -3,14 +3,14 @@ import NIOCore
 @testable import LineServer
 @testable import Messaging
 
-/// What holds of a stream whatever its bytes are: the fuzzer and the tests of fuzzed lines share it.
+/// The invariants of any stream, shared by the fuzzer and the tests of fuzzed lines.
 ///
-/// It says what is expected in other words than the code does, and slower.
+/// It computes the expected result differently from the code, and slower.
 struct StreamInvariants {
     let maxLineBytes: Int
     let maxUnendedBytes: Int
 
-    /// What was found not to hold, of which bytes.
+    /// A violated invariant with its bytes.
     struct Violation: Error, CustomStringConvertible {
         let description: String
 
@@ -19,8 +19,8 @@ struct StreamInvariants {
         }
     }
 
-    /// Takes the stream in pieces of those sizes, over and over, holds what comes out against the whole stream, and each
-    /// line against what a line may come to; how many lines there were.
+    /// Feeds the stream in pieces, and compares the framed lines with the whole stream and each line with its possible
+    /// results. Returns the number of lines.
     @discardableResult
     func check(_ stream: [UInt8], pieces: [Int]) throws(Violation) -> Int {
         let expected = lines(of: stream)
@@ -33,7 +33,7 @@ struct StreamInvariants {
             let end = min(stream.count, place + size)
             framer.feed(ByteBuffer(bytes: stream[place..<end]))
             while let event = framer.next() { found.append(event) }
-            // The beginning of one line is held, in storage that is a power of two, and nothing of what came before it.
+            // Only the beginning of one line is held, in storage of a power of two.
             guard framer.heldBytes <= 2 * (maxLineBytes + 2) else {
                 throw Violation("\(framer.heldBytes) bytes are held of a piece of \(size)", stream)
             }
@@ -50,7 +50,7 @@ struct StreamInvariants {
         return count
     }
 
-    /// The stream's lines, found by looking at all of it.
+    /// Splits the whole stream into lines.
     private func lines(of stream: [UInt8]) -> [LineFramer.Event] {
         var events: [LineFramer.Event] = []
         var parts = stream.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -69,9 +69,8 @@ struct StreamInvariants {
 }
 
 extension StreamInvariants {
-    /// Answers all lines as a connection does, to a client that is pushed to and takes a write batch after every third,
-    /// and holds what it gets against what it asked: each request answered once, in order, batches in one line, and
-    /// nothing inside a line.
+    /// Answers all lines like a connection whose client receives pushes and takes a write batch after every third. Each
+    /// request must be answered once and in order, batches on one line, and nothing may be inside a line.
     private func checkAnswers(
         to events: [LineFramer.Event], targetBatchBytes: Int, _ stream: [UInt8]
     ) throws(Violation) {
@@ -137,7 +136,7 @@ extension StreamInvariants {
 }
 
 extension JSON {
-    /// The ids that an answer, or a batch's answers, carry; nil where it is none.
+    /// Returns the ids of a response or of a batch's responses, or nil if it is neither.
     fileprivate func ids(isWhole: Bool) -> [JSON]? {
         switch self {
         case .object(let answer) where isWhole: return answer["id"].map { [$0] }
@@ -149,8 +148,7 @@ extension JSON {
 }
 
 extension StreamInvariants {
-    /// Holds one line against what a line may come to: JSON that prints and parses to the same, and an answer for each
-    /// request that is none too many and none too few.
+    /// Checks one line: its JSON prints and parses to the same value, and each request has one response.
     static func check(line: [UInt8]) throws(Violation) {
         var value: JSON?
         do throws(JSONError) {
@@ -179,7 +177,7 @@ extension StreamInvariants {
         }
     }
 
-    /// Holds a JSON value against itself, printed and parsed.
+    /// Checks that a JSON value prints and parses to itself.
     private static func check(_ value: JSON, _ line: [UInt8]) throws(Violation) {
         let text = value.text
         guard let again = try? JSON(parsing: text), again == value, again.text == text else {
@@ -201,7 +199,7 @@ extension StreamInvariants {
         }
     }
 
-    /// Holds an item against what it was read from, and its answer against JSON-RPC 2.0.
+    /// Checks an item against its source, and its response against JSON-RPC 2.0.
     private static func check(_ item: Envelope.Item, _ value: JSON?, _ line: [UInt8]) throws(Violation) {
         let content: Answer.Content
         switch item.content {
@@ -228,8 +226,7 @@ extension StreamInvariants {
         else { throw Violation("an answer that is none: \(String(buffer: answer))", line) }
     }
 
-    /// Holds a request's params against their declarations, and reads them as each type there is, whatever came of that:
-    /// they must be refused or read, and never trap.
+    /// Reads a request's parameters as every type. They must be read or refused, without a trap.
     private static func read(_ request: Request) {
         guard let operation = try? Operation.named(request.method),
             let params = try? Params(request.params, of: operation)
@@ -251,7 +248,7 @@ extension StreamInvariants {
 }
 
 extension Envelope.Item {
-    /// What it is refused with; nil where it is not.
+    /// The error code, or nil if the item is a request.
     fileprivate var code: ErrorCode? {
         guard case .failure(let error) = content else { return nil }
         return error.code
