@@ -6,7 +6,7 @@ import Testing
 
 @Suite("postline admin", .timeLimit(.minutes(60)))
 struct AdminTests {
-    /// Runs it on that database, as its owner.
+    /// Runs `postline admin` on a database as its owner.
     private func admin(
         _ arguments: String..., on database: TestDatabase, environment: [String: String] = [:]
     ) async throws -> (status: Int32, output: String, errors: String) {
@@ -15,7 +15,7 @@ struct AdminTests {
             environment: ["POSTLINE_ADMIN_DATABASE_URL": database.adminURL].merging(environment) { $1 })
     }
 
-    /// What an order that is done answers with `--json`: one value, and nothing on standard error.
+    /// Returns the JSON result of a command that succeeds, with nothing on standard error.
     private func done(
         _ arguments: String..., on database: TestDatabase, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> JSON {
@@ -268,7 +268,7 @@ struct AdminTests {
     @Test("the JSON output has the names in docs/operations.md")
     func names() async throws {
         let page = try Repository.text("docs/operations.md").split(separator: "\n")
-        /// What stands between backquotes in the row that begins so, before its parentheses.
+        /// Returns the names in backquotes of the table row with this beginning, without parentheses.
         @Sendable func documented(_ row: String) throws -> [String] {
             let cells = try #require(page.first { $0.hasPrefix("| \(row) | `") }).split(separator: "|")
             return try #require(cells.last { $0.contains("`") }).replacing(/\([^)]*\)/, with: "")
@@ -326,7 +326,7 @@ struct AdminTests {
         #expect(done.status == 0 && done.output.hasSuffix("sessions ended: 0.\n"), "\(done.errors)")
         let log = try await Command.run(["admin", "log", "--json", "--directory", directory], environment: elsewhere)
         let noted = try JSON(parsing: log.output)["orders"]?[0]
-        // Nobody said who: it is the user of the system.
+        // Without a name, the operator is the system's user.
         #expect(noted?["operator"]?.stringValue == ProcessInfo.processInfo.userName)
         dev.signal(SIGINT)
         #expect(try await dev.exit() == 0)

@@ -13,7 +13,7 @@ struct ChatAccountTests {
         try Command(["chat", email, "--port", "\(node.port)"], environment: ["POSTLINE_PASSWORD": password])
     }
 
-    /// Types a command that asks, and the answers, each when it is asked for.
+    /// Types a command that prompts, and each answer after its prompt.
     private func answer(_ chat: Command, _ command: String, _ answers: String...) async throws {
         var from = chat.output.count
         try chat.type(command)
@@ -97,7 +97,7 @@ struct ChatAccountTests {
             let bob = try chat(Person.bob.email, on: node)
             defer { for chat in [alice, bob] { chat.signal(SIGKILL) } }
             try await bob.waitForOutput("* connected as Bob Okafor")
-            // One by one: changes that follow quickly may come as one.
+            // One at a time: quick changes may arrive as one.
             for (command, news) in [
                 ("/name Alice Martin", "* Alice Moreau is now Alice Martin\n"),
                 ("/username Alice.M", "* Alice Martin is now @alice.m\n"),
@@ -184,7 +184,7 @@ struct ChatAccountTests {
             let robin = try guest(on: node)
             defer { robin.signal(SIGKILL) }
             try await robin.waitForOutput("* connected as Robin Ray")
-            // One that does not renew, and began later: when it is put out, the chat's first token has expired too.
+            // A later session that is not renewed: when it ends, the chat's first token has expired too.
             let witness = try await node.signedIn(.bob)
             while try await witness.nextNotification().method != "server.goodbye" {}
             try robin.type("/open bob\nstill here")

@@ -14,7 +14,7 @@ struct ChatOfflineTests {
         return try Command(["chat", person.email, "--port", "\(port)"] + options, environment: environment)
     }
 
-    /// A home of the test's own.
+    /// Runs a body with a home directory of its own.
     private func withHome(_ body: (URL) async throws -> Void) async throws {
         let home = FileManager.default.temporaryDirectory.appending(path: "postline-chat-test-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: home) }
@@ -145,7 +145,7 @@ struct ChatOfflineTests {
                 defer { for chat in [third, bob] { chat.signal(SIGKILL) } }
                 try await third.waitForOutput("* connected as Alice Moreau")
                 try await bob.waitForOutput("* connected as Bob Okafor")
-                // What a chat that was killed held is free.
+                // A killed chat's lock is free.
                 first.signal(SIGKILL)
                 _ = try await first.exit()
                 let fourth = try chat(.alice, port: node.port, home: home, password: nil)

@@ -28,15 +28,15 @@ struct ChatTerminalTests {
             try await chat.waitForOutput("The email address or the password is wrong.\r\nPassword: ")
             let asked = chat.output.count
             try chat.type(TestNode.password)
-            // The screen is taken once more, with the world on it.
+            // The screen is drawn again, with the conversations.
             try await chat.waitForOutput("Alice Moreau", from: asked)
             try chat.type("/open alice\rEvery key of this is mine.\r")
-            // Until the server has answered, the chat does not leave.
+            // The chat does not exit before the server has answered.
             try await chat.waitForOutput("Every key of this is mine.", then: "✓")
             #expect(
                 try await node.database.column(
                     "select count(*) from messages where content = 'Every key of this is mine.'") == ["1"])
-            // A line that this ends with has begun a second one.
+            // The last line feed begins another line.
             try chat.type("\u{7F}/quit\r")
             #expect(try await chat.exit() == 0)
         }
@@ -113,7 +113,7 @@ struct ChatTerminalTests {
             ["POSTLINE_PASSWORD": TestNode.password, "TERM": "xterm"])
     }
 
-    /// The program on a terminal of its own, whose keys are this command's input and whose screen is its output.
+    /// Starts the program on a terminal. The command's input is the keys, its output the screen.
     private func terminal(_ arguments: [String], _ environment: [String: String]) throws -> Command {
         let spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
         return try Command(

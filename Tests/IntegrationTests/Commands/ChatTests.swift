@@ -67,7 +67,7 @@ struct ChatTests {
     @Test("reports a lost server, reconnects, and misses nothing")
     func reconnects() async throws {
         try await TestDatabase.with { database in
-            // Two nodes one after the other on the same port, as a restart is.
+            // Two nodes in turn on one port, like a restart.
             let port = try await unusedPort()
             let alice = try await withNode(database, NodeSettings(port: port)) { node in
                 let alice = try chat(.alice, node)

@@ -62,7 +62,7 @@ struct DevTests {
         defer { dev.signal(SIGKILL) }
         let greeting = try await dev.waitForOutput("stop: ")
         let port = try #require(greeting.firstMatch(of: /lines: 127\.0\.0\.1:(\d+)/)?.1)
-        // A variable that leads elsewhere is not used.
+        // A variable that points elsewhere is ignored.
         let doctor = try await Command.run(
             ["doctor", "--directory", directory], environment: ["POSTLINE_PORT": "1", "POSTLINE_DATABASE_URL": "x"])
         #expect(doctor.status == 0, "\(doctor.output)\(doctor.errors)")
@@ -127,7 +127,7 @@ struct DevTests {
         #expect(third == first.filter { !$0.contains(Person.bob.email) })
     }
 
-    /// Whom a start of that world names, which ends once `body` has done something in it.
+    /// Returns the users that a start of the dev world lists, after `body` has changed something.
     private static func greeted(
         in directory: String, _ body: (TestClient) async throws -> Void
     ) async throws -> [String] {

@@ -2,10 +2,10 @@ import LineClient
 import Messaging
 import Testing
 
-/// E3: rights that an operator changed are put right by what doctor says, to the letter.
+/// E3: the advice of doctor, applied literally, repairs rights that an operator changed.
 @Suite("postline doctor: advice on rights", .timeLimit(.minutes(60)))
 struct DoctorAdviceTests {
-    /// A change, the finding about it, and the statement that undoes it.
+    /// A change, its finding, and the statement that reverts it.
     private static let changes: [(sql: String, message: String, advice: String)] = [
         (
             "grant postline_accounts to authenticated",
@@ -55,7 +55,7 @@ struct DoctorAdviceTests {
 
     @Test("the advice revokes an operator's grants")
     func undone() async throws {
-        // Roles belong to the whole server.
+        // Roles are shared by the whole server.
         try await withPrivateServer { _, database in
             let healthy = try await Self.problems(of: database)
             #expect(healthy.isEmpty, "\(healthy)")

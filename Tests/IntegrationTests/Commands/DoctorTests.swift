@@ -9,12 +9,11 @@ import Testing
 
 @Suite("postline doctor", .timeLimit(.minutes(60)))
 struct DoctorTests {
-    /// What it says of one thing.
-    /// A way to break a database, and what is to be found then.
+    /// A way to break a database, and the expected finding.
     private struct Damage {
         let sql: String
 
-        /// For what belongs to the whole server.
+        /// The statement that reverts changes to the whole server.
         var undo = ""
         let level: String
         let check: String
@@ -202,7 +201,7 @@ struct DoctorTests {
                 again.allSatisfy {
                     !$0.advice.contains("app.migrations") && $0.advice.contains("un `postline migrate`")
                 }, "\(again)")
-            // E3: to the letter.
+            // E3: literally.
             let statement = try #require(broken.first { $0.check == "rls" }?.advice)
             try await database.psql(statement)
             let migrated = try await Command.run(["migrate"], environment: DoctorFinding.environment(database))
@@ -215,7 +214,7 @@ struct DoctorTests {
     @Test("reports inherited rights of the login role, and migrate mends them")
     func inheriting() async throws {
         try await Self.withHealthyServer { postgres, world in
-            // From 16 on it is each grant that says whether its rights are inherited, and no more the role.
+            // From PostgreSQL 16 on inheritance is a property of each grant, not of the role.
             try await postgres.psql(
                 """
                 alter role postline inherit;
@@ -296,7 +295,7 @@ struct DoctorTests {
             let young = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 0)
             #expect(young.filter { $0.check == "horizon" }.map(\.level) == ["ok"])
             await program.close()
-            // Without the owner's URL it is said what could not be seen.
+            // Without the owner's URL, doctor says what it could not check.
             let blind = try await DoctorFinding.all(
                 DoctorFinding.environment(world).filter { $0.key != "POSTLINE_ADMIN_DATABASE_URL" }, exit: 0)
             let skipped = blind.filter { $0.level == "skipped" }
@@ -307,7 +306,7 @@ struct DoctorTests {
 
     @Test("reports a server without fsync or autovacuum")
     func careless() async throws {
-        // As the server of the tests itself is.
+        // Like the test server itself.
         try await TestDatabase.with { database in
             let findings = try await DoctorFinding.all(DoctorFinding.environment(database), exit: 1)
             let bad = findings.filter { $0.level != "ok" }.map { "\($0.level) \($0.check) \($0.message)" }
@@ -392,7 +391,7 @@ struct DoctorTests {
         }
     }
 
-    /// A port that something serves which is no Postline.
+    /// Listens like a foreign program.
     private static func anotherProgram() async throws -> any Channel {
         try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
@@ -427,7 +426,7 @@ struct DoctorTests {
                 #expect(unknown.level == "warning")
                 #expect(unknown.message.contains("no hello in plain text"), "\(unknown)")
                 #expect(unknown.advice.contains("POSTLINE_TLS_CERTIFICATE"))
-                // Renewed, and the node was not told.
+                // Renewed without a reload of the node.
                 try certificates.issue(for: "chat.example", validFor: 90 * 86_400)
                 let stale = try await lines(serving)
                 #expect(stale.level == "warning")
@@ -460,7 +459,7 @@ struct DoctorTests {
                         $0.level == level && $0.check == "configuration" && $0.message.contains(sentence)
                     }, "\(changes): \(findings)")
             }
-            // For a person, the same in a line each.
+            // The same for a person, one line per finding.
             let read = try await Command.run(["doctor"], environment: good)
             #expect(read.output.contains("ok       version        PostgreSQL 1"), "\(read.output)")
             #expect(read.errors == "")
@@ -469,7 +468,7 @@ struct DoctorTests {
 }
 
 extension DoctorTests {
-    /// A server that is as those of people are, with the dev world in a database.
+    /// Runs a body with a server in a typical configuration and the dev world.
     private static func withHealthyServer(
         settings changed: [String: String] = [:],
         _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Void
@@ -484,7 +483,7 @@ extension DoctorTests {
     private static func withCopy(
         of world: TestDatabase, _ postgres: PrivatePostgres, _ body: (TestDatabase) async throws -> Void
     ) async throws {
-        // A database that has guests in it still cannot be copied.
+        // A database with open connections cannot be copied.
         try await postgres.psql(
             "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '\(world.name)'")
         try await postgres.psql("create database broken template \(world.name)")
@@ -492,7 +491,7 @@ extension DoctorTests {
         try await postgres.psql("drop database broken with (force)")
     }
 
-    /// Another database of the same server.
+    /// Returns another database of the same server.
     private static func database(_ name: String, beside world: TestDatabase) -> TestDatabase {
         TestDatabase(name: name) { user, database in
             (user.map { world.url(user: $0) } ?? world.adminURL).replacing("/\(world.name)", with: "/\(database)")

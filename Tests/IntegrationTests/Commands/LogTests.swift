@@ -10,7 +10,7 @@ struct LogTests {
     @Test("the log has no token, password or content, and one line an event", .covers("A28"))
     func secrets() async throws {
         try await TestDatabase.with { database in
-            // An error of PostgreSQL's that quotes the value it cannot read, and a notice beside it.
+            // An error of PostgreSQL that quotes an unreadable value, and a notice.
             try await database.psql(
                 """
                 create function public.fail() returns trigger language plpgsql as $$
@@ -44,7 +44,7 @@ struct LogTests {
                     for name in ["access_token", "refresh_token"] {
                         let token = try #require(tokens[name]?.stringValue)
                         secrets.append(token)
-                        // The signature alone would be enough for who has seen the rest.
+                        // The signature alone would suffice if the rest is known.
                         secrets.append(String(token.suffix(20)))
                     }
                 }

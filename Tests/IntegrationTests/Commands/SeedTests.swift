@@ -42,7 +42,7 @@ struct SeedTests {
         }
     }
 
-    /// Runs the program as the file's head says, and stops at its first error.
+    /// Runs the file as its head says, up to the first error.
     private static func seed(_ database: TestDatabase) async throws {
         let result = try await Command.run(
             ["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", database.adminURL, "-f", file.path],
@@ -50,7 +50,7 @@ struct SeedTests {
         #expect(result.status == 0 && result.errors == "", "\(result.errors)")
     }
 
-    /// A digest of every row of each table that it writes.
+    /// Returns a digest of all rows in the tables that the seed writes.
     private static func contents(_ database: TestDatabase) async throws -> [String?] {
         let tables = [
             "auth.users", "public.user_profiles", "public.user_private", "public.conversations",

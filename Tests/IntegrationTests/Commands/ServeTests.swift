@@ -42,7 +42,7 @@ struct ServeTests {
             let migrated = try await Command.run(["migrate"], environment: environment(database))
             #expect(migrated.status == 0, "\(migrated.errors)")
             #expect(try await database.value(Self.signed) == "0123456789abcdef \(own)")
-            // A later version does not shut out an earlier one.
+            // A later version does not exclude an earlier one.
             try await database.psql("comment on schema api is '\(own) fedcba9876543210'")
             try await ServeProcess.with(database) { node in
                 let client = try await node.signedIn(.alice)
@@ -128,7 +128,7 @@ struct ServeTests {
             (["--config", "/nowhere.json"], [:], "The config file /nowhere.json cannot be read."),
             ([], ["POSTLINE_CONFIG": "/nowhere.json"], "The config file /nowhere.json cannot be read."),
         ]
-        // Nothing of it gets as far as a database.
+        // Nothing reaches a database.
         let good = ["POSTLINE_DATABASE_URL": "postgresql:///nowhere", "POSTLINE_JWT_SECRET": TestNode.secret]
         for (arguments, changes, sentence) in bad { try await Self.expectRefused(arguments, good, changes, sentence) }
         try await Self.expectRefused(
@@ -163,7 +163,7 @@ struct ServeTests {
             try Data(text.utf8).write(to: config)
             try await Self.expectRefused(["--config", config.path], good, [:], sentence)
         }
-        // What is looked for before it is named where it is given.
+        // The source with the highest precedence is named.
         try Data(#"{"pool_size": "many"}"#.utf8).write(to: config)
         let variable = ["POSTLINE_POOL_SIZE": "few"]
         try await Self.expectRefused(["--config", config.path], good, variable, "postline: POSTLINE_POOL_SIZE must be")
@@ -200,7 +200,7 @@ struct ServeTests {
                     try await Self.expectRefused(
                         [], good, [name: host], "\(name) must be an address or a name of this machine, without a port")
                 }
-                // Those that only listening finds out. The log has said by then what else has begun, and ended with it.
+                // Errors that only listening reveals. By then the log has lines of what started and stopped.
                 for (host, why) in [
                     ("192.0.2.1", "this machine does not have that address."),
                     ("no-such-host.invalid", "no address is found"),
@@ -278,9 +278,9 @@ struct ServeTests {
         }
     }
 
-    /// Starts a server that must refuse with that in its last line; what it said.
+    /// Starts a server that must refuse with this last line, and returns its output.
     ///
-    /// - Parameter afterLog: whether the log may have told of what went well before; else it is all that is said.
+    /// - Parameter afterLog: True if log lines may precede the error.
     @discardableResult
     private static func expectRefused(
         _ arguments: [String], _ environment: [String: String], _ changes: [String: String], _ sentence: String,
@@ -428,7 +428,7 @@ struct ServeTests {
     @Test("row 50: on SIGTERM serve answers, says goodbye, and exits with 0")
     func stops() async throws {
         try await TestDatabase.with { database in
-            // Serve is told a port, and does not choose.
+            // Serve has a fixed port.
             let node = try await ServeProcess.start(database, port: try await unusedPort())
             defer { node.command.signal(SIGKILL) }
             let alice = try await node.signedIn(.alice)
@@ -442,7 +442,7 @@ struct ServeTests {
             _ = try await node.stop()
             try await within("the end") { await alice.line.waitUntilClosed() }
             #expect(await alice.line.goodbye?.code == "shutting_down")
-            // Each that was answered is there, in order; of the others none is there in part.
+            // Each acknowledged send is stored in order; no other is stored in part.
             var answered = 1
             while (try? await alice.nextLine()) != nil { answered += 1 }
             let stored = try await database.column(

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Profiles in conversations", .timeLimit(.minutes(60)))
 struct ConversationProfilesTests {
-    /// Of Alice, each method that takes `profiles`, so that it can be done again with the same outcome.
+    /// Calls of Alice for each method with `profiles`, repeatable with the same result.
     private static let calls: [(method: String, params: JSONObject)] = [
         ("conversations.open", ["user_id": .string(Person.bob.id)]),
         ("conversations.get", ["conversation_id": .string(Room.alps)]),
@@ -48,7 +48,7 @@ struct ConversationProfilesTests {
                 let answer = try await alice.call(method, Self.asking(true, params))
                 expectShape(answer, Shape.conversation + ["profiles"])
                 expectConversation(answer.without("profiles"))
-                // Each call makes another group.
+                // Each call creates another group.
                 if method != "conversations.create_group" { #expect(answer.without("profiles") == alone, "\(method)") }
                 let profiles = answer["profiles"]
                 for profile in profiles?.arrayValue ?? [] { expectProfile(profile) }
@@ -109,7 +109,7 @@ struct ConversationProfilesTests {
                     #expect(real == (try await answer(method, nobody)), "\(method)")
                 }
             }
-            // One who was in it sees it no more.
+            // A former member no longer sees it.
             let dave = try await node.signedIn(.dave)
             let get = Self.asking(true, ["conversation_id": .string(Room.alps)])
             #expect(Self.ids(try await dave.call("conversations.get", get)["profiles"], "id").count == 4)

@@ -65,7 +65,7 @@ struct ConversationsListTests {
     @Test("pages cover each conversation once, also with equal times")
     func paging() async throws {
         try await withNode { node in
-            // A hundred conversations of Alice's, in twenties of one time.
+            // A hundred conversations of Alice, twenty for each time.
             try await node.database.psql(
                 """
                 insert into auth.users (id, raw_user_meta_data)

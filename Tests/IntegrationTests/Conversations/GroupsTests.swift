@@ -27,7 +27,7 @@ struct GroupsTests {
             let alice = try await one.signedIn(.alice)
             let frank = try await other.signedIn(.frank)
             try await frank.sync()
-            // A set: twice the same, and oneself, is once.
+            // A set: duplicates and oneself count once.
             let group = try await alice.call(
                 "conversations.create_group",
                 [
@@ -75,7 +75,7 @@ struct GroupsTests {
             let bob = try await node.signedIn(.bob)
             let carol = try await node.signedIn(.carol)
             let erin = try await node.signedIn(.erin)
-            // Alice is the owner, Bob an admin, Carol and Dave are members; Erin is a stranger.
+            // Alice is the owner, Bob an admin, Carol and Dave are members, Erin is not a member.
             let title = JSONObject.Member(name: "title", value: "Higher Alps")
             let newcomer = JSONObject.Member(name: "user_ids", value: [.string(Person.frank.id)])
             let role = JSONObject.Member(name: "role", value: "admin")
@@ -89,16 +89,16 @@ struct GroupsTests {
                 try await carol.refused(.forbidden, method, params)
                 try await erin.refused(.notFound, method, params)
             }
-            // Admins do not remove the owner, nor give roles.
+            // Admins neither remove the owner nor set roles.
             try await bob.refused(.forbidden, "conversations.remove_member", id(Room.alps, user: .alice))
             try await bob.refused(.forbidden, acts[3].0, acts[3].1)
             #expect(try await bob.call(acts[0].0, acts[0].1)["title"] == "Higher Alps")
             #expect(roles(try await bob.call(acts[1].0, acts[1].1))[Person.frank.id] == "member")
             #expect(roles(try await bob.call(acts[2].0, acts[2].1))[Person.dave.id] == nil)
-            // Adding one who is there changes nothing.
+            // Adding a member again changes nothing.
             let version = try await alice.call("conversations.get", id(Room.alps))["version"]
             #expect(try await alice.call(acts[1].0, acts[1].1)["version"] == version)
-            // A direct conversation is fixed.
+            // A direct conversation cannot change.
             for (method, params) in [
                 ("conversations.update", id(Room.aliceBob, [title])),
                 ("conversations.add_members", id(Room.aliceBob, [newcomer])),
@@ -152,7 +152,7 @@ struct GroupsTests {
                 "conversations.add_members",
                 id(Room.alps, [.init(name: "user_ids", value: [.string(Person.dave.id)])]))
             try await dave.follow("the group") { $0.has("without dave", in: Room.alps) }
-            // The same for a device that was away.
+            // The same for a device that was offline.
             let device = try await one.signedIn(.dave)
             try await device.sync(from: cursor)
             #expect(await device.state.has("without dave", in: Room.alps))

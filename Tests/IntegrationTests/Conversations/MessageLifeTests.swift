@@ -26,7 +26,7 @@ struct MessageLifeTests {
             let conversation = try await bob.call("conversations.get", ["conversation_id": .string(Room.aliceBob)])
             #expect(
                 conversation["last_message_content"] == "Seven o'clock" && conversation["last_seq"] == .integer(seq))
-            // The same again is no change.
+            // The same edit again is no change.
             #expect(
                 try await alice.call("messages.edit", at(Room.aliceBob, seq, "Seven o'clock"))["version"] == 2)
         }
@@ -48,7 +48,7 @@ struct MessageLifeTests {
             try await bob.follow("the deletion") { $0.messages[Room.aliceBob]?[seq]?["content"] == .null }
             #expect(try await alice.call("messages.delete", at(Room.aliceBob, seq)) == deleted)
             try await alice.refused(.forbidden, "messages.edit", at(Room.aliceBob, seq, "back"))
-            // A retry of the send that comes late gives the message as it is.
+            // A late retry of the send returns the current message.
             #expect(try await alice.call("messages.send", sent) == deleted)
             #expect(
                 try await node.database.value(
@@ -73,7 +73,7 @@ struct MessageLifeTests {
             try await erin.refused(.notFound, "messages.delete", at(Room.alps, seq))
             try await dave.refused(.notFound, "messages.edit", at(Room.alps, 100_000, "x"))
             #expect(try await bob.call("messages.delete", at(Room.alps, seq))["deleted_at"] != .null)
-            // In a direct conversation nobody deletes the other's.
+            // In a direct conversation nobody deletes the other's messages.
             let mine = try #require(try await alice.send("Alice's", to: Room.aliceBob)["seq"]?.integerValue)
             try await bob.refused(.forbidden, "messages.delete", at(Room.aliceBob, mine))
             for content in ["", .string(String(repeating: "x", count: 8_001)), .null, 1] as [JSON] {

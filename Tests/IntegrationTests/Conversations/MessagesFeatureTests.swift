@@ -4,7 +4,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-/// The rows of the messages feature, each the whole way: one client's line, the server, PostgreSQL, another's line.
+/// The rows of the messages feature from end to end: one client's line, the server, PostgreSQL, another client's line.
 @Suite("Messages", .timeLimit(.minutes(60)))
 struct MessagesFeatureTests {
     @Test(
@@ -19,13 +19,13 @@ struct MessagesFeatureTests {
                 try await database.callsOfRequests() == [
                     "search_profiles": 1, "open_conversation": 2, "send_message": 2, "conversations": 2, "messages": 2,
                     "mark_read": 1,
-                    // By open_conversation, for its answer.
+                    // Used by open_conversation for its result.
                     "conversation": 2,
                 ])
         }
     }
 
-    /// What somebody does on the screens of the document, by its names for them.
+    /// Acts on the screens of the document, by its names.
     private static func useScreens(of node: TestNode) async throws {
         let bob = try await node.signedIn(.bob)
 
@@ -50,7 +50,7 @@ struct MessagesFeatureTests {
         let other = list["profiles"]?.arrayValue?.first { $0["id"]?.stringValue == Person.bob.id }
         #expect(other?["full_name"] == "Bob Okafor")
 
-        // fetchMessages, with the sender as of now
+        // fetchMessages, with the sender's current profile
         let messages = try await frank.call("messages.list", ["conversation_id": .string(room)])["messages"]
         #expect(messages?.arrayValue?.map { $0["content"] } == ["Hello Frank", "Are you there?"])
         #expect(messages?[0]?["sender"]?["username"] == "bob")
@@ -63,7 +63,7 @@ struct MessagesFeatureTests {
             try await bob.call("messages.list", ["conversation_id": .string(room)])["messages"]?[1]?["is_read"]
                 == true)
 
-        // Getting or creating it again, from either side, gives the same.
+        // Getting or creating it again, from either side, returns the same.
         #expect(try await frank.conversation(with: Person.bob.id) == room)
     }
 
@@ -127,14 +127,14 @@ struct MessagesFeatureTests {
                 ])
             let world = try await frank.answerText("sync.open", ["live": false])
             for hidden in [Room.aliceBob, Room.alps, Person.bob.id, Person.dave.id] { #expect(!world.contains(hidden)) }
-            // The user is the token's, and no param says otherwise.
+            // The user is that of the token. No parameter can name another.
             try await frank.refused(
                 .invalidParams, "messages.send",
                 ["conversation_id": .string(Room.bookClub), "content": "x", "sender_id": .string(Person.alice.id)],
                 field: "sender_id")
             try await frank.refused(
                 .invalidParams, "conversations.list", ["user_id": .string(Person.alice.id)], field: "user_id")
-            // The same rules hold in SQL, under the same policies.
+            // The same policies apply to SQL.
             try await node.database.psql(
                 as: Person.frank.id,
                 "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.bookClub)', '\(Person.frank.id)', 'by SQL')"

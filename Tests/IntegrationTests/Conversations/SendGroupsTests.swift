@@ -8,11 +8,11 @@ import Testing
 
 @Suite("Send batching", .timeLimit(.minutes(60)))
 struct SendGroupsTests {
-    /// How many send at once, and how much each.
+    /// The number of concurrent senders, and of messages by each.
     private static let crowd = 24
     private static let texts = 12
 
-    /// Guests, each with its conversation with Bob.
+    /// Creates guests, each with a conversation with Bob.
     private static func guests(_ count: Int, of node: TestNode) async throws -> [(TestClient, String)] {
         var guests: [(TestClient, String)] = []
         for _ in 0..<count {
@@ -22,8 +22,8 @@ struct SendGroupsTests {
         return guests
     }
 
-    /// How many groups the node has sent, and how many of more than one.
-    private static func groups(of node: TestNode) throws -> (all: Int, ofMany: Int) {
+    /// Returns the number of batches that the node has sent, in all and of more than one message.
+    private static func batches(of node: TestNode) throws -> (all: Int, ofMany: Int) {
         func count(_ series: String) throws -> Int {
             let line = node.metrics.text.split(separator: "\n").first { $0.hasPrefix(series) }
             return try #require(line?.split(separator: " ").last.flatMap { Int($0) })
@@ -57,7 +57,7 @@ struct SendGroupsTests {
                 try await bob.follow { $0.has("\(room) {\(Self.texts),\"\\\u{1F600}\"}", in: room) }
                 #expect(await bob.state.arrivals[room] == Array(1...Self.texts))
             }
-            let groups = try Self.groups(of: node)
+            let groups = try Self.batches(of: node)
             #expect(groups.ofMany > 0)
             #expect(groups.all < Self.crowd * Self.texts)
         }
@@ -130,7 +130,7 @@ struct SendGroupsTests {
                     }
                 }
             }
-            let groups = try Self.groups(of: node)
+            let groups = try Self.batches(of: node)
             #expect(groups.ofMany > 0)
             #expect(
                 try await node.database.value(
@@ -185,7 +185,7 @@ struct SendGroupsTests {
                     }
                 }
             }
-            let groups = try Self.groups(of: node)
+            let groups = try Self.batches(of: node)
             #expect(groups.ofMany > 0)
             for (_, room) in guests {
                 try await bob.follow { $0.has("4", in: room) }
@@ -194,7 +194,7 @@ struct SendGroupsTests {
         }
     }
 
-    /// A send as a line, or as a part of a batch.
+    /// Returns a send as a line, or as an element of a batch.
     private static func request(_ id: String, _ content: String, to room: String, clientID: String? = nil) -> String {
         let clientID = clientID.map { #","client_id":"\#($0)""# } ?? ""
         let params = #"{"conversation_id":"\#(room)","content":"\#(content)"\#(clientID)}"#
@@ -220,7 +220,7 @@ struct SendGroupsTests {
                 if let before = last[room] { #expect(seq == before + 1) }
                 last[room] = seq
             }
-            let groups = try Self.groups(of: node)
+            let groups = try Self.batches(of: node)
             #expect(groups.ofMany > 0)
             #expect(groups.all < 40)
         }
@@ -237,7 +237,7 @@ struct SendGroupsTests {
                 Self.request("a", "sent at once", to: Room.aliceCarol), Self.request("b", "waits", to: Room.aliceBob),
                 Self.request("c", "waits behind", to: Room.aliceCarol),
             ]
-            // One line after another would be as many statements; a batch is a run too.
+            // Line by line it would be as many statements. A JSON-RPC batch is a run, too.
             try await alice.line.send(line: "[\(sends.joined(separator: ","))]")
             try await eventually("the second to wait") {
                 try await node.database.value(

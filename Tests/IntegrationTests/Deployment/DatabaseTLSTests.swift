@@ -7,7 +7,7 @@ import Testing
 
 @Suite("TLS to the database", .timeLimit(.minutes(60)))
 struct DatabaseTLSTests {
-    /// A PostgreSQL that takes TCP over TLS alone, with a certificate of an authority of the test's own.
+    /// A PostgreSQL that accepts TCP only with TLS, with a test certificate.
     private struct EncryptedServer: Sendable {
         static let host = "db.example"
 
@@ -16,7 +16,7 @@ struct DatabaseTLSTests {
         let certificates: TestCertificates
         let address: String
 
-        /// As the service logs in. The name is not looked up.
+        /// Returns a URL with the service's login role. The host name is not resolved.
         func url(host: String = host, authorities: String? = nil, sslmode: String = "verify-full") -> String {
             "postgresql://postline@\(host):5432/\(database.name)?hostaddr=\(address)&sslmode=\(sslmode)"
                 + "&sslrootcert=\(authorities ?? certificates.authorities)"
@@ -24,7 +24,7 @@ struct DatabaseTLSTests {
 
         static func with(_ body: @Sendable (EncryptedServer) async throws -> Void) async throws {
             #if os(Linux)
-            // An address of the machine's own that nobody else uses, so that the port is free.
+            // A loopback address that nothing else uses, so that the port is free.
             let address = "127.\(UInt8.random(in: 1...254)).\(UInt8.random(in: 0...254)).\(UInt8.random(in: 1...254))"
             #else
             let address = "127.0.0.1"
@@ -54,14 +54,14 @@ struct DatabaseTLSTests {
             }
         }
 
-        /// Returns when new connections find it so.
+        /// Turns TLS on or off, and waits until new connections see it.
         func setTLS(_ state: String) async throws {
             try await postgres.psql("alter system set ssl = \(state)")
             try await postgres.psql("select pg_reload_conf()")
             try await eventually("ssl = \(state)") { try await postgres.psql("show ssl") == "\(state)\n" }
         }
 
-        /// Copies a file to a place where the server's user alone may read it.
+        /// Copies a file so that only the server's user can read it.
         private static func copy(_ file: String, to path: String, of postgres: PrivatePostgres) async throws {
             try? FileManager.default.removeItem(atPath: path)
             try FileManager.default.copyItem(atPath: file, toPath: path)
@@ -107,7 +107,7 @@ struct DatabaseTLSTests {
             try await expectRefused(
                 server.url(authorities: "/nowhere.pem"), #"root certificate file "/nowhere.pem" does not exist"#,
                 "let sslrootcert name a PEM file, readable here")
-            // The same two are let in where nobody asked who they are.
+            // Without certificate verification the same two are accepted.
             for url in [
                 server.url(host: "localhost", sslmode: "verify-ca"),
                 server.url(authorities: "/nowhere.pem", sslmode: "require"),
@@ -121,7 +121,7 @@ struct DatabaseTLSTests {
         }
     }
 
-    /// Each command says why, and what to do; a node waits, and is not ready.
+    /// Expects each command to give the reason and the advice, and a node to wait unready.
     private func expectRefused(
         _ url: String, _ why: String, _ advice: String, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {

@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Alerts and dashboard queries", .timeLimit(.minutes(60)))
 struct DeployedQueriesTests {
-    /// What an alert or a panel asks Prometheus for.
+    /// A query of an alert or a panel.
     private struct Query {
         let name: String
         let text: String
 
-        /// Each series that it reads, and which values of its labels.
+        /// The series that it reads, with the values of their labels.
         var selectors: [(series: String, labels: [(name: String, values: [String])])] {
             text.matches(of: #/\b((?:postline|process)_[a-z_]+)(?:\{([^}]*)\})?/#).map { match in
                 let labels = (match.2 ?? "").matches(of: #/([a-z]+)(?:=|!=|=~|!~)"([^"]*)"/#).map {
@@ -22,7 +22,7 @@ struct DeployedQueriesTests {
             }
         }
 
-        /// The labels that it keeps apart.
+        /// The labels that it groups by.
         var grouping: Set<String> {
             Set(
                 text.matches(of: #/by \(([^)]*)\)/#).flatMap { match in
@@ -31,7 +31,7 @@ struct DeployedQueriesTests {
         }
     }
 
-    /// Prometheus gives these to each series by itself.
+    /// Prometheus adds these labels to each series.
     private static let added: Set = ["job", "instance"]
 
     @Test(
@@ -64,7 +64,7 @@ struct DeployedQueriesTests {
                         }
                         for (label, values) in selector.labels where !Self.added.contains(label) {
                             #expect(labels[label] != nil, "\(query.name): \(selector.series) has no label \(label)")
-                            // Codes of errors are there once there is one; they are held against the list of codes.
+                            // Error codes appear only after the first error. They are compared with the list of codes.
                             for value in values where !["code", "status"].contains(label) {
                                 #expect(labels[label]?.contains(value) == true, "\(query.name): no \(label) \(value)")
                             }
@@ -77,7 +77,7 @@ struct DeployedQueriesTests {
         }
     }
 
-    /// A node that mails to a folder, and pushes to nobody's webhook.
+    /// Runs a node that writes mail to a folder and sends pushes to an unreachable webhook.
     private static func serve(
         _ database: TestDatabase, _ body: @Sendable (ServeProcess) async throws -> Void
     ) async throws {
@@ -94,7 +94,7 @@ struct DeployedQueriesTests {
         try await body(node)
     }
 
-    /// Has it mail and push, and gives its figures once these are among them.
+    /// Lets the node send mail and pushes, and returns its labels once their metrics appear.
     private static func labels(
         ofMailsAndPushesToo node: ServeProcess
     ) async throws -> [String: [String: Set<String>]] {
@@ -125,7 +125,7 @@ struct DeployedQueriesTests {
         }
     }
 
-    /// Of each series that a node shows, its labels and their values.
+    /// Returns the labels and values of each series that a node exports.
     private static func labels(shownBy node: ServeProcess) async throws -> [String: [String: Set<String>]] {
         var shown: [String: [String: Set<String>]] = [:]
         for series in try await node.metrics().keys {
@@ -138,7 +138,7 @@ struct DeployedQueriesTests {
         return shown
     }
 
-    /// As they stand in the file: a name, an expression in one line or folded, further keys, a sentence.
+    /// Reads the alerts of the file: a name, an expression on one line or folded, further keys, and a sentence.
     private static func alerts() throws -> [(query: Query, summary: String)] {
         let blocks = try Repository.text("deploy/prometheus/postline.rules.yml").split(separator: "- alert: ")
             .dropFirst()

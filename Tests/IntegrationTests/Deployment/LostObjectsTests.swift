@@ -2,10 +2,10 @@ import LineClient
 import Messaging
 import Testing
 
-/// E1, E5: indexes and constraints that a restore or an operator left out.
+/// E1, E5: indexes and constraints that are missing after a restore or a mistake.
 @Suite("Lost indexes and constraints", .timeLimit(.minutes(60)))
 struct LostObjectsTests {
-    /// A damage, and the sentence about it.
+    /// A loss and its finding.
     private static let losses: [(sql: String, sentence: String)] = [
         ("drop index public.messages_edited", "The index public.messages_edited is missing."),
         ("drop index auth.users_email_partial_key", "The index auth.users_email_partial_key is missing."),
@@ -44,7 +44,7 @@ struct LostObjectsTests {
     func lost() async throws {
         try await TestDatabase.with { database in
             let migrator = Migrator(url: database.adminURL, logger: .quiet)
-            // The copy of a migrated database has not its rights on the database itself.
+            // The copy of a migrated database lacks the rights on the database itself.
             try await migrator.migrate(loginRole: nil)
             for (sql, sentence) in Self.losses {
                 #expect(try await migrator.migrate(loginRole: nil).isEmpty, "before \(sql)")
@@ -53,7 +53,7 @@ struct LostObjectsTests {
                 #expect(told.map { $0.message } == [sentence], "\(told)")
                 let error = await #expect(throws: MigrationError.self) { try await migrator.migrate(loginRole: nil) }
                 #expect("\(error, default: "")".contains("The database was not changed. \(sentence) Run"), "\(sql)")
-                // To the letter.
+                // Literally.
                 let advice = told.first?.advice ?? ""
                 try await database.psql(String(advice.dropFirst("Run as the owner: ".count)))
                 let left = try await Self.problems(of: database)

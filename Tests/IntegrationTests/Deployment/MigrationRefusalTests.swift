@@ -3,10 +3,10 @@ import Messaging
 import PrivatePostgres
 import Testing
 
-/// E6, E12: what is in the way of a migration is found before anything is written.
+/// E6, E12: conflicts with a migration are found before anything is written.
 @Suite("Migration refusals", .timeLimit(.minutes(60)))
 struct MigrationRefusalTests {
-    /// What a database has that is not Postline's, and the sentence about it.
+    /// Foreign objects in a database, and the error for each.
     private static let obstacles: [(sql: String, sentence: String)] = [
         ("create table public.messages (id bigint primary key)", "public.messages exists and is not Postline's"),
         ("create table public.conversations (id int)", "public.conversations exists and is not Postline's"),
@@ -57,7 +57,7 @@ struct MigrationRefusalTests {
         ),
     ]
 
-    /// A table with the columns that Postline reads and writes, and no others.
+    /// Returns a table with only the columns that Postline uses.
     private static func account(without column: String? = nil) -> String {
         let columns: [(String, String)] = [
             ("instance_id", "uuid"), ("id", "uuid primary key"), ("aud", "text"), ("role", "text"), ("email", "text"),
@@ -123,7 +123,7 @@ struct MigrationRefusalTests {
     @Test("continues an interrupted migration before a replaced function")
     func cutShortBeforeReplacement() async throws {
         try await TestDatabase.with(migrated: false) { database in
-            // The migration that drops app.name_words, which an earlier one created, and creates it again.
+            // The migration that drops app.name_words of an earlier one and creates it again.
             try await database.psql(
                 """
                 create function public.stop() returns event_trigger language plpgsql as $$

@@ -50,7 +50,7 @@ struct MigrationTests {
                 }
             }
             #expect(applied == ["functions and policies"])
-            // Nor can it lock what migrations lock.
+            // Nor can it take the locks of migrations.
             for mode in ["access share", "row exclusive", "share row exclusive", "access exclusive"] {
                 await #expect(throws: PostgresError.self) {
                     _ = try await held.execute("begin; lock table app.migrations in \(mode) mode")

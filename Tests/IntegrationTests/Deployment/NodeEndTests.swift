@@ -6,10 +6,10 @@ import Testing
 
 @Suite("Node shutdown", .timeLimit(.minutes(60)))
 struct NodeEndTests {
-    /// Connections that send as fast as they are answered, and that only listen.
+    /// The number of connections that send as fast as possible, and of those that only listen.
     private static let (senders, listeners) = (8, 24)
 
-    /// Sends that each sender has under way.
+    /// The number of sends in flight for each sender.
     private static let window = 32
 
     @Test("row 50: on SIGTERM under load a node answers and exits in 10 s")
@@ -46,7 +46,7 @@ struct NodeEndTests {
             await #expect(throws: ConnectionError.self) {
                 _ = try await LineClient.connect(host: "127.0.0.1", port: node.port)
             }
-            // What was answered is there, and what is there was answered.
+            // Each acknowledged message is stored, and each stored message was acknowledged.
             let stored = try await database.column(
                 "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90")
             #expect(answered.count >= 500)
@@ -54,7 +54,7 @@ struct NodeEndTests {
         }
     }
 
-    /// Keeps so many sends under way until the connection ends; the contents that were answered, each with its message.
+    /// Keeps sends in flight until the connection ends, and returns the acknowledged contents.
     private static func send(as place: Int, _ client: TestClient, _ progress: ProgressCounter) async -> [String] {
         var sent = 0
         var answered: [String] = []
@@ -74,7 +74,7 @@ struct NodeEndTests {
                 await progress.step()
             }
         } catch {
-            // Lines that came before the end are read yet.
+            // Lines that arrived before the end are still read.
             while let answer = try? await client.nextLine() {
                 #expect(answer.contains(#""result""#), "\(answer)")
                 answered.append("\(place) \(answered.count)")
@@ -83,7 +83,7 @@ struct NodeEndTests {
         return answered
     }
 
-    /// How often one of two nodes is killed, and how many sends are answered between.
+    /// The number of kills, and of acknowledged sends between them.
     private static let (kills, between) = (4, 100)
 
     @Test("row 51: kill -9 of one of two nodes loses nothing acknowledged")
@@ -116,7 +116,7 @@ struct NodeEndTests {
                             return answered
                         }
                     }
-                    // Everybody reads all the while, and stops at the last message there is.
+                    // All clients read meanwhile, up to the last message.
                     for watcher in watchers {
                         group.addTask {
                             try await watcher.follow { $0.has("the last", in: Room.aliceBob) }
@@ -152,7 +152,7 @@ struct NodeEndTests {
                     let missing = Set(91...90 + answered.count).subtracting(arrivals).subtracting(leftOut)
                     #expect(missing.isEmpty, "\(missing.sorted())")
                 }
-                // Each had a node killed under it.
+                // Each client had its node killed.
                 for roamer in watchers + senders { #expect(await roamer.moves > 0) }
             } catch {
                 await nodes.end()
@@ -164,7 +164,8 @@ struct NodeEndTests {
 }
 
 extension TestClient {
-    /// The messages that a delta left out and named in `limited`: who is away for more than a hundred pages back to them.
+    /// Returns the messages that deltas left out, as named in `limited`. A client that missed more than a hundred
+    /// fetches them by page.
     fileprivate func leftOut(of conversation: String) -> Set<Int> {
         var leftOut: Set<Int> = []
         var last = 0
@@ -180,7 +181,7 @@ extension TestClient {
     }
 }
 
-/// Nodes of one database, of which any may be away.
+/// Nodes of one database, each of which may be down.
 private actor Nodes {
     private var processes: [ServeProcess]
 
@@ -202,7 +203,7 @@ private actor Nodes {
     }
 }
 
-/// A client that goes to the next node when its own is gone, and on from its cursor.
+/// A client that moves to the next node when its own is down, and resumes with its cursor.
 private actor RoamingClient {
     private(set) var client: TestClient
     private(set) var moves = 0

@@ -25,7 +25,7 @@ struct OperationsTests {
                 let guess: JSONObject = ["email": "bob@example.com", "password": "wrong"]
                 for _ in 0..<2 { try await guesser.refused(.invalidCredentials, "auth.login", guess) }
                 try await guesser.refused(.rateLimited, "auth.login", guess)
-                // Of accounts that are each tried once, so that it is the address that is bounded.
+                // Each account is tried once, so that the address's limit applies.
                 try await eventually("the bound of the address") {
                     let email = JSON.string("\(UInt64.random(in: 0 ... .max))@example.com")
                     do {
@@ -92,7 +92,7 @@ struct OperationsTests {
             ("node1.example.com.attacker.example", false), ("127.0.0.1.nip.io", false), ("local.example", false),
             ("localhost.example.com", false), ("xlocal.de", false), ("1.2.3.4.5", false), ("a.notlocal", false),
         ]
-        // The host of an absolute target counts as well.
+        // The host of an absolute target counts, too.
         let targets: [(target: String, host: String?, isAnswered: Bool)] = [
             ("http://localhost/healthz", "localhost", true),
             ("http://node1.example.com:7480/healthz", "127.0.0.1", true),
@@ -150,7 +150,7 @@ struct OperationsTests {
     func readiness() async throws {
         try await withPrivateServer { postgres, database in
             try await postgres.stop()
-            // Also while it waits for its database in the first place.
+            // Also while it waits for its database at the start.
             let command = try Command(
                 ["serve"],
                 environment: [
@@ -228,7 +228,7 @@ struct OperationsTests {
                     #if os(Linux)
                     try await eventually("the surplus to be closed") { try node.descriptors() <= before + 64 + 8 }
                     #endif
-                    // Each is closed by the node.
+                    // The node closes each of them.
                     try await group.waitForAll()
                 }
                 #expect(try await node.get("/healthz").status == 200)
@@ -295,7 +295,7 @@ struct OperationsTests {
     func hashing() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database, ["--rate-limits", "off"]) { node in
-                // More than wait and are hashed at a time on any machine that has fewer than a hundred processors.
+                // More than can be hashed and queued on a machine with fewer than a hundred processors.
                 let clients = try await (0..<150).asyncMap { _ in try await node.connect() }
                 let outcomes = Task {
                     try await concurrentOutcomes(clients) { client in
@@ -313,14 +313,14 @@ struct OperationsTests {
         }
     }
 
-    /// Returns when the figures are as they are expected to become.
+    /// Waits until the metrics have the expected values.
     private static func reach(
         _ node: ServeProcess, _ what: String, _ isReached: ([String: Double]) -> Bool
     ) async throws {
         try await eventually(what) { isReached(try await node.metrics()) }
     }
 
-    /// Calls until `rate_limited`; how often it was answered otherwise before.
+    /// Calls until `rate_limited`, and returns the number of calls before.
     private static func limited(_ client: TestClient, _ method: String, _ params: JSONObject) async throws -> Int {
         for number in 0..<1_000 {
             do {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("PROXY protocol", .timeLimit(.minutes(60)))
 struct ProxyTests {
-    /// What a balancer says of a client at 192.0.2.`last`, and what the client asks then.
+    /// Returns the PROXY header for a client at 192.0.2.`last`, followed by requests.
     private static func bytes(_ last: UInt8, _ requests: String...) -> [UInt8] {
         [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A, 0x21, 0x11, 0, 12]
             + [192, 0, 2, last, 203, 0, 113, 9, 0xC0, 0x01, 0x1D, 0x08]
@@ -59,7 +59,7 @@ struct ProxyTests {
                         ]
                     }
                 }
-                // The first stays while the others come.
+                // The first stays connected while the others connect.
                 try await withThrowingTaskGroup { group in
                     let (greeted, greeting) = AsyncStream.makeStream(of: Void.self)
                     let held = try await connect(1)
@@ -82,7 +82,7 @@ struct ProxyTests {
         }
     }
 
-    /// Sends bytes before all else, as soon as there is a connection.
+    /// A handler that sends bytes as soon as it is connected.
     private final class PrefixWriter: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer

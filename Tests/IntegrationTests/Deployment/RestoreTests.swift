@@ -5,7 +5,7 @@ import Messaging
 import PrivatePostgres
 import Testing
 
-/// E1, E2, E4, E5: a backup and a restore as docs/operations.md has them.
+/// E1, E2, E4, E5: backup and restore as described in docs/operations.md.
 @Suite("Restore into a new cluster", .timeLimit(.minutes(60)))
 struct RestoreTests {
     @Test("a dump with owners and privileges restores after creating roles")
@@ -108,8 +108,8 @@ struct RestoreTests {
         "anon", "authenticated", "service_role", "postline_feed", "postline_accounts", "postline_sender",
     ]
 
-    /// Dumps a database that is in use, restores it into a cluster that never had Postline, migrates, serves, and
-    /// compares the answers to the same calls.
+    /// Dumps a database in use, restores it into a new cluster, migrates, serves, and compares the results of the same
+    /// calls.
     private static func expectSameAnswers(
         before prepare: @Sendable (PrivatePostgres) async throws -> Void = { _ in }, options: [String]
     ) async throws {
@@ -160,7 +160,7 @@ struct RestoreTests {
         try await postgres.stop(mode: .immediate)
     }
 
-    /// What each of six people is answered to ten calls.
+    /// Returns the results of ten calls for each of six users.
     private static func answers(of node: TestNode) async throws -> [JSON] {
         var answers: [JSON] = []
         for person in Person.allCases {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Rolling restart", .timeLimit(.minutes(60)))
 struct RollingRestartTests {
-    /// How often each node is restarted, and how many changes are made around each restart.
+    /// The number of restarts of each node, and of changes around each.
     private static let (rounds, changes) = (3, 100)
 
     @Test("restarting two nodes in turn under load loses nothing")
@@ -50,7 +50,7 @@ struct RollingRestartTests {
                         for node in nodes {
                             await writeLog.waitForChanges(await writeLog.changes + changes)
                             try await node.stop()
-                            // The other serves all of them.
+                            // The other node serves all of them.
                             await writeLog.waitForChanges(await writeLog.changes + changes)
                             try await node.start()
                         }
@@ -60,7 +60,7 @@ struct RollingRestartTests {
                 }
                 try await work.waitForAll()
             }
-            // What each device holds is what the database has, and each answered write is there once.
+            // Each device equals the database, and each acknowledged write is stored once.
             try await expected.compare(atFence: 1)
             try await expected.audit()
             tasks.cancelAll()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Line protocol over TLS", .timeLimit(.minutes(60)))
 struct TLSTests {
-    /// Runs a node that serves with a certificate of that authority, or another of the same place.
+    /// Runs a node with a test certificate, which the body can replace.
     private func withTLS(
         _ arguments: [String] = [], host: String = "localhost", validFor seconds: TimeInterval = 3_600,
         _ body: @Sendable (ServeProcess, TestCertificates, TestDatabase) async throws -> Void
@@ -122,7 +122,7 @@ struct TLSTests {
         }
     }
 
-    /// Ends the sending side of the socket itself, past TLS, when it is ordered to.
+    /// A handler that half-closes the socket itself, below TLS, on an event.
     private final class OutputCloser: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 
@@ -179,7 +179,7 @@ struct TLSTests {
 
     @Test("closes an unfinished handshake at the authentication deadline")
     func stalled() async throws {
-        // The beginning of a ClientHello, which says that 512 bytes follow.
+        // The beginning of a ClientHello that announces 512 bytes.
         let beginning: [UInt8] = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03]
         try await withTLS(["--authentication-seconds", "1", "--max-connections", "4"]) { node, certificates, _ in
             try await withThrowingTaskGroup { group in
@@ -193,7 +193,7 @@ struct TLSTests {
                 }
                 try await group.waitForAll()
             }
-            // Their places are free again: a client that there is no room for is not said hello.
+            // Their slots are free again: a client over the limit gets no hello.
             _ = try await TestClient.connect(port: node.port, trust: try certificates.trust)
         }
     }

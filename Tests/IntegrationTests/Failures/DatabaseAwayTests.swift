@@ -17,7 +17,7 @@ struct DatabaseAwayTests {
                 let login: JSONObject = ["email": "alice@example.com", "password": .string(TestNode.password)]
                 let error = try await alice.refused(.unavailable, "auth.login", login)
                 #expect(error?.isRetryable == true)
-                // What needs no database is answered all the while.
+                // Requests that need no database are answered meanwhile.
                 try await alice.call("server.info")
 
                 try await postgres.start()
@@ -36,7 +36,7 @@ struct DatabaseAwayTests {
                 try await bob.call("server.info")
 
                 try await postgres.start()
-                // The session that was live is live still, and nothing was missed, also of what psql did first.
+                // The live session remains live and has missed nothing, including the first changes of psql.
                 try await database.psql(
                     "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'first')"
                 )
@@ -54,7 +54,7 @@ struct DatabaseAwayTests {
     func killed() async throws {
         try await withPrivateServer { _, database in
             try await Self.underLoad(on: database) {
-                // The server may still be at the recovery from the time before.
+                // The server may still be recovering from the previous round.
                 let backend: Int32 = try await eventually("a backend to kill") {
                     let backends = try? await database.column(
                         "select pid from pg_stat_activity where usename = 'postline' and datname = current_database()")
@@ -75,7 +75,7 @@ struct DatabaseAwayTests {
         }
     }
 
-    /// Sends from several clients while something bad happens three times, and holds everybody against the database.
+    /// Sends from several clients during three faults, and compares all clients with the database.
     private static func underLoad(
         on database: TestDatabase, _ something: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -112,7 +112,7 @@ struct DatabaseAwayTests {
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
-            // On a busy machine what was killed last may not have been missed yet.
+            // On a busy machine the last kill may not have been noticed yet.
             let stored: [String?] = try await eventually("the database to be asked") {
                 do {
                     return try await database.column(
@@ -149,7 +149,7 @@ struct DatabaseAwayTests {
 }
 
 extension TestClient {
-    /// Asks until it is answered otherwise than by `unavailable`.
+    /// Retries until the result is not `unavailable`.
     @discardableResult
     func untilAvailable(_ method: String, _ params: JSONObject = [:]) async throws -> JSON {
         try await eventually("\(method) to be available") {
@@ -162,7 +162,7 @@ extension TestClient {
     }
 }
 
-/// Counts what is done, and lets others wait for more of it.
+/// A counter whose progress others can await.
 actor ProgressCounter {
     private var count = 0
     private var waiters: [(at: Int, CheckedContinuation<Void, Never>)] = []
@@ -176,7 +176,7 @@ actor ProgressCounter {
         }
     }
 
-    /// Returns when so many more are done.
+    /// Waits until the count has grown by `more`.
     func wait(for more: Int) async {
         let goal = count + more
         await withCheckedContinuation { waiters.append((goal, $0)) }

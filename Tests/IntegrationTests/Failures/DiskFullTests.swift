@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Full database disk", .timeLimit(.minutes(60)))
 struct DiskFullTests {
-    /// How often the disk is full, and how many sends are answered before each time and in the end.
+    /// The number of times that the disk is full, and of acknowledged sends before each and in the end.
     private static let (times, between) = (3, 40)
 
     @Test(
@@ -43,7 +43,7 @@ struct DiskFullTests {
                                 await progress.wait(for: Self.between)
                                 try await disk.fill()
                                 await refusals.wait(for: 10)
-                                // The log has no room either: the server crashes, and cannot recover.
+                                // The WAL has no space either: the server crashes and cannot recover.
                                 let isLast = time == Self.times - 1
                                 if isLast {
                                     try await Self.fillLog(database)
@@ -75,12 +75,12 @@ struct DiskFullTests {
         }
     }
 
-    /// Long enough that a few need new pages, and with nothing in it to compress.
+    /// Returns a text that needs new pages quickly and does not compress.
     private static func content(_ name: String) -> String {
         name + " " + (0..<60).map { _ in UUID().uuidString }.joined()
     }
 
-    /// Goes from segment to segment of the log until there is no room for the next.
+    /// Switches WAL segments until there is no space for the next.
     private static func fillLog(_ database: TestDatabase) async throws {
         try await eventually("the server to find no room for its log") {
             (try? await database.psql("select pg_logical_emit_message(false, 'fill', repeat('x', 1000000))")) == nil

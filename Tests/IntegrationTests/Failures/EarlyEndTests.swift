@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Shutdown during startup", .timeLimit(.minutes(60)))
 struct EarlyEndTests {
-    /// What a line server does that cannot listen: it ends its group while the others have just begun.
+    /// A service that fails like a line server that cannot listen, while the others have just started.
     private struct Failing: Service {
         struct Failure: Error {}
 
@@ -36,7 +36,8 @@ struct EarlyEndTests {
                             .init(service: service), .init(service: Failing(after: .microseconds(round * 200))),
                         ], logger: .quiet))
                 await #expect(throws: Failing.Failure.self) { try await group.run() }
-                // PostgreSQL accepts connections that were given up too. Unbounded, they fill its queue, and other tests wait.
+                // PostgreSQL also accepts abandoned connections. Without a limit they fill its queue, and other tests
+                // wait.
                 if round % 10 == 9 { try await Self.waitForNoConnection(to: database) }
             }
         }

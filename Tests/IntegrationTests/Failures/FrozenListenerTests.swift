@@ -7,7 +7,7 @@ import Testing
 struct FrozenListenerTests {
     @Test("row 19: polling finds changes while the listener is frozen")
     func frozen() async throws {
-        // On a server of its own: until the last of its backends goes on, no database of a server can be dropped.
+        // Uses a separate server: while a backend is frozen, no database of its server can be dropped.
         try await withPrivateServer { _, database in
             try await withNode(database) { node in
                 let alice = try await node.signedIn(.alice)

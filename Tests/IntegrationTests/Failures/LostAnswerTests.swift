@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Lost responses", .timeLimit(.minutes(60)))
 struct LostAnswerTests {
-    /// How many answers each test loses.
+    /// The number of responses that each test loses.
     private static let answers = 50
 
     @Test("row 24: a retry after a lost COMMIT response is the same message")
@@ -20,7 +20,7 @@ struct LostAnswerTests {
             try await LossyRelay.with(
                 listening: SocketAddress(unixDomainSocketPath: directory.appending(path: socket).path),
                 to: SocketAddress(unixDomainSocketPath: "\(database.socketDirectory)/\(socket)"),
-                // ReadyForQuery: what was sent up to the Sync is committed or undone.
+                // ReadyForQuery: everything up to the Sync is committed or rolled back.
                 isWhole: { $0.readableBytesView.dropLast().suffix(5).elementsEqual([UInt8(ascii: "Z"), 0, 0, 0, 5]) }
             ) { relay in
                 var settings = NodeSettings()
@@ -35,7 +35,7 @@ struct LostAnswerTests {
                         relay.loseAnswer(to: "lost \(number).")
                         try await alice.refused(.unavailable, "messages.send", params)
                         #expect(relay.lost == number + 1)
-                        // It is done all the same.
+                        // The send was executed nevertheless.
                         #expect(try await database.value(Self.stored) == "\(number + 1)")
                         let message = try await alice.untilAvailable("messages.send", params)
                         #expect(message["seq"]?.integerValue == 91 + number)
@@ -87,7 +87,7 @@ struct LostAnswerTests {
     private static let stored =
         "select count(*) from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90"
 
-    /// Each message is there once, in the database and with who was pushed it.
+    /// Expects each message once, in the database and with the client that it was pushed to.
     private static func expectEachOnce(_ watcher: TestClient, _ database: TestDatabase) async throws {
         #expect(try await database.value(stored) == "\(answers)")
         #expect(try await watcher.pushesUpTo("end", on: database).isEmpty == false)

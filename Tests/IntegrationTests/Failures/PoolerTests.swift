@@ -7,7 +7,7 @@ import Testing
 
 @Suite("PgBouncer", .timeLimit(.minutes(60)))
 struct PoolerTests {
-    /// Of each of the clients that share two backends.
+    /// The number of requests of each client. All share two backends.
     private static let requests = 50
 
     @Test("row 28: works in transaction mode with a direct listener URL")
@@ -19,7 +19,7 @@ struct PoolerTests {
                 try await withNode(database, settings) { node in
                     let watcher = try await node.signedIn(.bob)
                     try await watcher.sync()
-                    // Six connections take turns on two backends, as users who must not meet, with errors between.
+                    // Six connections alternate on two backends, as different users, with errors between.
                     let sent = try await withThrowingTaskGroup(of: [String].self) { group in
                         for person in [Person.alice, .bob, .carol, .dave, .erin, .frank] {
                             group.addTask { try await Self.converse(person, node) }
@@ -30,7 +30,7 @@ struct PoolerTests {
                     let stored = try await database.column(
                         "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90")
                     #expect(stored.compactMap { $0 }.sorted() == sent.sorted())
-                    // What another program writes rings the bell.
+                    // Writes of another program notify, too.
                     try await database.psql(
                         "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.alice.id)', 'of psql')"
                     )
@@ -44,7 +44,7 @@ struct PoolerTests {
         }
     }
 
-    /// Asks as that user again and again; the contents that were sent into the room of Alice and Bob.
+    /// Sends requests as a user, and returns the contents sent to Alice and Bob's conversation.
     private static func converse(_ person: Person, _ node: TestNode) async throws -> [String] {
         let client = try await node.signedIn(person)
         var sent: [String] = []
@@ -63,12 +63,12 @@ struct PoolerTests {
         return sent
     }
 
-    /// No backend keeps the role, the claims or a prepared statement of a request that it served.
+    /// Expects that no backend keeps a role, claims or a prepared statement of a request.
     private static func expectNothingLeft(_ pooler: Pooler) async throws {
         let reactor = Reactor(name: "test")
         let programs = try await (0..<2).asyncMap { _ in try await Connection.open(pooler.url, on: reactor) }
         for program in programs {
-            // Held open, so that the two are on different backends.
+            // Both are held open, so that they use different backends.
             _ = try await program.execute("begin")
             let rows = try await program.run([
                 Call(
@@ -104,7 +104,7 @@ struct PoolerTests {
                         ["POSTLINE_DATABASE_URL": database.url, "POSTLINE_LISTEN_DATABASE_URL": pooler.url],
                         "do not arrive over POSTLINE_LISTEN_DATABASE_URL"
                     ),
-                    // A database next door is no better.
+                    // Another database of the server does not help.
                     (
                         [
                             "POSTLINE_DATABASE_URL": database.url,
@@ -140,7 +140,7 @@ struct PoolerTests {
         defer { node.command.signal(SIGKILL) }
         let alice = try await TestClient.connect(port: node.port)
         try await eventually("a sign-in") {
-            // On a busy machine the pooler lets the first requests wait for longer than the node does.
+            // On a busy machine the pooler delays the first requests for longer than the node waits.
             do {
                 try await alice.signIn(.alice)
                 return true

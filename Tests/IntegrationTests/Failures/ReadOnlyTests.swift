@@ -3,7 +3,7 @@ import LineClient
 import Messaging
 import Testing
 
-/// E7: a database that takes no writes for a time, as after a failover or when its disk is full.
+/// E7: a database that is read-only for a time, as after a failover or with a full disk.
 @Suite("Read-only database", .timeLimit(.minutes(60)))
 struct ReadOnlyTests {
     @Test("writes are unavailable until the database is writable again")
@@ -12,16 +12,16 @@ struct ReadOnlyTests {
             let alice = try await node.signedIn(.alice)
             #expect(await node.isReady)
             let name = node.database.name
-            // Sessions begin anew, as they do after a failover, and keep what holds when they begin.
+            // Sessions reconnect, as after a failover, and keep the setting of their start.
             let restart = """
                 select pg_terminate_backend(pid, 5000) from pg_stat_activity
                  where datname = '\(name)' and usename = 'postline'
                 """
-            // Committed first: a session that begins before has the setting of before.
+            // Committed first: an earlier session keeps the old setting.
             try await node.database.psql("alter database \(name) set default_transaction_read_only = on")
             try await node.database.psql(restart)
             try await eventually("the node to be not ready") { await !node.isReady }
-            // The first attempts may find connections that are just ending.
+            // The first attempts may use connections that are about to end.
             var refusals: [String] = []
             while !refusals.contains(where: { $0.contains("no writes") }), refusals.count < 100 {
                 let params: JSONObject = ["conversation_id": .string(Room.aliceBob), "content": "refused"]

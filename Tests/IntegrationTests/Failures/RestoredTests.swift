@@ -22,7 +22,7 @@ struct RestoredTests {
         try await withNode { node in
             let before = try await DumpedClients(node)
             try await withPrivateServer { postgres, database in
-                // The name of a database says nothing of where it is.
+                // The database's name does not identify it.
                 try await postgres.psql("drop database world with (force); create database world")
                 try await before.restore(into: database)
                 let server = try await Command.run(
@@ -48,7 +48,7 @@ struct RestoredTests {
     }
 }
 
-/// Everybody's clients as they were when a dump was made, and wrote on after it.
+/// The clients at the time of a dump, and writes after it.
 private struct DumpedClients: Sendable {
     private let clients: [(client: TestClient, tokens: JSON)]
     private let dump: URL
@@ -62,7 +62,7 @@ private struct DumpedClients: Sendable {
         }
         dump = FileManager.default.temporaryDirectory.appending(path: "postline-\(UUID().uuidString).sql")
         try await Self.run("pg_dump", options + ["--file", dump.path, node.database.adminURL])
-        // What the dump does not have, and a cursor that has seen it.
+        // A write that the dump lacks, and a cursor that has seen it.
         try await clients[0].client.send("after the dump", to: Room.aliceBob)
         for (client, _) in clients { _ = try await client.pushesUpTo("after the dump", on: node.database) }
         #expect(await clients[1].client.state.has("after the dump", in: Room.aliceBob))
@@ -74,7 +74,8 @@ private struct DumpedClients: Sendable {
         try FileManager.default.removeItem(at: dump)
     }
 
-    /// Each goes on with its cursor, is told to begin anew, and then has what the database has, also of what follows.
+    /// Expects that each client's cursor is reset, and that its state then equals the database, including later
+    /// changes.
     func expectReset(on database: TestDatabase) async throws {
         try await withNode(database) { node in
             for (old, tokens) in clients {
@@ -84,7 +85,7 @@ private struct DumpedClients: Sendable {
                 #expect(pages.first?["reset"] == true)
                 #expect(await !client.state.has("after the dump", in: Room.aliceBob))
                 try await SyncOpenTests.expectEqual(client, database, newest: 20)
-                // The new cursor is good.
+                // The new cursor is valid.
                 #expect(try await client.sync(from: client.cursor).first?["reset"] == false)
                 _ = try await client.pushesUpTo("restored", on: database)
                 try await SyncOpenTests.expectEqual(client, database, newest: 20)

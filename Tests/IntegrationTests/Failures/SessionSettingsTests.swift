@@ -3,10 +3,10 @@ import LineClient
 import Messaging
 import Testing
 
-/// E9: settings of a database or a role that change how statements are read, run or answered.
+/// E9: settings of a database or role that change how statements are parsed, executed or answered.
 @Suite("Database and role settings", .timeLimit(.minutes(60)))
 struct SessionSettingsTests {
-    /// What is set together, for the database and for the login role in it.
+    /// Settings that are set together, for the database and for its login role.
     private static let groups: [[String]] = [
         [
             "standard_conforming_strings = off", "escape_string_warning = on", "backslash_quote = off",
@@ -36,7 +36,7 @@ struct SessionSettingsTests {
                 func set(_ whose: String) -> String {
                     group.map { "alter \(whose) set \($0)" }.joined(separator: "; ")
                 }
-                // The role is there, since the template was migrated.
+                // The role exists, since the template was migrated.
                 try await TestDatabase.with { _ in }
                 try await database.psql(
                     "\(set("database \(database.name)")); \(set("role postline in database \(database.name)"))")

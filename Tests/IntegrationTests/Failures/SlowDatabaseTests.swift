@@ -58,7 +58,7 @@ struct SlowDatabaseTests {
                         """)
                     let ended = "\(Self.backends) and pid = any('{\(backends.joined(separator: ","))}') limit 1"
                     try await database.wait(for: ended, toBe: nil)
-                    // A request that goes out at the very moment may be unavailable, and is done or not.
+                    // A request sent at that moment may be unavailable, executed or not.
                     try await alice.sendWithRetry("\(round)", to: Room.aliceBob)
                 }
                 try await bob.follow { $0.has("4", in: Room.aliceBob) }
@@ -68,7 +68,7 @@ struct SlowDatabaseTests {
         }
     }
 
-    /// The service's connections: for requests, and the feed's three.
+    /// The service's connections: those for requests, and the feed's three.
     private static let backends =
         "select pid from pg_stat_activity where datname = current_database() and usename = 'postline'"
 
@@ -180,7 +180,7 @@ struct SlowDatabaseTests {
             let alice = try await node.signedIn(.alice)
             try await alice.sync()
             for round in 0..<5 {
-                // A round ends a listener that is there.
+                // Each round ends an existing listener.
                 try await node.database.wait(
                     for: "select count(*) \(TestDatabase.listeners) and state = 'idle'", toBe: "1")
                 for number in 0..<20 {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("User attributes set by a trusted backend", .timeLimit(.minutes(60)))
 struct AttributesTests {
-    /// Those of the source documents.
+    /// The attributes of the source documents.
     private static let attributes: JSON = [
         "averageRating": 4.8, "totalRatings": 12, "isCreator": true, "creatorTier": "gold", "subscriptionType": "pro",
         "activeListings": 3, "totalReviews": 7,
@@ -20,7 +20,7 @@ struct AttributesTests {
     func pushed() async throws {
         try await withTwoNodes { one, other in
             let frank = [try await one.signedIn(.frank), try await other.signedIn(.frank)]
-            // Frank is in the book club alone, with Erin and Alice.
+            // Frank is only in the book club, with Erin and Alice.
             let contacts = [try await one.signedIn(.erin), try await other.signedIn(.alice)]
             let others = [try await one.signedIn(.bob), try await other.signedIn(.carol), try await other.stranger()]
             for client in frank + contacts + others { try await client.sync() }
@@ -38,11 +38,11 @@ struct AttributesTests {
             }
             for client in others {
                 #expect(try await client.pushesUpTo("end", on: one.database) == [])
-                // Whoever asks for the profile sees it.
+                // Anyone who requests the profile sees it.
                 let asked = try await client.call("profiles.get", ["username": "frank"])
                 #expect(asked["attributes"]?["creatorTier"] == "gold")
             }
-            // One who was away has it from the cursor on, and what is taken back is taken back everywhere.
+            // A client that was offline gets it with its cursor, and a removal reaches everyone.
             let cursor = await contacts[0].cursor
             await contacts[0].close()
             try await one.database.psqlAsBackend(Self.writing([:], of: .frank))
@@ -60,7 +60,7 @@ struct AttributesTests {
             try await node.database.psqlAsBackend(Self.writing(Self.attributes, of: .alice))
             let me = try await alice.call("me.get")
             #expect(me["version"]?.integerValue == (before["version"]?.integerValue ?? 0) + 1)
-            // A client that knew the version before is told, and no change of its own touches them.
+            // A client with an older version is refused, and its own changes do not affect attributes.
             try await alice.refused(
                 .versionConflict, "me.save", ["bio": "mine", "if_version": before["version"] ?? .null])
             let saved = try await alice.call("me.save", ["bio": "mine", "if_version": me["version"] ?? .null])
@@ -98,7 +98,7 @@ struct AttributesTests {
             #expect(try await WireTests.fingerprint(node.database) == before)
             try await node.database.psqlAsBackend(Self.writing(Self.attributes, of: .alice))
             #expect(try await alice.call("me.get")["attributes"]?["creatorTier"] == "gold")
-            // As large as it may be, and no larger.
+            // At the maximum size, and not above.
             let most: JSON = ["a": .string(String(repeating: "x", count: 32_768 - #"{"a": ""}"#.utf8.count))]
             try await node.database.psqlAsBackend(Self.writing(most, of: .alice))
             let tooMuch: JSON = ["a": .string(String(repeating: "x", count: 32_768))]

@@ -29,12 +29,12 @@ struct BoundedLookTests {
                 #expect(replica.profiles.values.allSatisfy { $0["attributes"] == ["tier": "gold"] })
                 #expect(replica.profiles.count > 1)
             }
-            // Whom it does not concern is told what does as ever, and nothing else.
+            // Unaffected users receive their changes as usual, and nothing else.
             try await sam.send("meanwhile", to: room)
             for client in [sam, kim] {
                 #expect(try await client.nextChanges()["messages"]?[0]?["content"] == "meanwhile")
             }
-            // Who is behind no more is live again.
+            // A client that has caught up is live again.
             try await bob.send("after", to: Room.aliceBob)
             try await alice.follow { $0.has("after", in: Room.aliceBob) }
             for node in [one, other] { #expect(await node.isReady) }
@@ -48,14 +48,14 @@ struct BoundedLookTests {
             let bob = try await node.signedIn(.bob)
             try await alice.sync()
             let look = try #require(try await node.database.value("select pg_get_functiondef('feed.look'::regproc)"))
-            try await node.database.replaceLook(by: "raise exception 'too much'")
+            try await node.database.replacePoll(by: "raise exception 'too much'")
             try await bob.send("while it fails", to: Room.aliceBob)
             let cursor = try await alice.lagged()
             try await node.database.psql(look)
             try await alice.sync(from: cursor)
             #expect(await alice.state.has("while it fails", in: Room.aliceBob))
             try await bob.send("when it works", to: Room.aliceBob)
-            // What came just before it worked, as who is online, is given up too.
+            // Changes just before it worked, such as presence, are abandoned too.
             try await alice.followThroughLags { $0.has("when it works", in: Room.aliceBob) }
         }
     }
@@ -75,7 +75,7 @@ struct BoundedLookTests {
                         if nextval('public.looks') <= 4 then perform pg_terminate_backend(pg_backend_pid()); end if;
                     end $$
                     """)
-            try await node.database.replaceLook(
+            try await node.database.replacePoll(
                 by: "perform public.end_some(); return query select * from feed.whole_look(since)")
             try await bob.send("while it ends", to: Room.aliceBob)
             try await alice.follow { $0.has("while it ends", in: Room.aliceBob) }
@@ -85,8 +85,8 @@ struct BoundedLookTests {
 }
 
 extension TestDatabase {
-    /// Lets every look do that alone.
-    func replaceLook(by statement: String) async throws {
+    /// Replaces the body of the poll function.
+    func replacePoll(by statement: String) async throws {
         try await psql(
             """
             create or replace function feed.look(since pg_snapshot) returns table (
@@ -98,7 +98,7 @@ extension TestDatabase {
 }
 
 extension TestClient {
-    /// Reads pushes up to `sync.lagged`, and gives its cursor.
+    /// Reads pushes up to `sync.lagged`, and returns its cursor.
     fileprivate func lagged() async throws -> String {
         while true {
             let push = try await nextNotification()
@@ -107,7 +107,7 @@ extension TestClient {
         }
     }
 
-    /// Reads pushes until what this client holds is as the condition says, and asks at each `sync.lagged`.
+    /// Reads pushes until the state fulfils a condition, and syncs after each `sync.lagged`.
     fileprivate func followThroughLags(until isReached: @Sendable (SyncedState) -> Bool) async throws {
         while !isReached(replica) {
             let push = try await nextNotification()

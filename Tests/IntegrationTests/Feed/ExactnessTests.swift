@@ -21,7 +21,7 @@ struct ExactnessTests {
                         }
                     }
                 }
-                // Clients come and go all the while, with a cursor and without.
+                // Clients connect and disconnect meanwhile, with and without a cursor.
                 for round in 0..<12 {
                     let client = try await node.signedIn(round.isMultiple(of: 2) ? .alice : .bob)
                     try await client.sync()
@@ -32,7 +32,7 @@ struct ExactnessTests {
                     let delta = try await client.sync(from: cursor)
                     try await client.follow { $0.messages[Room.aliceBob]?[start + 30] != nil }
                     var arrivals = await client.state.arrivals[Room.aliceBob] ?? []
-                    // More than a hundred came meanwhile: the rest is paged back, as the protocol says.
+                    // More than a hundred were missed: the rest is fetched by page, as the protocol says.
                     if delta.contains(where: { $0["limited"]?.arrayValue?.contains(.string(Room.aliceBob)) == true }) {
                         let given = delta.flatMap { $0["messages"]?.arrayValue ?? [] }
                             .filter { $0["conversation_id"] == .string(Room.aliceBob) }
@@ -46,7 +46,7 @@ struct ExactnessTests {
                             before = seqs.min() ?? 0
                         }
                     }
-                    // What was on its way when the sync was closed came, and came again with the cursor: it is not counted.
+                    // A push in flight when the sync closed arrives again with the cursor, and is not counted.
                     #expect(Set(arrivals).count == (arrivals.max() ?? 0) - (arrivals.min() ?? 0) + 1)
                     await client.close()
                 }
@@ -141,7 +141,7 @@ struct ExactnessTests {
                 try await bob.send("meanwhile \(number)", to: Room.aliceBob)
                 try await alice.follow { $0.has("meanwhile \(number)", in: Room.aliceBob) }
             }
-            // One who comes now sees nothing of it either, and gets it later.
+            // A client that connects now does not see it either, and gets it later.
             let late = try await node.signedIn(.alice)
             try await late.sync(messages: 0)
             for client in [alice, late] {

@@ -2,13 +2,13 @@ import BoundedWait
 import LineClient
 import Testing
 
-/// Within the time that the protocol names, so it has the machine to itself (`make test`).
+/// Measures the time that the protocol promises, so it runs alone (`make test`).
 @Suite("Killed node", .timeLimit(.minutes(60)))
 struct KilledNodeTests {
     @Test("row 64: a killed node's users go offline within 15 seconds")
     func killed() async throws {
         try await withAliceElsewhere { node, process, bob in
-            // A thousand more, as if they had come to that node.
+            // A thousand more users, as if connected to that node.
             try await node.database.psql(
                 """
                 insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 1000);

@@ -84,12 +84,12 @@ struct MembershipTests {
             // A new member's mark is the last seq at joining.
             #expect(whole["unread_count"] == 0)
             #expect(whole["last_read_seq"] == whole["last_seq"])
-            // The others get the conversation with the new member, and its profile.
+            // The others get the conversation with the new member, and her profile.
             let seen = try await bob.nextChanges()
             #expect(seen["conversations"]?[0]?["members"]?.arrayValue?.count == 5)
             #expect(seen["profiles"]?.arrayValue?.map { $0["username"] } == ["erin"])
             #expect(seen["messages"] == nil)
-            // And from here on she is one of them.
+            // From here on she is a member.
             try await bob.send("hello erin", to: Room.alps)
             try await erin.follow { $0.has("hello erin", in: Room.alps) }
         }
@@ -138,7 +138,7 @@ struct MembershipTests {
     }
 }
 
-/// A word that is given once, for all who look.
+/// A flag that is set once.
 actor CompletionFlag {
     private(set) var isDone = false
 

@@ -8,28 +8,28 @@ import Testing
 
 @Suite("Reading from a standby", .timeLimit(.minutes(60)))
 struct StandbyTests {
-    /// A primary, a standby of it, and a node of each kind.
+    /// A primary with a standby, a node that uses both, and one that uses the primary only.
     private struct StandbySetup: Sendable {
         let primary: PrivatePostgres
         let standby: PrivatePostgres
         let database: TestDatabase
         let copy: TestDatabase
 
-        /// Its feed and its lists are on the standby.
+        /// The node with its feed and lists on the standby.
         let node: TestNode
 
-        /// All of it is on the primary.
+        /// The node with everything on the primary.
         let other: TestNode
 
         func pause() async throws { try await standby.psql("select pg_wal_replay_pause()") }
         func resume() async throws { try await standby.psql("select pg_wal_replay_resume()") }
 
-        /// How many statements the node has under way or behind it there.
+        /// Returns the number of the node's statements on the standby.
         func connections() async throws -> Int {
             try await Int(copy.value("select count(*) from pg_stat_activity where usename = 'postline'") ?? "") ?? 0
         }
 
-        /// Returns once the feed looks at the standby.
+        /// Waits until the feed polls the standby.
         func awaitStandby() async throws {
             try await eventually("the feed to look at the standby") {
                 try await copy.value(
@@ -43,7 +43,7 @@ struct StandbyTests {
         try await withPrivateServer { primary, database in
             try await withStandby(of: primary) { standby, copy in
                 var settings = NodeSettings()
-                // Whichever of the two takes writes.
+                // Connects to whichever of the two is writable.
                 let hosts = [database.socketDirectory, copy.socketDirectory].joined(separator: ",")
                 settings.databaseURL =
                     "postgresql:///world?host=\(hosts)&user=postline&target_session_attrs=read-write"
@@ -91,7 +91,7 @@ struct StandbyTests {
                 _ = try await program.execute(
                     "begin; update public.user_profiles set full_name = 'In progress \(round)' where id = '\(Person.alice.id)'"
                 )
-                // Later ones end before it, so that it is within what the standby has seen the end of.
+                // Later transactions end before it, so that the standby's snapshot includes it.
                 let carol = try await setup.node.signedIn(.carol)
                 for number in 1...10 { try await carol.send("\(round) \(number)", to: Room.alps) }
                 _ = try await live.pushesUpTo("before \(round)", on: setup.database)
@@ -132,7 +132,7 @@ struct StandbyTests {
 
             let after = try await setup.node.signedIn(.bob)
             async let pages = after.sync(from: cursor)
-            // Others on that node do not wait with it.
+            // Other clients of that node do not wait with it.
             try await setup.node.signedIn(.carol).send("meanwhile", to: Room.aliceCarol)
             try await setup.resume()
             let page = try await pages[0]
@@ -188,7 +188,7 @@ struct StandbyTests {
             let alice = try await setup.node.signedIn(.alice)
             try await setup.pause()
             try await alice.send("while it stands", to: Room.aliceBob)
-            // The user's own, from the primary.
+            // The user's own write, from the primary.
             let list = try await alice.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])
             #expect(list["messages"]?[0]?["content"] == "while it stands")
             try await bob.follow { $0.has("while it stands", in: Room.aliceBob) }

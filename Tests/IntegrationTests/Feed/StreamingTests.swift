@@ -150,7 +150,7 @@ struct StreamingTests {
         try await withNode { node in
             let audience = try await Audience(node)
             let dave = try await node.signedIn(.dave)
-            // Behind which all marks but the sender's are.
+            // All marks but the sender's are before it.
             let last = try #require(try await audience.alice.send("news", to: Room.alps)["seq"]?.integerValue)
             for client in [audience.alice, audience.aliceElsewhere, audience.bob] { try await client.nextChanges() }
             try await dave.call("messages.mark_read", ["conversation_id": .string(Room.alps), "seq": .integer(last)])

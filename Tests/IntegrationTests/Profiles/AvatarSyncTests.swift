@@ -3,7 +3,7 @@ import Messaging
 import TestSupport
 import Testing
 
-/// The test cases of the avatar and name sync document, by its titles, with four clients on two nodes.
+/// The test cases of the avatar and name sync document by their titles, with four clients on two nodes.
 @Suite("Avatar and name propagation", .timeLimit(.minutes(60)))
 struct AvatarSyncTests {
     private static let photo = "https://images.example.com/photo-1.jpg"
@@ -26,7 +26,7 @@ struct AvatarSyncTests {
             try await withTwoNodes(settings) { one, other in
                 let circle = try await ProfileScenario(one, other)
                 try await circle.change("me.set_avatar", to: .builtIn("blue_circle"))
-                // The photo itself, from its bytes on.
+                // The photo itself, with its bytes.
                 let url = try await circle.alice.wear(type: .jpeg, bytes: 500_000)
                 try await circle.elsewhere.follow("her photo") { $0.me?["avatar_url"] == .string(url) }
                 for client in circle.contacts {
@@ -36,7 +36,7 @@ struct AvatarSyncTests {
                 }
                 try await circle.expectEverywhere(.custom(url))
                 #expect(try await PictureAnswer.get(url).body == picture(.jpeg, bytes: 500_000))
-                // And one that is elsewhere.
+                // And a photo stored elsewhere.
                 _ = try await circle.alice.call("me.set_avatar", ["avatar_type": .null])
                 try await circle.change("me.set_avatar", to: .custom(Self.photo))
                 try await circle.expectEverywhere(.custom(Self.photo))
@@ -67,7 +67,7 @@ struct AvatarSyncTests {
                 try await circle.change("me.update", to: ["full_name": .string(name)])
                 try await circle.expectEverywhere(["full_name": .string(name), "username": "alice"])
             }
-            // Away and back, on a connection of its own: still that.
+            // Offline and back on another connection: still the same.
             await circle.alice.close()
             #expect(try await one.signedIn(.alice).call("me.get")["full_name"] == "Sarah Chen")
         }
@@ -98,7 +98,7 @@ struct AvatarSyncTests {
             }
             try await circle.expectConverged()
             try await circle.expectOneShape()
-            // Nothing orphaned, nothing that conflicts.
+            // Nothing orphaned, nothing in conflict.
             #expect(
                 try await circle.database.value(
                     """
@@ -113,7 +113,7 @@ struct AvatarSyncTests {
     func rapid() async throws {
         try await withTwoNodes { one, other in
             let circle = try await ProfileScenario(one, other)
-            // Sent without waiting for an answer, as fingers do.
+            // Sent without waiting for responses, like quick taps.
             let avatars = ["bee", "owl", "panda", "whale"].map { #"{"avatar_type":"built_in","avatar_id":"\#($0)"}"# }
             let names = ["Sarah", "Sarah C", "Sarah Ch", "Sarah Chen"].map { #"{"full_name":"\#($0)"}"# }
             let requests = avatars.map { ("me.set_avatar", $0) } + names.map { ("me.update", $0) }

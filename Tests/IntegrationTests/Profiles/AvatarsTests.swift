@@ -40,7 +40,7 @@ struct AvatarsTests {
                 let avatars = try await alice.call("avatars.list")["avatars"]?.arrayValue ?? []
                 #expect(avatars.map { $0["id"] } == ["comet", "tulip", "anchor"])
                 for avatar in avatars { expectShape(avatar, ["id", "name", "color"]) }
-                // She had one that has gone, and everyone sees what she has now; Carol keeps her photo, Frank has none.
+                // Her avatar was removed, and everyone sees the new one. Carol keeps her photo, and Frank has none.
                 #expect(before["avatar_id"] == "fox")
                 try await bob.follow("her new avatar") { $0.profiles[Person.alice.id]?["avatar_id"] == "comet" }
                 let faces = try await node.database.column(
@@ -51,7 +51,7 @@ struct AvatarsTests {
                 try await alice.refused(
                     .invalidParams, "me.set_avatar", ["avatar_type": "built_in", "avatar_id": "fox"],
                     field: "avatar_id")
-                // A choice that was made from the set is left alone by the next run.
+                // Avatars chosen from the set remain after the next run.
                 try await node.database.psql(sql)
                 #expect(try await alice.call("me.get")["avatar_id"] == "tulip")
             }

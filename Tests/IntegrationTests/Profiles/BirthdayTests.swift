@@ -19,7 +19,7 @@ struct BirthdayTests {
             let after = try await node.database.clock()
             let time = try #require(set["updated_at"]?.stringValue)
             #expect(before <= time && time <= after)
-            // No client gives it.
+            // No client sends it.
             try await guest.refused(
                 .invalidParams, "me.update", ["updated_at": "2000-01-01T00:00:00.000000Z"], field: "updated_at")
             try await guest.call(

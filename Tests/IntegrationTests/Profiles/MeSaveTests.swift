@@ -5,7 +5,7 @@ import Testing
 
 @Suite("me.save", .timeLimit(.minutes(60)))
 struct MeSaveTests {
-    /// All that an edit screen has.
+    /// All fields of an edit screen.
     private static let screen: JSONObject = [
         "full_name": "Sarah Chen", "bio": "All at once", "website": "https://sarah.example.com", "location": "Porto",
         "language_code": "pt", "phone_number": "+351912345678", "date_of_birth": "1990-05-17",
@@ -111,7 +111,7 @@ struct MeSaveTests {
             let cooling = try await alice.refused(.usernameCooldown, "me.save", named("alice.m"))
             #expect(cooling?.data["retry_at"] == me["username_change_allowed_at"])
             for client in [alice, bob] { #expect(try await client.call("me.get")["bio"] != "unsaved") }
-            // The same name again is no change, so that a screen may send all that it shows.
+            // The same username again is no change, so a screen may send all that it shows.
             let again = try await alice.call("me.save", ["bio": "saved again", "username": "moreau"])
             #expect(again["bio"] == "saved again" && again["username_change_count"] == 1)
             try await node.database.setClock(ahead: "90 days 1 minute")

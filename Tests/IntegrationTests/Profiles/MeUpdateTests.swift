@@ -156,7 +156,7 @@ struct MeUpdateTests {
                     field: wrong)
                 #expect(error?.data["suggestion"]?.stringValue == right, "\(wrong)")
             }
-            // What other methods change is refused here too, and so is what nobody changes.
+            // Fields of other methods, and fields that cannot be changed, are refused here.
             for name in [
                 "username", "email", "avatar_url", "photoURL", "profilePicture", "profile_picture_url", "avatar_type",
                 "attributes", "is_verified", "version", "id", "height_cm",
@@ -263,7 +263,7 @@ struct MeUpdateTests {
                 as: Person.alice.id,
                 "update public.user_profiles set full_name = 'Changed' where id = '\(Person.bob.id)'")
             #expect(try await alice.call("me.get")["full_name"] == "Alice Moreau")
-            // As all rows are hers.
+            // All rows are her own.
             try await node.database.psql(as: Person.alice.id, "update public.user_profiles set full_name = 'Changed'")
             #expect(try await alice.call("me.get")["full_name"] == "Changed")
             #expect(try await bob.call("me.get") == before)
@@ -272,7 +272,7 @@ struct MeUpdateTests {
 }
 
 extension JSON {
-    /// An object whose members stand by name: jsonb keeps them in an order of its own.
+    /// The object with sorted members, since jsonb has its own order.
     var withSortedNames: JSON {
         guard case .object(let object) = self else { return self }
         return .object(JSONObject(object.members.sorted { $0.name < $1.name }))

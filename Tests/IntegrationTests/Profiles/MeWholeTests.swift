@@ -7,12 +7,12 @@ import Testing
 
 @Suite("Completeness of Me", .timeLimit(.minutes(60)))
 struct MeWholeTests {
-    /// A change of each kind that a user can make of its own data.
+    /// A change of each kind that a user can make to its own data.
     struct Change: Sendable, CustomTestStringConvertible {
         let method: String
         let params: JSONObject
 
-        /// What else follows from it.
+        /// The members that change as a result.
         var also: [String] = []
         var testDescription: String { "\(method) \(JSON.object(params).text)" }
     }
@@ -86,7 +86,7 @@ struct MeWholeTests {
                 #expect(answer[name] == world?[name], "\(name), of sync.open")
                 for push in pushes { #expect(answer[name] == push?[name], "\(name), of a push") }
             }
-            // What it did not name is as it was.
+            // Fields that it did not name are unchanged.
             let touched = change.params.members.map(\.name) + change.also + ["version", "updated_at"]
             for name in Shape.me where !touched.contains(name) { #expect(answer[name] == before[name], "\(name)") }
             let version = { (me: JSON) in me["version"]?.integerValue ?? 0 }
@@ -137,7 +137,7 @@ struct MeWholeTests {
         }
     }
 
-    /// What the source documents call the params of a method, in each of their layers.
+    /// The parameter names of the source documents, for each of their layers.
     private static let spellings: [(method: String, right: String, wrong: [String])] = [
         ("me.update", "full_name", ["displayName", "display_name", "name", "fullName", "firstName", "lastName"]),
         ("me.update", "phone_number", ["phone", "phoneNumber"]),
@@ -168,7 +168,7 @@ struct MeWholeTests {
         ("messages.send", "content", ["text", "last_message"]),
     ]
 
-    /// What the source documents say of a user, and no user sets by a field of `me.update`.
+    /// The fields of the source documents that `me.update` does not set.
     private static let others = [
         "email", "apiId", "user_id", "phoneVerified", "isVerified", "averageRating", "totalRatings", "totalReviews",
         "isCreator", "creatorTier", "subscriptionType", "activeListings", "lastUsernameChange", "usernameChangeCount",
@@ -209,7 +209,7 @@ struct MeWholeTests {
             let alice = try await node.signedIn(.alice)
             let long = { (count: Int) in JSON.string(String(repeating: "x", count: count)) }
             let today = try #require(try await node.database.value("select (now() at time zone 'utc')::date"))
-            // 16 KiB of JSON, its frame counted.
+            // 16 KiB of JSON, including its structure.
             let preferences: JSON = ["k": long(16_384 - #"{"k":""}"#.utf8.count)]
             #expect(try await alice.call("me.update", ["preferences": .null])["preferences"] == [:])
             let good: [(String, String, [JSON])] = [
@@ -336,11 +336,11 @@ struct MeWholeTests {
                     as: Person.bob.id, "update public.\(table) set \(change) where id = '\(Person.alice.id)'")
             }
             #expect(try await WireTests.fingerprint(node.database) == before)
-            // Its own row it does change.
+            // A user can change its own row.
             try await node.database.psql(
                 as: Person.bob.id, "update public.user_profiles set full_name = 'Robert' where id = '\(Person.bob.id)'")
             #expect(try await bob.call("me.get")["full_name"] == "Robert")
-            // But not what only a trusted backend says of it.
+            // But not the columns of a trusted backend.
             for column in ["is_verified = true", "attributes = '{\"tier\":\"gold\"}'", "version = 1"] {
                 await #expect(throws: (any Error).self) {
                     try await node.database.psql(

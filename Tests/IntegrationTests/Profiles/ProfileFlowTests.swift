@@ -51,7 +51,7 @@ struct ProfileFlowTests {
         }
     }
 
-    /// Fifty changes, no two of which are alike: of each field, by turns.
+    /// Fifty distinct changes, alternating between all fields.
     private static let fiftyChanges: [(method: String, params: JSONObject)] = {
         func changes(_ method: String, _ field: String, _ values: [JSON]) -> [(String, JSONObject)] {
             values.map { (method, JSONObject([.init(name: field, value: $0)])) }
@@ -92,7 +92,7 @@ struct ProfileFlowTests {
                 for (client, changes) in zip([circle.alice, circle.elsewhere], halves) {
                     group.addTask {
                         for (method, params) in changes {
-                            // Of an avatar just what its type has.
+                            // Only the avatar members of its type.
                             let given = params.members.filter {
                                 method != "me.set_avatar" || $0.name == "avatar_type" || $0.value != .null
                             }
@@ -103,7 +103,7 @@ struct ProfileFlowTests {
                 try await group.waitForAll()
             }
             try await circle.expectConverged()
-            // Each field has what one of the two set last.
+            // Each field has the last value that one of the two set.
             let me = try await circle.alice.call("me.get")
             #expect(
                 me["preferences"]?["one"] == 1 && me["preferences"]?["two"] == 2 && me["preferences"]?["three"] == 3)
@@ -114,7 +114,7 @@ struct ProfileFlowTests {
                         params.members.allSatisfy { (me[$0.name] ?? me["physical"]?[$0.name]) == $0.value }
                     }, "\(fields)")
             }
-            // No client was ever given an older state after a newer one.
+            // No client received an older state after a newer one.
             for client in circle.everybody {
                 let versions = await client.received.flatMap { changes in
                     (changes["profiles"]?.arrayValue ?? []).filter { $0["id"]?.stringValue == Person.alice.id }
@@ -141,14 +141,15 @@ struct ProfileFlowTests {
             try await circle.bob.follow("her new name") {
                 $0.profiles[Person.alice.id]?["full_name"] == "Sarah Chen"
             }
-            // He was pushed her profile and no message: those he holds say what they said, and are drawn as she is now.
+            // He received her profile and no message. The messages that he holds keep their text, and show her new
+            // profile.
             let replica = await circle.bob.state
             for changes in await circle.bob.received[given...] { #expect(changes["messages"] == nil) }
             #expect(replica.messages[circle.group] == held)
             #expect(message["sender"]?["full_name"] == "Alice Moreau")
             let shown = try #require(replica.sender(of: message))
             #expect(shown["full_name"] == "Sarah Chen" && shown["avatar_id"] == "green_circle")
-            // What is given from now on says it itself.
+            // Messages that arrive from now on contain it.
             let list = try await circle.bob.call("messages.list", ["conversation_id": .string(circle.group)])
             #expect(list["messages"]?[0]?["sender"]?["full_name"] == "Sarah Chen")
         }
@@ -169,7 +170,7 @@ struct ProfileFlowTests {
                 let me = try await circle.alice.call("me.get")
                 #expect(me["bio"] == "bio \(round)" && me["full_name"] == "Name \(round)")
                 #expect(me["physical"]?["height_cm"]?.integerValue == 150 + round)
-                // What no change named has stayed.
+                // Fields that no change named are unchanged.
                 #expect(me["phone_number"] == "+33612345678" && me["preferences"]?["theme"] == "dark")
             }
             try await circle.expectConverged()

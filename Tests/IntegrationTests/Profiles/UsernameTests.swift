@@ -74,7 +74,7 @@ struct UsernameTests {
             }
             let alice = try await node.signedIn(.alice)
             #expect(try await alice.call("me.change_username", Self.name("Alice"))["username"] == "alice")
-            // Now the other one is held.
+            // Now the other one is reserved.
             try await bob.refused(.usernameTaken, "me.change_username", Self.name("moreau"))
             try await node.database.setClock(ahead: "241 days")
             #expect(try await bob.call("me.change_username", Self.name("moreau"))["username"] == "moreau")
@@ -165,7 +165,7 @@ struct UsernameTests {
                     try await node.database.psql(change.replacing("%", with: wanted))
                 }
             }
-            // The clock is the owner's.
+            // Only the owner can change the clock.
             await #expect(throws: (any Error).self) {
                 try await node.database.psql(
                     as: Person.alice.id, "insert into app.settings values ('clock_offset', '1 year')")

@@ -4,12 +4,12 @@ import Messaging
 import PrivatePostgres
 import TestSupport
 
-/// A PostgreSQL of a test's own whose database `postgres` is as a Supabase project's, without Postline.
+/// A PostgreSQL whose database `postgres` looks like a Supabase project's, without Postline.
 struct SupabaseServer: Sendable {
     let postgres: PrivatePostgres
     let database: TestDatabase
 
-    /// What a person who runs Postline there sets. The owner is `postgres`, who is no superuser.
+    /// The settings of a Supabase deployment. The owner is `postgres`, who is no superuser.
     var environment: [String: String] {
         [
             "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.url(user: "postgres"),
@@ -18,9 +18,9 @@ struct SupabaseServer: Sendable {
         ]
     }
 
-    /// Runs a body with one.
+    /// Runs a body with a server.
     ///
-    /// - Parameter migrated: whether `postline migrate` has been there.
+    /// - Parameter migrated: True to run `postline migrate` first.
     static func with(
         migrated: Bool = true, _ body: @Sendable (SupabaseServer) async throws -> Void
     ) async throws {
@@ -33,7 +33,7 @@ struct SupabaseServer: Sendable {
             settings: ["fsync": "off", "full_page_writes": "off", "wal_level": "logical"])
         try await postgres.start()
         do {
-            // There the superuser is supabase_admin, and made the server. Nobody can rename itself.
+            // In Supabase the superuser is supabase_admin, which created the server. A role cannot rename itself.
             try await postgres.psql("create role renamer superuser login")
             try await postgres.psql("alter role postgres rename to supabase_admin", user: "renamer")
             try await postgres.psql("drop role renamer", user: "supabase_admin")
@@ -55,20 +55,20 @@ struct SupabaseServer: Sendable {
         try await postgres.stop(mode: .immediate)
     }
 
-    /// All that belongs to Supabase, a line each.
+    /// Returns all objects of Supabase, one per line.
     func catalogue() async throws -> Set<String> {
         let lines = try await postgres.psql(try Self.fixture("supabase-catalogue.sql"), user: "supabase_admin")
         return Set(lines.split(separator: "\n").map(String.init))
     }
 
-    /// Runs statements as a role that may log in.
+    /// Runs statements as a login role.
     func psql(as role: String, _ sql: String) async throws -> String {
         try await postgres.psql(sql, user: role).trimmingCharacters(in: .newlines)
     }
 
-    /// Runs a statement as Supabase's API does for a user of the project, or for nobody, and returns what it prints.
+    /// Runs a statement like Supabase's API does for a user of the project or without one, and returns its output.
     ///
-    /// The variables of the transaction are those that PostgREST sets, in its order (`PostgREST.Query.PreQuery`).
+    /// The variables of the transaction are those of PostgREST, in its order (`PostgREST.Query.PreQuery`).
     func asAPI(_ claims: String, role: String = "authenticated", _ sql: String) async throws -> String {
         try await psql(
             as: "authenticator",
@@ -85,7 +85,7 @@ struct SupabaseServer: Sendable {
             """)
     }
 
-    /// What people are told of all this.
+    /// The page that describes the deployment.
     static let page = Repository.url("docs/supabase.md")
 
     private static func fixture(_ name: String) throws -> String {

@@ -18,7 +18,7 @@ struct SupabaseTests {
             let after = try await server.catalogue()
             let everybody = "database postgres of postgres: CONNECT,TEMPORARY to public from postgres"
             #expect(before.subtracting(after) == [everybody])
-            // Five triggers follow the accounts, an extension and two roles' way to our tables come to it, and nobody
+            // The changes are five triggers on accounts, an extension, and two roles' access to our tables. Nobody
             // creates temporary objects.
             let added = after.subtracting(before)
             let expected = [
@@ -37,7 +37,7 @@ struct SupabaseTests {
             let again = try await Command.run(["migrate"], environment: server.environment)
             #expect(again.output == "The database is up to date.\n", "\(again.errors)")
             #expect(try await server.catalogue() == after)
-            // All of ours is the owner's, and what is in the database is fit to serve.
+            // The owner owns all of our objects, and the database is ready to serve.
             let foreign = try await server.psql(
                 as: "postgres",
                 """
@@ -60,7 +60,7 @@ struct SupabaseTests {
             let migrated = try await Command.run(["migrate"], environment: server.environment)
             #expect(migrated.status == 0, "\(migrated.errors)")
             try await server.talk()
-            // The auth server cannot delete whom messages name; a trusted backend makes it a tombstone.
+            // The auth server cannot delete a user that messages reference. A trusted backend makes it a tombstone.
             let ada = SupabaseUser.ada.id
             await #expect(throws: PrivatePostgresError.self) {
                 try await server.psql(as: "supabase_auth_admin", "delete from auth.users where id = '\(ada)'")
@@ -78,7 +78,7 @@ struct SupabaseTests {
                 """)
             #expect(left == "t|t|t|t|1")
 
-            // As docs/supabase.md says it.
+            // As described in docs/supabase.md.
             let page = try String(contentsOf: SupabaseServer.page, encoding: .utf8)
             let removal = try #require(page.split(separator: "```sql\n").last?.split(separator: "```").first)
             #expect(removal.hasPrefix("do $$"))
@@ -104,7 +104,8 @@ struct SupabaseTests {
                 let room = try await ada.conversation(with: SupabaseUser.ben.id)
                 try await ada.send("over Supabase", to: room)
                 try await ben.follow { $0.has("over Supabase", in: room) }
-                // Plain indexes find the one, likeness (pg_trgm, which stands in `extensions` there) is asked for the other.
+                // Plain indexes find the username. Similarity (pg_trgm, in schema `extensions` there) is used for
+                // names.
                 _ = try await ben.call("profiles.search", ["query": "zzyzx"])
                 let found = try await ben.call("profiles.search", ["query": "ada arc"])
                 #expect(found["profiles"]?[0]?["id"]?.stringValue == SupabaseUser.ada.id)
@@ -113,7 +114,7 @@ struct SupabaseTests {
                 try await guest.authenticate(as: SupabaseToken(.guest))
                 #expect(try await guest.call("me.get")["is_guest"] == true)
 
-                // Who signs up at Supabase has a profile at once, and what changes there is pushed.
+                // A user who signs up at Supabase has a profile at once, and its changes are pushed.
                 try await server.signUpLater()
                 let later = try await node.connect()
                 try await later.authenticate(as: SupabaseToken(.later))
@@ -153,7 +154,7 @@ struct SupabaseTests {
                 let stranger = try await node.connect()
                 let forged = [
                     try await other.sign(SupabaseToken(.ada), kid: JWKIdentifier(string: kid)),
-                    // The secret that the project had before.
+                    // The project's previous secret.
                     try await SupabaseToken(.ada).signed(),
                 ]
                 for token in forged {
@@ -226,7 +227,7 @@ struct SupabaseTests {
                      where participant1_id = '\(ben)' or participant2_id = '\(ben)' order by last_message_time desc
                     """
                 #expect(try await asBen(list) == "over lines|1")
-                // Both of Ada's are read; she hears of the mark alone.
+                // Both of Ada's messages are read. She is notified of the mark only.
                 let read = """
                     update rest.messages set is_read = true where conversation_id = '\(room)' and sender_id <> '\(ben)'
                     returning content, is_read
@@ -247,7 +248,7 @@ struct SupabaseTests {
                 #expect(sent == "4|f")
                 try await ada.follow { $0.has("by SQL", in: room) }
 
-                // A conversation comes back from its insert, of the view and of the table.
+                // A conversation is returned by its insert, in the view and in the table.
                 let guest = SupabaseUser.guest.id
                 _ = try await server.psql(as: "postgres", "select accounts.ensure_profile('\(guest)', true)")
                 for (schema, one, other) in [("rest", ben, SupabaseUser.later.id), ("public", guest, ben)] {
@@ -273,7 +274,7 @@ struct SupabaseTests {
             let ada = #"{"sub":"\#(SupabaseUser.ada.id)","role":"authenticated"}"#
             let stranger = #"{"sub":"\#(SupabaseUser.later.id)","role":"authenticated"}"#
 
-            // What each sees of the public tables: a member all of its talk, a stranger nothing of it.
+            // The visible rows of the public tables: for a member its conversations, for a stranger none.
             let counts = """
                 select (select count(*) from public.messages), (select count(*) from public.conversations),
                        (select count(*) from public.conversation_members), (select count(*) from public.user_private),
@@ -288,10 +289,10 @@ struct SupabaseTests {
                 """
             #expect(try await server.asAPI(ada, views) == "2|1|3")
             #expect(try await server.asAPI(stranger, views) == "0|0|3")
-            // Somebody whose claims say nobody.
+            // A user whose claims name nobody.
             #expect(try await server.asAPI("", "select count(*) from public.messages") == "0")
 
-            // What touches others' rows does nothing.
+            // Statements on others' rows do nothing.
             for statement in [
                 "update public.messages set content = 'mine' returning 1",
                 "update public.user_profiles set full_name = 'Mine' where id <> '\(SupabaseUser.later.id)' returning 1",
@@ -305,7 +306,7 @@ struct SupabaseTests {
             ] {
                 #expect(try await server.asAPI(stranger, statement) == "", "\(statement)")
             }
-            // What a user may not do is refused, of Postline's as of Supabase's.
+            // Forbidden actions are refused, on Postline's objects and Supabase's.
             let room = try await server.psql(as: "postgres", "select id from public.conversations")
             for statement in [
                 "insert into public.messages (conversation_id, sender_id, content) values ('\(room)', '\(SupabaseUser.later.id)', 'x')",
@@ -328,7 +329,7 @@ struct SupabaseTests {
                 }
             }
 
-            // Nobody yet, and a trusted backend.
+            // Without a user, and as a trusted backend.
             let anon = #"{"role":"anon"}"#
             #expect(
                 try await server.asAPI(anon, role: "anon", "select count(*) > 5 from public.built_in_avatars") == "t")
@@ -353,7 +354,7 @@ extension TestClient {
 }
 
 extension SupabaseServer {
-    /// Somebody signs up while Postline is there: the auth server writes what it always writes.
+    /// Signs up a user like the auth server does, while Postline is installed.
     fileprivate func signUpLater() async throws {
         _ = try await psql(
             as: "supabase_auth_admin",
@@ -364,7 +365,7 @@ extension SupabaseServer {
             """)
     }
 
-    /// Ada and Ben have said a word each.
+    /// Sends a message each from Ada and Ben.
     fileprivate func talk() async throws {
         _ = try await psql(
             as: "postgres",

@@ -1,7 +1,7 @@
 import Foundation
 import JWTKit
 
-/// An access token with the claims that Supabase's auth server writes, all of them.
+/// An access token with all claims of Supabase's auth server.
 struct SupabaseToken: JWTPayload {
     static let secret = "super-secret-jwt-token-with-at-least-32-characters-long"
     static let issuer = "https://abcdefghijklmnopqrst.supabase.co/auth/v1"
@@ -43,14 +43,14 @@ struct SupabaseToken: JWTPayload {
 
     func verify(using algorithm: some JWTAlgorithm) async throws {}
 
-    /// As a project with a JWT secret signs it; the header names a key.
+    /// Returns the token as signed by a project with a JWT secret. The header names a key.
     func signed(secret: String = secret) async throws -> String {
         let key: JWKIdentifier = "kPxAQzbjJFvUFE9k"
         return try await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256, kid: key)
             .sign(self, kid: key)
     }
 
-    /// A project's API key, as it is given to apps (`anon`) and to trusted backends (`service_role`).
+    /// Returns a project's API key for apps (`anon`) or trusted backends (`service_role`).
     static func apiKey(_ role: String) async throws -> String {
         struct Claims: JWTPayload {
             var iss = "supabase"
@@ -66,7 +66,7 @@ struct SupabaseToken: JWTPayload {
     }
 }
 
-/// The accounts that a test's project has before Postline comes, and one that comes later.
+/// The accounts that exist before Postline is installed, and one created later.
 enum SupabaseUser: String, CaseIterable {
     case ada = "1"
     case ben = "2"
