@@ -3,7 +3,7 @@ import Messaging
 import Testing
 
 @Suite("Password guessing", .timeLimit(.minutes(60)))
-struct GuessingTests {
+struct PasswordGuessingTests {
     private static let limited = NodeSettings(rates: .withoutRefill)
 
     private static func login(_ email: String, _ password: String = "wrong") -> JSONObject {

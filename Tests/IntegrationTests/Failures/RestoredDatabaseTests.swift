@@ -5,7 +5,7 @@ import PrivatePostgres
 import Testing
 
 @Suite("Database restored from a dump", .timeLimit(.minutes(60)))
-struct RestoredTests {
+struct RestoredDatabaseTests {
     @Test("row 31: a restore into another database resets old cursors")
     func elsewhere() async throws {
         try await withNode { node in

@@ -7,7 +7,7 @@ import Testing
 
 /// The thresholds that a test PostgreSQL cannot reach: other clocks, old versions, old ids, full queues.
 @Suite("postline doctor: thresholds")
-struct DoctorFiguresTests {
+struct DoctorThresholdTests {
     @Test("warns of clocks more than two seconds apart, less the response time")
     func clock() {
         #expect(ServerCheck.clock(ahead: 1.9, give: 0).level == .ok)

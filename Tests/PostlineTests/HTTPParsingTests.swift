@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 
 @Suite("HTTP request parser")
-struct HTTPReadingTests {
+struct HTTPParsingTests {
     // E33.
     @Test(
         "finds trusted networks in each form of their addresses",

@@ -5,7 +5,7 @@ import Messaging
 import Testing
 
 @Suite("Node shutdown", .timeLimit(.minutes(60)))
-struct NodeEndTests {
+struct NodeShutdownTests {
     /// The number of connections that send as fast as possible, and of those that only listen.
     private static let (senders, listeners) = (8, 24)
 

@@ -3,7 +3,7 @@ import Messaging
 import Testing
 
 @Suite("Editing and deleting messages", .timeLimit(.minutes(60)))
-struct MessageLifeTests {
+struct MessageEditingTests {
     private func at(_ conversation: String, _ seq: Int, _ content: JSON? = nil) -> JSONObject {
         var members: [JSONObject.Member] = [
             .init(name: "conversation_id", value: .string(conversation)), .init(name: "seq", value: .integer(seq)),

@@ -5,7 +5,7 @@ import NIOCore
 import Testing
 
 @Suite("Lost responses", .timeLimit(.minutes(60)))
-struct LostAnswerTests {
+struct LostResponseTests {
     /// The number of responses that each test loses.
     private static let answers = 50
 

@@ -3,7 +3,7 @@ import Messaging
 import Testing
 
 @Suite("Response size", .timeLimit(.minutes(60)))
-struct AnswerSizeTests {
+struct ResponseSizeTests {
     private static let most = 4 << 20
 
     /// Returns a response and the length of its line. The id is as long as a line allows.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("Sessions of unrelated users", .timeLimit(.minutes(60)))
-struct StrangerTests {
+struct UnrelatedUsersTests {
     @Test("receives nothing of others' conversations and changes")
     func nothing() async throws {
         try await withNode { node in

@@ -5,7 +5,7 @@ import Messaging
 import Testing
 
 @Suite("Many connections", .timeLimit(.minutes(60)))
-struct CrowdTests {
+struct ManyConnectionsTests {
     /// The allowed cost of an idle connection, in bytes.
     private static let bytesPerConnection = 16 << 10
 
@@ -82,7 +82,7 @@ struct CrowdTests {
     }
 }
 
-extension CrowdTests {
+extension ManyConnectionsTests {
     /// Returns the number of refusals for lack of descriptors of each log line.
     private static func refused(_ node: ServeProcess) -> [Int] {
         node.command.errors.matches(of: #/out of file descriptors.*count=(\d+)/#).compactMap { Int($0.1) }

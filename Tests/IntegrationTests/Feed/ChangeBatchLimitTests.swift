@@ -3,7 +3,7 @@ import Messaging
 import Testing
 
 @Suite("Change batches beyond their limit", .timeLimit(.minutes(60)))
-struct BoundedLookTests {
+struct ChangeBatchLimitTests {
     @Test("a bulk change reaches all affected users, and delays no others")
     func bulk() async throws {
         try await withTwoNodes { one, other in

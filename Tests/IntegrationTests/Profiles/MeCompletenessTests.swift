@@ -6,7 +6,7 @@ import Testing
 @testable import Messaging
 
 @Suite("Completeness of Me", .timeLimit(.minutes(60)))
-struct MeWholeTests {
+struct MeCompletenessTests {
     /// A change of each kind that a user can make to its own data.
     struct Change: Sendable, CustomTestStringConvertible {
         let method: String

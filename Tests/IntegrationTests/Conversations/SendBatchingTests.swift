@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite("Send batching", .timeLimit(.minutes(60)))
-struct SendGroupsTests {
+struct SendBatchingTests {
     /// The number of concurrent senders, and of messages by each.
     private static let crowd = 24
     private static let texts = 12

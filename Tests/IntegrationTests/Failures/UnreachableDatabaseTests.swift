@@ -7,7 +7,7 @@ import PrivatePostgres
 import Testing
 
 @Suite("Unreachable database", .timeLimit(.minutes(60)))
-struct DatabaseAwayTests {
+struct UnreachableDatabaseTests {
     @Test("requests fail as unavailable, and the node recovers by itself")
     func away() async throws {
         try await withPrivateServer { postgres, database in
