@@ -31,7 +31,7 @@ alone := [.](AvatarSync|ProfileFlow|KilledNode|ClientModel)Tests/
 
 # What must hold over WebSocket as it does over lines. Two promises are others there: a message that is too long, or no
 # UTF-8, ends the connection (docs/protocol.md, section 1), which Tests/HTTP/test_websocket.py holds.
-both_ways := [.](BackPressure|Wire|AnswerSize|Streaming|SyncOpen|Exactness)Tests/
+both_ways := [.](BackPressure|Wire|ResponseSize|Streaming|SyncOpen|Exactness)Tests/
 lines_alone := WireTests/(lineTooLong|invalidUTF8)[(]
 
 test: build ## Build, and run all tests against a private PostgreSQL, or some (ARGS="--filter SendTests"; POSTGRES=17).

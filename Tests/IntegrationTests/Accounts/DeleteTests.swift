@@ -159,7 +159,7 @@ struct DeleteTests {
     func afterTheEnd() async throws {
         // With external accounts no session's end comes between, and this feed tells nothing.
         try await withNode(NodeSettings(accountProvider: .external)) { node in
-            try await node.database.replaceLook(by: "return")
+            try await node.database.replacePoll(by: "return")
             let token = try await TestToken(sub: Person.alice.id, session_id: nil).signed()
             let alice = try await node.signedIn(with: ["access_token": .string(token)])
             try await node.database.psql(
