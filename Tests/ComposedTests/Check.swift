@@ -3,7 +3,7 @@ struct Check: Sendable {
     let sentence: String
 
     /// The test. It throws if the guarantee does not hold.
-    let isKept: @Sendable (ComposedSystem) async throws -> Void
+    let run: @Sendable (ComposedSystem) async throws -> Void
 
     static let all: [Check] = [
         .spread, .liveAcrossNodes, .resumed, .writtenBySQL, .overHTTP, .streamsOverHTTP,

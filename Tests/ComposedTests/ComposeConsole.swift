@@ -7,7 +7,7 @@ import NIOPosix
 /// compose` command, and a line on standard input reports that it is done.
 struct ComposeConsole: Sendable {
     func run(_ command: String) async throws {
-        say("compose: \(command)")
+        printLine("compose: \(command)")
         let answer = try await within("docker compose \(command)") {
             try await NIOThreadPool.singleton.runIfActive { readLine() }
         }

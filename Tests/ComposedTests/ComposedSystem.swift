@@ -38,7 +38,7 @@ struct ComposedSystem: Sendable {
     /// Reads the addresses from the environment.
     ///
     /// - Throws: `CheckFailure` that names a missing variable.
-    static func here() throws -> ComposedSystem {
+    static func fromEnvironment() throws -> ComposedSystem {
         func value(_ name: String) throws -> String {
             guard let value = ProcessInfo.processInfo.environment["POSTLINE_COMPOSED_\(name)"] else {
                 throw CheckFailure(
@@ -95,7 +95,7 @@ struct ComposedSystem: Sendable {
     }
 
     /// Waits until every node can serve clients.
-    func isReady() async throws {
+    func waitUntilReady() async throws {
         for node in nodes {
             try await eventually("\(node) to be ready") { try await HTTPAnswer.get("/readyz", of: node).status == 200 }
         }

@@ -15,34 +15,34 @@ import Darwin
 struct ComposedTests {
     static func main() async {
         do {
-            let system = try ComposedSystem.here()
+            let system = try ComposedSystem.fromEnvironment()
             let isWithFaults = CommandLine.arguments.dropFirst() == ["through-faults"]
-            let promises = isWithFaults ? [Check.throughFaults] : Check.all
+            let checks = isWithFaults ? [Check.throughFaults] : Check.all
             var violations = 0
-            for promise in promises {
+            for check in checks {
                 let start = ContinuousClock.now
                 do {
-                    try await within("all of it", limit: .seconds(300)) { try await promise.isKept(system) }
-                    say("✔ \(promise.sentence) (\((ContinuousClock.now - start).components.seconds) s)")
+                    try await within("all of it", limit: .seconds(300)) { try await check.run(system) }
+                    printLine("✔ \(check.sentence) (\((ContinuousClock.now - start).components.seconds) s)")
                 } catch {
                     violations += 1
-                    say("✘ \(promise.sentence)\n  \(error)")
+                    printLine("✘ \(check.sentence)\n  \(error)")
                 }
             }
             if !isWithFaults {
-                say("- skipped, since only scripts/test-compose can: \(Check.throughFaults.sentence)")
+                printLine("- skipped, since only scripts/test-compose can: \(Check.throughFaults.sentence)")
             }
-            say("\(promises.count - violations) of \(promises.count) promises were kept.")
+            printLine("\(checks.count - violations) of \(checks.count) guarantees hold.")
             exit(violations == 0 ? 0 : 1)
         } catch {
-            say("composed-tests: \(error)")
+            printLine("composed-tests: \(error)")
             exit(78)
         }
     }
 }
 
 /// Prints a line at once, even if standard output is a pipe.
-func say(_ text: String) {
+func printLine(_ text: String) {
     print(text)
     fflush(nil)
 }

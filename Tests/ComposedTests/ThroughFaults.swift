@@ -44,8 +44,8 @@ extension Check {
                     $0.contents[group]?.count == stored.count
                 }
                 let contents = await client.held.contents[group] ?? [:]
-                let told = contents.sorted { $0.key < $1.key }.map(\.value)
-                try expect(told == stored, "\(client.name) holds other messages than the database")
+                let received = contents.sorted { $0.key < $1.key }.map(\.value)
+                try expect(received == stored, "\(client.name) holds other messages than the database")
             }
             var (reconnects, retries) = (0, 0)
             for client in clients {
@@ -53,7 +53,7 @@ extension Check {
                 retries += await client.retries
             }
             try expect(reconnects > clients.count, "nobody noticed: \(reconnects) reconnects")
-            say(
+            printLine(
                 "\(stored.count) messages answered, each there once and with \(clients.count) of \(clients.count) "
                     + "clients once and in order; they came back \(reconnects) times and tried again \(retries) times.")
         }
@@ -71,7 +71,7 @@ extension Check {
             // Sends continue with one node fewer, and pause without the other services.
             if service.hasPrefix("postline") { try await load.waitForProgress() }
             try await console.run("start \(service)")
-            try await system.isReady()
+            try await system.waitUntilReady()
         }
         try await load.waitForProgress()
     }

@@ -107,10 +107,10 @@ struct DoctorThresholdTests {
 
     @Test("warns of uncompressed full-page images that dominate the WAL")
     func pages() {
-        let told = LogCheck.pages(15e9, of: 20e9, compression: "off")
-        #expect(told.level == .warning)
-        #expect(told.message.contains("75 %"), "\(told)")
-        #expect(told.advice.contains("wal_compression to lz4"))
+        let reported = LogCheck.pages(15e9, of: 20e9, compression: "off")
+        #expect(reported.level == .warning)
+        #expect(reported.message.contains("75 %"), "\(reported)")
+        #expect(reported.advice.contains("wal_compression to lz4"))
         #expect(LogCheck.pages(15e9, of: 20e9, compression: "pglz").level == .ok)
         #expect(LogCheck.pages(5e9, of: 20e9, compression: "off").level == .ok)
         #expect(LogCheck.pages(1e9, of: 1e9, compression: "off").level == .ok)
@@ -140,8 +140,8 @@ struct DoctorThresholdTests {
     @Test("the fingerprint is short, and the same only for the same secret")
     func fingerprint() {
         let secret = "3f1b9c0d7a5e48621f0b9c8d7a6e5f42"
-        let told = ConfigurationCheck.secrecy(of: secret).message
-        #expect(told.hasSuffix("is \(SecretFingerprint.of(secret))."), "\(told)")
+        let reported = ConfigurationCheck.secrecy(of: secret).message
+        #expect(reported.hasSuffix("is \(SecretFingerprint.of(secret))."), "\(reported)")
         #expect(SecretFingerprint.of(secret).wholeMatch(of: #/[0-9a-f]{8}/#) != nil)
         #expect(!secret.contains(SecretFingerprint.of(secret)))
         #expect(SecretFingerprint.of(secret + "0") != SecretFingerprint.of(secret))

@@ -59,9 +59,9 @@ final class StubSession: LineSession {
     }
 
     /// Reads the session's connection on its event loop. Returns nil if it is closed.
-    func onLoop<Value: Sendable>(_ look: @escaping @Sendable (ConnectionHandler) -> Value) async throws -> Value? {
+    func onLoop<Value: Sendable>(_ body: @escaping @Sendable (ConnectionHandler) -> Value) async throws -> Value? {
         guard let sink = self.sink as? ConnectionSink else { throw Failure("no connection") }
-        return try await sink.loop.eventLoop.submit { sink.connection.map(look) }.get()
+        return try await sink.loop.eventLoop.submit { sink.connection.map(body) }.get()
     }
 }
 

@@ -21,14 +21,14 @@ struct DeployedFilesTests {
 
     @Test("alerts and dashboard use existing metrics", arguments: files)
     func figuresExist(file: String) throws {
-        let asked = try Self.metricsAsked(in: file)
-        #expect(asked.count > 5)
-        #expect(asked.subtracting(Self.metrics) == [])
+        let used = try Self.metricsUsed(in: file)
+        #expect(used.count > 5)
+        #expect(used.subtracting(Self.metrics) == [])
     }
 
     @Test("the dashboard shows every metric")
     func figuresAreShown() throws {
-        #expect(Self.metrics.subtracting(try Self.metricsAsked(in: "deploy/grafana/postline.json")) == [])
+        #expect(Self.metrics.subtracting(try Self.metricsUsed(in: "deploy/grafana/postline.json")) == [])
     }
 
     @Test("docs/operations.md explains every metric")
@@ -65,7 +65,7 @@ struct DeployedFilesTests {
     }
 
     /// Returns the metrics that a file names, without Prometheus's suffixes of histograms.
-    private static func metricsAsked(in file: String) throws -> Set<String> {
+    private static func metricsUsed(in file: String) throws -> Set<String> {
         Set(
             try Repository.text(file).matches(of: /\b(?:postline|process)_[a-z_]+\b/).map { match in
                 let name = String(match.0)

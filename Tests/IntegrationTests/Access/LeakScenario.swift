@@ -36,7 +36,7 @@ struct LeakScenario {
     private(set) var done = 0
 
     /// The number of received marks that were compared.
-    private(set) var marksHeld = 0
+    private(set) var marksChecked = 0
 
     private let nodes: [TestNode]
     private let connection: Connection
@@ -109,17 +109,17 @@ struct LeakScenario {
             known.formUnion(seen.all)
             known.formUnion(now.all)
             for listener in listeners {
-                let asked = listener.client === actor
-                for line in await listener.client.take() { hold(line, of: listener.user, now, after: what, asked) }
+                let isActor = listener.client === actor
+                for line in await listener.client.take() { check(line, of: listener.user, now, after: what, isActor) }
             }
-            if step % 10 == 9 || step == steps - 1 { try await holdPolicies(now, after: what) }
+            if step % 10 == 9 || step == steps - 1 { try await checkPolicies(now, after: what) }
             seen = now
         }
     }
 }
 
 extension LeakScenario {
-    private mutating func hold(
+    private mutating func check(
         _ line: [UInt8], of user: String?, _ now: Visibility, after step: String, _ isActor: Bool
     ) {
         let text = String(decoding: line, as: UTF8.self)
@@ -128,8 +128,10 @@ extension LeakScenario {
             leaks.append(Leak(step: step, user: user ?? "nobody", mark: "an internal error", line: text))
         }
         for mark in Fingerprints.find(in: line) where known.contains(mark) || mark.hasPrefix("zq") {
-            marksHeld += 1
-            if let user, seen.told[user]?.contains(mark) == true || now.told[user]?.contains(mark) == true { continue }
+            marksChecked += 1
+            if let user, seen.visible[user]?.contains(mark) == true || now.visible[user]?.contains(mark) == true {
+                continue
+            }
             // Anyone may request a profile.
             if isAnswer, step.hasPrefix("profiles."), isActor, seen.profiles.union(now.profiles).contains(mark) {
                 continue
@@ -139,15 +141,15 @@ extension LeakScenario {
     }
 
     /// Checks that the policies return what membership implies. Otherwise the comparison would use a wrong measure.
-    private mutating func holdPolicies(_ now: Visibility, after step: String) async throws {
+    private mutating func checkPolicies(_ now: Visibility, after step: String) async throws {
         for user in users + [stranger] {
             let due = try await Visibility.byMembership(of: user, on: connection)
-            for mark in now.told[user, default: []].symmetricDifference(due) {
-                leaks.append(Leak(step: step, user: user, mark: mark, line: "what select gives under the policies"))
+            for mark in now.visible[user, default: []].symmetricDifference(due) {
+                leaks.append(Leak(step: step, user: user, mark: mark, line: "the policies"))
             }
             let views = try await Visibility.throughViews(of: user, on: connection)
             for mark in views.given.symmetricDifference(views.due) {
-                leaks.append(Leak(step: step, user: user, mark: mark, line: "what the views of rest give"))
+                leaks.append(Leak(step: step, user: user, mark: mark, line: "the views of rest"))
             }
         }
     }

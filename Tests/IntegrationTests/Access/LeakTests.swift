@@ -11,14 +11,15 @@ struct LeakTests {
     func worlds(_ number: Int) async throws {
         let seed = testSeed() &+ UInt64(number)
         try await withTwoNodes { one, other in
-            var world = try await LeakScenario(one, other, seed: seed)
-            try await world.run(steps: 160)
-            await world.close()
+            var scenario = try await LeakScenario(one, other, seed: seed)
+            try await scenario.run(steps: 160)
+            await scenario.close()
             #expect(
-                world.leaks.isEmpty, "POSTLINE_TEST_SEED=\(seed), the first world: \(world.leaks.map(\.description))")
-            #expect(world.probes >= 125, "POSTLINE_TEST_SEED=\(seed)")
+                scenario.leaks.isEmpty,
+                "POSTLINE_TEST_SEED=\(seed), the first scenario: \(scenario.leaks.map(\.description))")
+            #expect(scenario.probes >= 125, "POSTLINE_TEST_SEED=\(seed)")
             print(
-                "leaks: world \(number), POSTLINE_TEST_SEED=\(seed): \(world.probes) probes, \(world.done) answered with a result, \(world.marksHeld) marks held"
+                "leaks: scenario \(number), POSTLINE_TEST_SEED=\(seed): \(scenario.probes) probes, \(scenario.done) answered with a result, \(scenario.marksChecked) marks checked"
             )
         }
     }
@@ -69,11 +70,11 @@ struct LeakTests {
             try await database.psql(sql)
             try await withNode(database) { one in
                 try await withNode(database) { other in
-                    var world = try await LeakScenario(one, other, seed: seed)
-                    try await world.run(steps: 300)
-                    await world.close()
-                    #expect(!world.leaks.isEmpty, "POSTLINE_TEST_SEED=\(seed): \(name)")
-                    print("leaks: \(name): \(world.leaks.first?.description.prefix(300) ?? "nothing")")
+                    var scenario = try await LeakScenario(one, other, seed: seed)
+                    try await scenario.run(steps: 300)
+                    await scenario.close()
+                    #expect(!scenario.leaks.isEmpty, "POSTLINE_TEST_SEED=\(seed): \(name)")
+                    print("leaks: \(name): \(scenario.leaks.first?.description.prefix(300) ?? "nothing")")
                 }
             }
         }

@@ -191,9 +191,9 @@ struct PasswordGuessingTests {
                 try await node.connect().call("auth.login", Self.login("\(number)@example.com"))
             }
             for _ in 0..<20 { try await alice.call("me.get") }
-            let told = try await answers
-            #expect(Set(told).isSubset(of: ["invalid_credentials", "rate_limited"]))
-            #expect(told.count { $0 == "invalid_credentials" } >= 64)
+            let outcomes = try await answers
+            #expect(Set(outcomes).isSubset(of: ["invalid_credentials", "rate_limited"]))
+            #expect(outcomes.count { $0 == "invalid_credentials" } >= 64)
         }
     }
 }

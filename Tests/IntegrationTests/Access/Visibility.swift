@@ -4,7 +4,7 @@ import Postgres
 struct Visibility: Sendable {
     /// The marks of rows that may be pushed to a user: its own, those of its conversations, and profiles of users who
     /// share a conversation with it, or left one after writing.
-    var told: [String: Set<String>] = [:]
+    var visible: [String: Set<String>] = [:]
 
     /// The marks of all profiles, which anyone may request.
     var profiles: Set<String> = []
@@ -41,7 +41,7 @@ struct Visibility: Sendable {
         // The other statements return no rows.
         let answers = try await connection.execute(script).filter { $0.columnCount > 0 }
         var visibility = Visibility()
-        for (user, rows) in zip(users, answers) { visibility.told[user] = marks(rows) }
+        for (user, rows) in zip(users, answers) { visibility.visible[user] = marks(rows) }
         visibility.profiles = marks(answers[users.count])
         visibility.all = marks(answers[users.count + 1])
         let members = answers[users.count + 2]

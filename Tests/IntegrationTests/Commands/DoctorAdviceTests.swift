@@ -61,10 +61,10 @@ struct DoctorAdviceTests {
             #expect(healthy.isEmpty, "\(healthy)")
             for (sql, message, advice) in Self.changes {
                 try await database.psql(sql)
-                let told = try await Self.problems(of: database)
-                #expect(told.map { $0.message } == [message], "\(told)")
-                #expect(told.first?.advice == advice, "\(told)")
-                try await database.psql(told.first?.advice ?? "")
+                let reported = try await Self.problems(of: database)
+                #expect(reported.map { $0.message } == [message], "\(reported)")
+                #expect(reported.first?.advice == advice, "\(reported)")
+                try await database.psql(reported.first?.advice ?? "")
                 let left = try await Self.problems(of: database)
                 #expect(left.isEmpty, "\(sql): \(left)")
             }
@@ -82,8 +82,8 @@ struct DoctorAdviceTests {
                 alter default privileges grant execute on functions to anon;
                 grant authenticated to supabase_auth_admin
                 """)
-            let told = try await Self.problems(of: database)
-            #expect(told.isEmpty, "\(told)")
+            let reported = try await Self.problems(of: database)
+            #expect(reported.isEmpty, "\(reported)")
         }
     }
 

@@ -224,12 +224,12 @@ struct DoctorTests {
                     end if;
                 end $$
                 """)
-            let told = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 1).filter {
+            let reported = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 1).filter {
                 $0.level == "problem"
             }
-            #expect(told.map(\.check) == ["roles"], "\(told)")
-            #expect(told.first?.message.contains("or inherits them, on ") == true, "\(told)")
-            #expect(told.first?.advice.contains("run `postline migrate`") == true, "\(told)")
+            #expect(reported.map(\.check) == ["roles"], "\(reported)")
+            #expect(reported.first?.message.contains("or inherits them, on ") == true, "\(reported)")
+            #expect(reported.first?.advice.contains("run `postline migrate`") == true, "\(reported)")
             let migrated = try await Command.run(["migrate"], environment: DoctorFinding.environment(world))
             #expect(migrated.status == 0, "\(migrated.errors)")
             let repaired = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 0).filter {
@@ -256,12 +256,12 @@ struct DoctorTests {
     @Test("names the setting for frequent checkpoints")
     func checkpoints() async throws {
         try await Self.withHealthyServer(settings: ["checkpoint_timeout": "30s"]) { _, world in
-            let told = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 0).filter {
+            let reported = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 0).filter {
                 $0.level != "ok"
             }
-            #expect(told.map(\.check) == ["checkpoints"], "\(told)")
-            #expect(told.first?.message.contains("A checkpoint comes every 30 s") == true, "\(told)")
-            #expect(told.first?.advice.contains("Set checkpoint_timeout to 15min") == true, "\(told)")
+            #expect(reported.map(\.check) == ["checkpoints"], "\(reported)")
+            #expect(reported.first?.message.contains("A checkpoint comes every 30 s") == true, "\(reported)")
+            #expect(reported.first?.advice.contains("Set checkpoint_timeout to 15min") == true, "\(reported)")
         }
     }
 
@@ -285,10 +285,10 @@ struct DoctorTests {
             let program = try await world.connect()
             _ = try await program.execute("begin; select pg_current_xact_id()")
             let process = "process \(program.backendProcessID) of the role postgres"
-            let told = try await DoctorFinding.all(
+            let reported = try await DoctorFinding.all(
                 DoctorFinding.environment(world), ["--open-transaction-seconds", "0"], exit: 0)
             #expect(
-                told.contains {
+                reported.contains {
                     $0.level == "warning" && $0.check == "horizon" && $0.message.contains(process)
                         && $0.advice.contains("pg_terminate_backend")
                 })

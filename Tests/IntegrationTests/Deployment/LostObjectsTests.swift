@@ -49,12 +49,12 @@ struct LostObjectsTests {
             for (sql, sentence) in Self.losses {
                 #expect(try await migrator.migrate(loginRole: nil).isEmpty, "before \(sql)")
                 try await database.psql(sql)
-                let told = try await Self.problems(of: database)
-                #expect(told.map { $0.message } == [sentence], "\(told)")
+                let reported = try await Self.problems(of: database)
+                #expect(reported.map { $0.message } == [sentence], "\(reported)")
                 let error = await #expect(throws: MigrationError.self) { try await migrator.migrate(loginRole: nil) }
                 #expect("\(error, default: "")".contains("The database was not changed. \(sentence) Run"), "\(sql)")
                 // Literally.
-                let advice = told.first?.advice ?? ""
+                let advice = reported.first?.advice ?? ""
                 try await database.psql(String(advice.dropFirst("Run as the owner: ".count)))
                 let left = try await Self.problems(of: database)
                 #expect(left.isEmpty, "\(left)")
@@ -79,12 +79,12 @@ struct LostObjectsTests {
                 end
                 $$
                 """)
-            let told = try await Self.problems(of: database)
-            #expect(told.count == 1, "\(told)")
-            let message = told.first?.message ?? ""
+            let reported = try await Self.problems(of: database)
+            #expect(reported.count == 1, "\(reported)")
+            let message = reported.first?.message ?? ""
             #expect(message.contains("indexes and constraints are missing"), "\(message)")
             #expect(message.contains("index app.devices_session_id, "), "\(message)")
-            #expect(told.first?.advice.contains("--section=post-data") == true, "\(told)")
+            #expect(reported.first?.advice.contains("--section=post-data") == true, "\(reported)")
         }
     }
 
@@ -103,8 +103,8 @@ struct LostObjectsTests {
             ] {
                 try await database.psql(sql)
                 try await migrator.migrate(loginRole: nil)
-                let told = try await Self.problems(of: database)
-                #expect(told.isEmpty, "\(sql): \(told)")
+                let reported = try await Self.problems(of: database)
+                #expect(reported.isEmpty, "\(sql): \(reported)")
             }
         }
     }

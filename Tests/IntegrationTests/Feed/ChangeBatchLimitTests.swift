@@ -47,11 +47,12 @@ struct ChangeBatchLimitTests {
             let alice = try await node.signedIn(.alice)
             let bob = try await node.signedIn(.bob)
             try await alice.sync()
-            let look = try #require(try await node.database.value("select pg_get_functiondef('feed.look'::regproc)"))
+            let definition = try #require(
+                try await node.database.value("select pg_get_functiondef('feed.look'::regproc)"))
             try await node.database.replacePoll(by: "raise exception 'too much'")
             try await bob.send("while it fails", to: Room.aliceBob)
             let cursor = try await alice.lagged()
-            try await node.database.psql(look)
+            try await node.database.psql(definition)
             try await alice.sync(from: cursor)
             #expect(await alice.state.has("while it fails", in: Room.aliceBob))
             try await bob.send("when it works", to: Room.aliceBob)
@@ -66,9 +67,10 @@ struct ChangeBatchLimitTests {
             let alice = try await node.signedIn(.alice)
             let bob = try await node.signedIn(.bob)
             try await alice.sync()
-            let look = try #require(try await node.database.value("select pg_get_functiondef('feed.look'::regproc)"))
+            let definition = try #require(
+                try await node.database.value("select pg_get_functiondef('feed.look'::regproc)"))
             try await node.database.psql(
-                look.replacing("feed.look", with: "feed.whole_look") + """
+                definition.replacing("feed.look", with: "feed.whole_look") + """
                     ; grant execute on function feed.whole_look to public;
                     create sequence public.looks;
                     create function public.end_some() returns void language plpgsql security definer as $$ begin

@@ -164,11 +164,11 @@ struct StandbyTests {
                     limits: StatementLimits(statement: .seconds(60), lock: .seconds(30)))
                 let reactor = Reactor(name: "standby")
                 let watch = StandbyWatch(url: copy.url, settings: settings, reactor: reactor, logger: .quiet)
-                let rings = WakeSignal(on: reactor)
-                async let _: Void = watch.run(rings)
+                let wakeSignal = WakeSignal(on: reactor)
+                async let _: Void = watch.run(wakeSignal)
                 try await database.psql("select pg_switch_wal()")
                 let written = try await database.value("select pg_current_wal_flush_lsn()") ?? ""
-                rings.signal()
+                wakeSignal.signal()
                 try await watch.due.next()
                 let mark = try #require(await watch.mark)
                 try await eventually("the standby to replay it") {

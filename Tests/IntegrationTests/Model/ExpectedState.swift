@@ -66,8 +66,8 @@ struct ExpectedState: Sendable {
         }
         // A device may know more users: members of conversations that it has left, and former members who wrote
         // nothing.
-        let faces = try await select(as: device.user, Self.faces, [device.user])
-        for line in Set(faces).subtracting(model.faces).sorted().prefix(3) {
+        let profileLines = try await select(as: device.user, Self.profileLines, [device.user])
+        for line in Set(profileLines).subtracting(model.profileLines).sorted().prefix(3) {
             await device.recordViolation("it lacks: \(line)")
         }
     }
@@ -177,7 +177,7 @@ struct ExpectedState: Sendable {
 
     private static let online = "select user_id from public.presence where is_online and user_id <> $1::uuid"
 
-    private static let faces = """
+    private static let profileLines = """
         select concat_ws(' ', 'profile', p.id, coalesce(p.full_name, '-'), coalesce(p.bio, '-'),
                          coalesce(p.avatar_type, '-'), coalesce(p.avatar_id, '-'), coalesce(p.avatar_url, '-'))
           from public.user_profiles p

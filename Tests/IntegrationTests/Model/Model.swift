@@ -36,8 +36,8 @@ struct Model: Sendable {
     }
 
     private(set) var rooms: [String: Room] = [:]
-    private(set) var profiles: [String: (version: Int, face: String)] = [:]
-    private(set) var me: (version: Int, face: String)?
+    private(set) var profiles: [String: (version: Int, publicFields: String)] = [:]
+    private(set) var me: (version: Int, publicFields: String)?
 
     /// The presence of users who share a conversation with this one.
     private var presence: [String: Bool] = [:]
@@ -59,7 +59,7 @@ struct Model: Sendable {
             if object.number("version") <= me?.version ?? 0 {
                 violations.append("me came with version \(object.number("version")) after \(me?.version ?? 0)")
             }
-            me = (object.number("version"), object.face)
+            me = (object.number("version"), object.publicFields)
             fence = object["preferences"]?["fence"]?.integerValue ?? fence
         }
         var fresh: Set<String> = []
@@ -104,7 +104,9 @@ struct Model: Sendable {
         for object in changes.list("presence") {
             let id = object.text("user_id")
             presence[id] = object["is_online"] == true
-            if !known.contains(id) || id == user { violations.append("the presence of \(id), who is not in sight") }
+            if !known.contains(id) || id == user {
+                violations.append("the presence of \(id), who shares no conversation")
+            }
         }
         // Users without a shared conversation send no more changes.
         presence = presence.filter { known.contains($0.key) }
@@ -143,7 +145,7 @@ struct Model: Sendable {
         guard version > held || (version == held && isExpectedAgain) else {
             return ["profile \(id) came with version \(version) after \(held)"]
         }
-        profiles[id] = (version, object.face)
+        profiles[id] = (version, object.publicFields)
         return []
     }
 
@@ -195,7 +197,7 @@ struct Model: Sendable {
 extension Model {
     /// Returns the state as lines, in the form of `ExpectedState`.
     func lines(of user: String) -> Set<String> {
-        var lines: Set<String> = ["me \(user) \(me?.version ?? 0) \(me?.face ?? "")"]
+        var lines: Set<String> = ["me \(user) \(me?.version ?? 0) \(me?.publicFields ?? "")"]
         for (id, room) in rooms {
             let content = room.messages[room.newest]?.content ?? "-"
             lines.insert("conversation \(id) \(room.kind) \(room.version) \(room.title) \(room.newest) \(content)")
@@ -213,7 +215,7 @@ extension Model {
     var online: Set<String> { Set(presence.filter(\.value).keys) }
 
     /// The known profiles, as lines.
-    var faces: Set<String> { Set(profiles.map { "profile \($0.key) \($0.value.face)" }) }
+    var profileLines: Set<String> { Set(profiles.map { "profile \($0.key) \($0.value.publicFields)" }) }
 }
 
 extension Model.Room {
@@ -238,7 +240,7 @@ extension JSON {
     fileprivate func ids(_ name: String) -> [String] { list(name).compactMap(\.stringValue) }
 
     /// The fields of a Profile or Me that others see.
-    fileprivate var face: String {
+    fileprivate var publicFields: String {
         ["full_name", "bio", "avatar_type", "avatar_id", "avatar_url"].map { self[$0]?.stringValue ?? "-" }
             .joined(separator: " ")
     }

@@ -16,7 +16,7 @@ struct LossyRelay: Sendable {
         let lost = Mutex(0)
 
         /// Small requests arrive whole over loopback.
-        func isMet(by bytes: ByteBuffer) -> Bool {
+        func matches(_ bytes: ByteBuffer) -> Bool {
             text.withLock { text in
                 guard let wanted = text, String(buffer: bytes).contains(wanted) else { return false }
                 text = nil
@@ -88,7 +88,7 @@ struct LossyRelay: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let bytes = Self.unwrapInboundIn(data)
-            if pair.orders.isMet(by: bytes) { pair.dropped = ByteBuffer() }
+            if pair.orders.matches(bytes) { pair.dropped = ByteBuffer() }
             server.writeAndFlush(bytes, promise: nil)
         }
 

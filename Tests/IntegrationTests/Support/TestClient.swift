@@ -219,7 +219,9 @@ extension TestClient {
         defer { watch.cancel() }
         while true {
             let push = try await nextUnwatched()
-            if push.method == "sync.lagged" { throw TimeoutError(description: "told sync.lagged instead of a change") }
+            if push.method == "sync.lagged" {
+                throw TimeoutError(description: "received sync.lagged instead of a change")
+            }
             guard push.method == "changes" else { continue }
             let changes = JSON.object(try push.params())
             take(changes)

@@ -100,11 +100,11 @@ struct BackPressureTests {
                 try await client.line.send(line: #"{"jsonrpc":"2.0","id":"\#(number)",\#(ask)"#)
             }
             var (done, before) = (0.0, 0.0)
-            let asked = #"postline_request_duration_seconds_count{code="ok",method="messages.list"}"#
+            let series = #"postline_request_duration_seconds_count{code="ok",method="messages.list"}"#
             repeat {
                 before = done
                 for _ in 0..<50 { try await other.call("me.get") }
-                done = node.metrics.value(asked) ?? 0
+                done = node.metrics.value(series) ?? 0
             } while done == 0 || done != before
             // About as many are answered as the kernel buffers.
             #expect(1..<60 ~= done)

@@ -133,8 +133,8 @@ struct PipelineTests {
     /// Waits until no more such requests are executed, while another client's are.
     private static func untilStill(_ node: ServeProcess, _ method: String, _ other: TestClient) async throws {
         var done = -1.0
-        let asked = #"postline_request_duration_seconds_count{code="ok",method="\#(method)"}"#
-        while case let now = try await node.metrics()[asked] ?? 0, now != done {
+        let series = #"postline_request_duration_seconds_count{code="ok",method="\#(method)"}"#
+        while case let now = try await node.metrics()[series] ?? 0, now != done {
             done = now
             for _ in 0..<100 { try await other.call("me.get") }
         }

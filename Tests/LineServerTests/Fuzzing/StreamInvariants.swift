@@ -77,7 +77,7 @@ extension StreamInvariants {
         var queue = OutboundQueue(maxQueueBytes: .max, targetBatchBytes: targetBatchBytes)
         queue.startPushes(cursor: "")
         var bytes = ByteBuffer()
-        var asked: [(ids: [JSON], isWhole: Bool)] = []
+        var requests: [(ids: [JSON], isWhole: Bool)] = []
         var turn = 0
         for event in events {
             let (items, isWhole) = Self.items(of: event)
@@ -95,12 +95,12 @@ extension StreamInvariants {
             }
             queue.endBatch()
             let ids = items.compactMap(\.id)
-            if !ids.isEmpty { asked.append((ids, isWhole)) }
+            if !ids.isEmpty { requests.append((ids, isWhole)) }
         }
         while !queue.isEmpty { Self.take(from: &queue, into: &bytes) }
-        guard queue.waitingBytes == 0 else { throw Violation("bytes are counted that do not wait", stream) }
+        guard queue.waitingBytes == 0 else { throw Violation("the count of waiting bytes is wrong", stream) }
 
-        var answers = asked.makeIterator()
+        var answers = requests.makeIterator()
         var pushes = 0
         let lines = bytes.readableBytesView.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for line in lines.dropLast() {
@@ -110,9 +110,9 @@ extension StreamInvariants {
             }
             guard let answered = try? JSON(parsing: Array(line)), let (ids, isWhole) = answers.next(),
                 answered.ids(isWhole: isWhole) == ids
-            else { throw Violation("answered otherwise than asked: \(String(decoding: line, as: UTF8.self))", stream) }
+            else { throw Violation("wrong response: \(String(decoding: line, as: UTF8.self))", stream) }
         }
-        guard pushes == turn, answers.next() == nil else { throw Violation("not all is answered, or pushed", stream) }
+        guard pushes == turn, answers.next() == nil else { throw Violation("a response or push is missing", stream) }
     }
 
     private static func items(of event: LineFramer.Event) -> (items: [Envelope.Item], isWhole: Bool) {
