@@ -28,7 +28,7 @@ extension Check {
             let own = try await stranger.group(with: [visitors[0]])
             try await stranger.send("alone", to: own)
             try await stranger.waitUntilHeld("its own message") { $0.contents[own] == [1: "alone"] }
-            try expect(await stranger.held.contents.count == 1, "a stranger was told what members said")
+            try expect(await stranger.held.contents.count == 1, "a stranger received messages of members")
             let after = try await system.values("postline_events_sent_total")
             try expect(zip(before, after).allSatisfy { $0 < $1 }, "pushes were \(before), and then \(after)")
         }
@@ -54,7 +54,7 @@ extension Check {
                 rounds += 1
                 wasEverywhere = zip(before, try await system.values(series, label)).allSatisfy { $0 < $1 }
             }
-            try expect(wasEverywhere, "it came back to one node only, in \(rounds) rounds")
+            try expect(wasEverywhere, "the client returned to one node only, in \(rounds) rounds")
             let count = rounds * 15
             try await receiver.waitUntilHeld("all \(count) messages") { $0.contents[group]?.count == count }
             let contents = await receiver.held.contents[group]
@@ -63,7 +63,7 @@ extension Check {
                 try expect(content == "message \(seq - 1)", "message \(seq) says: \(content)")
             }
             let reconnects = await receiver.reconnects
-            try expect(reconnects > 1, "it came back \(reconnects) times")
+            try expect(reconnects > 1, "the client reconnected \(reconnects) times")
         }
     }
 

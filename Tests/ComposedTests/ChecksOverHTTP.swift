@@ -55,7 +55,7 @@ extension Check {
                 let missed = round == 0 ? #""reset":true"# : "missed \(round - 1)."
                 let caughtUp = try await stream.waitForText(missed)
                 try expect(
-                    round < 2 || !caughtUp.contains("missed \(round - 2)."), "what was told came again: \(caughtUp)")
+                    round < 2 || !caughtUp.contains("missed \(round - 2)."), "received events came again: \(caughtUp)")
                 try await visitors[0].send("live \(round).", to: group.text("id"))
                 let live = try await stream.waitForText("live \(round).")
                 // Each event is a chunk, whose size line ends with CRLF.

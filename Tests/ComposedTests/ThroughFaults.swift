@@ -36,8 +36,8 @@ extension Check {
             let stored = try await system.sql(
                 "select content from public.messages where conversation_id = '\(group)' order by seq")
             let (lost, extra) = (Set(answered).subtracting(stored), Set(stored).subtracting(answered))
-            try expect(lost.isEmpty, "\(lost.count) answered messages are not there: \(lost.sorted().prefix(3))")
-            try expect(extra.isEmpty, "\(extra.count) messages nobody was answered: \(extra.sorted().prefix(3))")
+            try expect(lost.isEmpty, "\(lost.count) acknowledged messages are missing: \(lost.sorted().prefix(3))")
+            try expect(extra.isEmpty, "\(extra.count) messages were not acknowledged: \(extra.sorted().prefix(3))")
             try expect(stored.count == answered.count, "\(answered.count) were answered, \(stored.count) are there")
             for client in clients {
                 try await client.waitUntilHeld("all \(stored.count) messages") {
@@ -52,10 +52,10 @@ extension Check {
                 reconnects += await client.reconnects
                 retries += await client.retries
             }
-            try expect(reconnects > clients.count, "nobody noticed: \(reconnects) reconnects")
+            try expect(reconnects > clients.count, "only \(reconnects) reconnects")
             printLine(
-                "\(stored.count) messages answered, each there once and with \(clients.count) of \(clients.count) "
-                    + "clients once and in order; they came back \(reconnects) times and tried again \(retries) times.")
+                "\(stored.count) messages acknowledged, each stored once and with \(clients.count) of \(clients.count) "
+                    + "clients once and in order; \(reconnects) reconnects, \(retries) retries.")
         }
     }
 

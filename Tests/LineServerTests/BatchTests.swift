@@ -100,7 +100,7 @@ struct BatchTests {
         }
     }
 
-    @Test("a goodbye during a batch ends its line with the responses so far")
+    @Test("a goodbye ends a batch's line with the responses so far")
     func goodbye() async throws {
         for isBegun in [true, false] {
             let (gate, begun) = (AsyncPromise<Void>(), AsyncPromise<Void>())

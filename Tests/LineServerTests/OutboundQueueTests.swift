@@ -281,7 +281,7 @@ final class OutboundQueueTests {
         #expect(self.queue.isEmpty)
     }
 
-    @Test("in any order, responses arrive and only reported pushes are lost")
+    @Test("responses arrive in any case, and only reported pushes are lost")
     func random() {
         for seed in 0..<200 as Range<UInt64> {
             var generator = SeededGenerator(state: seed)

@@ -105,7 +105,7 @@ struct RequestTests {
         }
     }
 
-    @Test("answers a batch in order on one line, or not if of notifications")
+    @Test("answers a batch in order on one line, except notifications")
     func batches() async throws {
         try await withServer { server in
             let client = try await server.connect()

@@ -34,7 +34,7 @@ struct RequestTimeoutTests {
             && line.contains(#""code":"internal_error","retryable":false,"incident":""#)
     }
 
-    @Test("answers internal_error with an incident, and drops late results")
+    @Test("answers internal_error, and drops late results")
     func single() async throws {
         try await withServer(self.impatient, self.hanging) { server in
             let client = try await server.connect()

@@ -88,7 +88,7 @@ public struct SchemaValidator: Sendable {
         var flaws = (schema["required"]?.elements ?? []).compactMap(\.text).filter { object[$0] == nil }.map {
             "\(path): \($0) is missing"
         }
-        if let twice = object.duplicate { flaws.append("\(path): \(twice) stands twice") }
+        if let twice = object.duplicate { flaws.append("\(path): \(twice) is a duplicate") }
         let properties = schema["properties"]?.object
         let isClosed = schema["additionalProperties"] == .bool(false) || closed && properties != nil
         for member in object.members {

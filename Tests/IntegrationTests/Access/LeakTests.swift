@@ -44,7 +44,7 @@ struct LeakTests {
             """
         ),
         (
-            "a feed that takes everybody for a member",
+            "a feed that treats every user as a member",
             """
             do $do$ begin
                 execute replace(pg_get_functiondef('feed.look(pg_snapshot)'::regprocedure),

@@ -106,7 +106,7 @@ struct AdminTests {
         }
     }
 
-    @Test("finds users by id, address, username and name, and masks addresses")
+    @Test("finds users by id, address and name, and masks addresses")
     func found() async throws {
         try await TestDatabase.with { database in
             for query in [Person.alice.id, Person.alice.email, "alice", "@ALICE", "alice mor"] {
@@ -251,7 +251,7 @@ struct AdminTests {
         }
     }
 
-    @Test("on Supabase the owner finds and deletes users, and this is logged")
+    @Test("on Supabase the owner can find and delete users, with a log line")
     func supabase() async throws {
         try await SupabaseServer.with { server in
             let ada = SupabaseUser.ada.id
@@ -312,7 +312,7 @@ struct AdminTests {
         }
     }
 
-    @Test("--directory selects the dev world, and says if dev is not running")
+    @Test("--directory selects the dev world, which must be running")
     func devWorld() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))")
             .path

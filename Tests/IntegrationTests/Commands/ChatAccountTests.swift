@@ -153,7 +153,7 @@ struct ChatAccountTests {
         }
     }
 
-    @Test("a changed password ends other sessions; deletion ends the account")
+    @Test("a new password ends other sessions; deletion ends the account")
     func passwordAndDeletion() async throws {
         try await withNode { node in
             let alice = try chat(Person.alice.email, on: node)

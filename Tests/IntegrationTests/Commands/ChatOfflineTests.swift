@@ -128,7 +128,7 @@ struct ChatOfflineTests {
         }
     }
 
-    @Test("reports a second chat with the same account, unless in its own folder")
+    @Test("reports a second chat with the account, unless in its own folder")
     func twice() async throws {
         try await withHome { home in
             try await withNode { node in

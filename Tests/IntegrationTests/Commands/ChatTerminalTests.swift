@@ -4,7 +4,7 @@ import Testing
 
 @Suite("postline chat on a terminal", .timeLimit(.minutes(60)))
 struct ChatTerminalTests {
-    @Test("asks for the password after a revoked session, and loses no input")
+    @Test("a revoked session asks for the password, and loses no input")
     func endedSession() async throws {
         let home = FileManager.default.temporaryDirectory.appending(path: "postline-chat-test-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: home) }

@@ -211,7 +211,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("reports inherited rights of the login role, and migrate mends them")
+    @Test("reports inherited rights of the login role; migrate removes them")
     func inheriting() async throws {
         try await Self.withHealthyServer { postgres, world in
             // From PostgreSQL 16 on inheritance is a property of each grant, not of the role.

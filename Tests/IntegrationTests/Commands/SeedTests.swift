@@ -7,7 +7,7 @@ import Testing
 
 @Suite("psql -f sql/seed.sql", .timeLimit(.minutes(60)))
 struct SeedTests {
-    @Test("seeds a migrated database repeatably, and its users can sign in", .covers("F4"))
+    @Test("seeds a migrated database repeatably, with users who can sign in", .covers("F4"))
     func fills() async throws {
         try await TestDatabase.with(migrated: false) { database in
             let migrated = try await Command.run(

@@ -109,7 +109,7 @@ struct GroupsTests {
         }
     }
 
-    @Test("an owner can transfer a group, or is followed by the oldest admin")
+    @Test("an owner transfers a group, or the oldest admin follows")
     func owner() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

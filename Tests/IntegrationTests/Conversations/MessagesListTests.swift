@@ -13,7 +13,7 @@ struct MessagesListTests {
         return (answer["messages"]?.arrayValue ?? []).compactMap { $0["seq"]?.integerValue }
     }
 
-    @Test("returns the newest, previous or next messages in ascending order", .covers("A2"))
+    @Test("returns newest, previous or next messages in ascending order", .covers("A2"))
     func pages() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -129,7 +129,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("refuses oneself, unknown and deleted users; existing ones stay open")
+    @Test("refuses oneself, unknown and deleted users")
     func refusals() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)

@@ -32,7 +32,7 @@ struct SendBatchingTests {
         return (all, all - (try count("postline_send_batch_size_bucket{le=\"1\"}")))
     }
 
-    @Test("batches concurrent sends, each once, in order, with its response")
+    @Test("batches concurrent sends, each once and in order")
     func together() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)

@@ -87,7 +87,7 @@ struct SendTests {
         }
     }
 
-    @Test("refuses a client_id reused for other content of the same sender")
+    @Test("refuses a client_id reused for other content")
     func reused() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

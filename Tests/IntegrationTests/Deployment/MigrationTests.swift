@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Migrations of a live database", .timeLimit(.minutes(60)))
 struct MigrationTests {
-    @Test("migrates during a dump without blocking writes, and says why it waits")
+    @Test("waits for a dump without blocking writes, and says why")
     func beside() async throws {
         try await withNode { node in
             let lines = LoggedLines()

@@ -18,7 +18,7 @@ struct ProxyTests {
     private static let guess =
         #"{"jsonrpc":"2.0","id":1,"method":"auth.login","params":{"email":"nobody@example.com","password":"wrong"}}"#
 
-    @Test("clients behind one balancer have their own limits and log address")
+    @Test("clients behind one balancer have their own limits and addresses")
     func limits() async throws {
         try await TestDatabase.with { database in
             let arguments = ["--proxy-protocol", "on", "--sign-ins-per-minute", "2", "--log-level", "debug"]

@@ -151,7 +151,7 @@ struct TLSTests {
         }
     }
 
-    @Test("SIGHUP reloads the certificate for new connections, if it is valid")
+    @Test("SIGHUP reloads a valid certificate for new connections")
     func renewal() async throws {
         try await withTLS { node, certificates, _ in
             let old = try await TestClient.connect(port: node.port, trust: try certificates.trust)

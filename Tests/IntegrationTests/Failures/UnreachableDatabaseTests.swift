@@ -113,7 +113,7 @@ struct UnreachableDatabaseTests {
                 return try await group.reduce(into: []) { $0 += $1 }
             }
             // On a busy machine the last kill may not have been noticed yet.
-            let stored: [String?] = try await eventually("the database to be asked") {
+            let stored: [String?] = try await eventually("the database to respond") {
                 do {
                     return try await database.column(
                         "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90")

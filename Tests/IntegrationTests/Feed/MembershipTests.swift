@@ -60,7 +60,7 @@ struct MembershipTests {
         }
     }
 
-    @Test("a new member gets conversation, profiles and messages in one push")
+    @Test("a new member gets the whole conversation in one push")
     func joined() async throws {
         try await withNode { node in
             let erin = try await node.signedIn(.erin)

@@ -52,7 +52,7 @@ struct PresenceTests {
             try await second.sync()
             let dave = try await other.signedIn(.dave)
             try await dave.sync()
-            try await bob.follow("Dave's coming, which was told after") { $0.showsOnline(.dave) }
+            try await bob.follow("Dave's presence, which was pushed after") { $0.showsOnline(.dave) }
             await first.close()
             try await one.until(Person.alice, isOn: 1)
             #expect(try await bob.presence(upTo: "one of two", on: one.database) == [])
@@ -74,7 +74,7 @@ struct PresenceTests {
             try await back.sync()
             let dave = try await one.signedIn(.dave)
             try await dave.sync()
-            try await bob.follow("Dave's coming, which was told after") { $0.showsOnline(.dave) }
+            try await bob.follow("Dave's presence, which was pushed after") { $0.showsOnline(.dave) }
             #expect(await bob.received.flatMap { $0.presence(of: .alice) }.count == 1)
         }
     }

@@ -60,7 +60,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("psql's edits and deletions keep the place and update the preview")
+    @Test("edits and deletions by psql keep the place, and move the preview")
     func editByPsql() async throws {
         try await withNode { node in
             let audience = try await Audience(node)

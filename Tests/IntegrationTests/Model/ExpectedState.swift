@@ -22,7 +22,7 @@ struct ExpectedState: Sendable {
             do {
                 try await within("the fence") { await device.waitForFence(fence) }
             } catch is TimeoutError {
-                await writeLog.recordViolation("what was written did not come", by: device.name)
+                await writeLog.recordViolation("the written changes did not arrive", by: device.name)
                 continue
             }
             try await compare(device)
@@ -41,7 +41,7 @@ struct ExpectedState: Sendable {
         } catch is TimeoutError {
             let online = Set(try await select(as: device.user, Self.online, [device.user]))
             let difference = await device.model.online.symmetricDifference(online)
-            await device.recordViolation("it and the database do not agree about who is online: \(difference.sorted())")
+            await device.recordViolation("its presence differs from the database: \(difference.sorted())")
         }
     }
 
@@ -55,7 +55,7 @@ struct ExpectedState: Sendable {
                 [device.user, Self.list(rooms.map(\.key)), Self.list(rooms.map { "\($0.value.first)" })]))
         for line in stored.subtracting(held).sorted().prefix(3) { await device.recordViolation("it lacks: \(line)") }
         for line in held.subtracting(stored).sorted().prefix(3) {
-            await device.recordViolation("it has what is not so: \(line)")
+            await device.recordViolation("it has, and the database lacks: \(line)")
             guard line.hasPrefix("messages "), let id = line.split(separator: " ").dropFirst().first.map(String.init),
                 let room = model.rooms[id]
             else { continue }
@@ -80,7 +80,7 @@ struct ExpectedState: Sendable {
                 "select concat_ws(' ', id, conversation_id, sender_id, client_id, seq) from public.messages"))
         for sent in await writeLog.sent.values {
             let line = "\(sent.id) \(sent.conversation) \(sent.sender) \(sent.clientID) \(sent.seq)"
-            if !messages.contains(line) { await recordViolation("an answered message is not there: \(line)") }
+            if !messages.contains(line) { await recordViolation("an acknowledged message is missing: \(line)") }
         }
         for (text, states) in [
             ("id || ' ' || version || ' ' || coalesce(content, '-') from public.messages", await writeLog.contents),

@@ -106,7 +106,7 @@ struct ModelTests {
                     for try await case let (place, workload)? in work { done[place] = workload }
                     return done
                 }
-                plan.log("\(await writeLog.changes) changes: everybody is held against the database")
+                plan.log("\(await writeLog.changes) changes: comparing all clients with the database")
                 guard await writeLog.violations.isEmpty else { break }
                 try await expected.compare(atFence: round)
             }
@@ -146,13 +146,13 @@ struct ModelTests {
         let verdict =
             violations.isEmpty
             ? "Nothing was lost, doubled, misordered or leaked."
-            : "THE PROMISE WAS BROKEN: \(violations.joined(separator: "; "))"
+            : "A GUARANTEE WAS VIOLATED: \(violations.joined(separator: "; "))"
         return """
             The model test, seed \(plan.seed): \(await writeLog.changes) changes (\(list(await writeLog.kinds))) \
             by \(plan.devices) devices of \(plan.users) users on \(plan.nodes) nodes and by \(plan.programs) programs, \
             with \(list(await writeLog.refusals)) refused, through \(faults.count) faults (\(list(Dictionary(grouping: faults, by: \.rawValue).mapValues(\.count)))). \
-            The devices were given \(given) objects, came back \(reconnects) times and fell behind \(lags) times; at \
-            \(plan.quietPoints) quiet points each was held against the database. \(verdict)
+            The devices received \(given) objects, reconnected \(reconnects) times and lagged \(lags) times; at \
+            \(plan.quietPoints) quiet points each was compared with the database. \(verdict)
             """
     }
 }

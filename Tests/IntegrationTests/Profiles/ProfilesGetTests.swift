@@ -5,7 +5,7 @@ import Testing
 
 @Suite("profiles.get", .timeLimit(.minutes(60)))
 struct ProfilesGetTests {
-    @Test("returns profiles in request order, once each, without unknown ids", .covers("C19"))
+    @Test("returns known profiles in request order, once each", .covers("C19"))
     func order() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

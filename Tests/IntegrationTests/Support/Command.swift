@@ -154,7 +154,9 @@ extension Command {
                     let (value, end) = state.withLock { (find($0), $0.open == 0 ? $0.status : nil) }
                     if let value { return value }
                     // An ended process writes nothing more.
-                    if let end { throw TimeoutError(description: "\(what) did not come before its end, by \(end)") }
+                    if let end {
+                        throw TimeoutError(description: "\(what) did not appear before the end, with status \(end)")
+                    }
                     if Task.isCancelled { throw CancellationError() }
                     await withTaskCancellationHandler {
                         await withCheckedContinuation { waiter in
@@ -171,7 +173,7 @@ extension Command {
                 }
             }
         } catch let error as TimeoutError {
-            throw TimeoutError(description: "\(error.description); it said: \(output)\n\(errors)")
+            throw TimeoutError(description: "\(error.description); output: \(output)\n\(errors)")
         }
     }
 }
@@ -209,6 +211,6 @@ extension Command {
                 return candidate
             }
         }
-        throw TimeoutError(description: "The program \(name) is not beside the tests: build it with swift build.")
+        throw TimeoutError(description: "The program \(name) is missing beside the tests: build it with swift build.")
     }
 }
