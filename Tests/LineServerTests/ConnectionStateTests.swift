@@ -44,7 +44,7 @@ final class ConnectionStateTests {
         written = []
     }
 
-    func come(_ text: String) {
+    func receive(_ text: String) {
         state.read(ByteBuffer(string: text))
         state.readIsOver()
     }
@@ -58,7 +58,7 @@ final class ConnectionStateTests {
     @Test("discards bytes until the connection is open")
     func opening() {
         #expect(actions() == [.read])
-        come("one\n")
+        receive("one\n")
         #expect(actions() == [.read])
         open()
     }
@@ -66,10 +66,10 @@ final class ConnectionStateTests {
     @Test("a line begins after the one before is done")
     func order() {
         open()
-        come("one\ntwo\n")
+        receive("one\ntwo\n")
         #expect(actions() == [line("one"), .read])
         #expect(state.turn == 1)
-        come("three\n")
+        receive("three\n")
         #expect(actions() == [])
         state.lineIsDone()
         #expect(actions() == [line("two"), .read])
@@ -79,7 +79,7 @@ final class ConnectionStateTests {
     @Test("pauses reading at the limit of open lines")
     func inFlight() {
         open()
-        come("1\n2\n3\n4\n")
+        receive("1\n2\n3\n4\n")
         #expect(actions() == [line("1")])
         state.lineIsDone()
         #expect(actions() == [line("2")])
@@ -90,7 +90,7 @@ final class ConnectionStateTests {
     @Test("writes a response at the end of the turn, or of the next")
     func answers() {
         open()
-        come("1\n2\n")
+        receive("1\n2\n")
         _ = actions()
         answer(1)
         #expect(actions() == [.flushLater])
@@ -106,7 +106,7 @@ final class ConnectionStateTests {
     @Test("a line waits until the client has room for its response")
     func room() {
         open()
-        come("1\n2\n")
+        receive("1\n2\n")
         #expect(actions() == [line("1"), .read])
         answer(1, #""\#(String(repeating: "x", count: 200_000))""#)
         state.lineIsDone()
@@ -124,7 +124,7 @@ final class ConnectionStateTests {
     @Test("a batch resumes when there is room or the client has gone")
     func batches() {
         open()
-        come("[]\n")
+        receive("[]\n")
         _ = actions()
         state.awaitRoom()
         #expect(actions() == [.resumeBatch])
@@ -140,7 +140,7 @@ final class ConnectionStateTests {
     @Test("answers a client that ended its side, then closes")
     func end() {
         open()
-        come("1\n2")
+        receive("1\n2")
         #expect(actions() == [line("1"), .read])
         state.inputIsOver()
         state.readIsOver()
@@ -155,7 +155,7 @@ final class ConnectionStateTests {
     @Test("a goodbye follows the answered, and drops the unstarted")
     func goodbye() {
         open()
-        come("1\n2\n")
+        receive("1\n2\n")
         _ = actions()
         answer(1)
         state.leave(.shuttingDown, keepingAnswers: true)
@@ -174,7 +174,7 @@ final class ConnectionStateTests {
     @Test("a shutdown finishes accepted requests before its goodbye")
     func finishing() {
         open()
-        come("1\n2\n")
+        receive("1\n2\n")
         _ = actions()
         state.finish(.shuttingDown)
         state.readIsOver()
@@ -235,7 +235,7 @@ final class ConnectionStateTests {
         #expect(late.next() == .timeOutHandshake)
 
         open()
-        come("1\n")
+        receive("1\n")
         _ = actions()
         state.requestBegan(at: start)
         state.sweep(start + .seconds(59)) { 0 }

@@ -8,7 +8,7 @@ struct LeakTests {
         "row 41: clients receive only what row-level security permits",
         .covers("A13", "A14", "A25", "F2"),
         arguments: 0..<8)
-    func worlds(_ number: Int) async throws {
+    func randomScenarios(_ number: Int) async throws {
         let seed = testSeed() &+ UInt64(number)
         try await withTwoNodes { one, other in
             var scenario = try await LeakScenario(one, other, seed: seed)

@@ -5,7 +5,7 @@ import Testing
 @Suite("conversations.typing", .timeLimit(.minutes(60)))
 struct TypingTests {
     @Test("other live members are notified, once in two seconds")
-    func told() async throws {
+    func otherMembers() async throws {
         // The limit never refills, however busy the machine.
         try await withTwoNodes(NodeSettings(rates: .withoutRefill)) { one, other in
             let alice = try await one.signedIn(.alice)
