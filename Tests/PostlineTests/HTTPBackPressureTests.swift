@@ -41,14 +41,14 @@ struct HTTPBackPressureTests {
 }
 
 /// Answers each request with more than the kernel holds for a connection.
-private struct LargeAnswers: HTTPConversation {
+private struct LargeAnswers: HTTPRequestHandler {
     static let bytes = 1 << 25
     private static let body = ByteBuffer(repeating: 0x61, count: bytes)
 
-    func answer(_ request: HTTPRequest) async -> HTTPAnswer { HTTPAnswer(.ok, body: Self.body) }
+    func respond(to request: HTTPRequest) async -> HTTPResponse { HTTPResponse(.ok, body: Self.body) }
 
-    func answer(_ refusal: HTTPRefusal, of headers: HTTPHeaders) -> HTTPAnswer {
-        HTTPAnswer(refusal.status, text: refusal.why)
+    func errorResponse(for error: HTTPError, headers: HTTPHeaders) -> HTTPResponse {
+        HTTPResponse(error.status, text: error.message)
     }
 
     func close() async {}

@@ -20,7 +20,7 @@ struct HTTPReadingTests {
         ])
     func trustedNetworks(_ networks: String, _ peer: String, _ isTrusted: Bool) throws {
         let proxies = try #require(TrustedProxies(networks))
-        let client = proxies.client(from: peer, ["X-Forwarded-For": "2001:DB8:0::7"])
+        let client = proxies.clientAddress(from: peer, ["X-Forwarded-For": "2001:DB8:0::7"])
         #expect((client == "2001:db8::7") == isTrusted)
     }
 
@@ -39,7 +39,7 @@ struct HTTPReadingTests {
         ])
     func clients(_ chain: String, _ client: String) throws {
         let proxies = try #require(TrustedProxies("10.0.0.0/8"))
-        #expect(proxies.client(from: "::ffff:10.0.0.1", ["X-Forwarded-For": chain]) == client)
+        #expect(proxies.clientAddress(from: "::ffff:10.0.0.1", ["X-Forwarded-For": chain]) == client)
     }
 
     @Test(

@@ -2,7 +2,7 @@ import Messaging
 import NIOCore
 import NIOHTTP1
 
-/// The OpenAPI document of everything the gateway serves.
+/// The route of the OpenAPI document, which describes everything the gateway serves.
 enum OpenAPIRoutes {
     /// - Parameters:
     ///   - version: the server's version.
@@ -16,8 +16,8 @@ enum OpenAPIRoutes {
         return [route]
     }
 
-    /// The document. It is written for the first request and on no event loop: most servers never get one, and to write
-    /// it takes a debug build 0.3 s.
+    /// The document. It is composed on the first request, outside the event loops: most servers never serve it, and
+    /// composing takes 0.3 s in a debug build.
     private actor Document {
         private let version: String
         private let hasPictures: Bool
@@ -30,11 +30,12 @@ enum OpenAPIRoutes {
         private(set) lazy var text = OpenAPIDocument.text(
             version: version,
             adding: JSONObject(
-                OpenAPIRoutes.paths.members + (hasPictures ? pictures.members : []) + Dialects.paths.members),
-            schemas: JSONObject(schemas.members + Dialects.schemas.members))
+                OpenAPIRoutes.paths.members + (hasPictures ? pictures.members : [])
+                    + CompatibilityEndpoints.paths.members),
+            schemas: JSONObject(schemas.members + CompatibilityEndpoints.schemas.members))
     }
 
-    /// The paths that are no methods.
+    /// The paths besides the methods.
     private static let paths: JSONObject = [
         "/v1/rpc": .object([
             "post": operation(
@@ -193,10 +194,10 @@ enum OpenAPIRoutes {
         ]),
     ])
 
-    /// One of a named schema, or a batch of them.
+    /// Returns a schema for an instance of a named schema or an array of them.
     ///
-    /// A batch has the schema itself and not its name: of a name that stands alone and in an array openapi-generator's
-    /// TypeScript client imports it twice, and does not compile.
+    /// The array contains the schema itself, not a reference: openapi-generator's TypeScript client imports a name that
+    /// appears both alone and in an array twice, and then does not compile.
     private static func oneOrMany(_ name: String, _ schema: JSON) -> JSON {
         let batch: JSON = .object(["type": .string("array"), "items": schema])
         return .object(["oneOf": .array([reference("schemas/\(name)"), batch])])
@@ -209,9 +210,9 @@ enum OpenAPIRoutes {
         return .object(JSONObject(head.members + members.members))
     }
 
-    private static func parameter(_ name: String, in place: String, _ text: String, _ schema: JSON) -> JSON {
+    private static func parameter(_ name: String, in location: String, _ text: String, _ schema: JSON) -> JSON {
         .object([
-            "name": .string(name), "in": .string(place), "description": .string(text), "required": .bool(false),
+            "name": .string(name), "in": .string(location), "description": .string(text), "required": .bool(false),
             "schema": schema,
         ])
     }
@@ -222,7 +223,7 @@ enum OpenAPIRoutes {
         return .object(JSONObject(members))
     }
 
-    /// The responses of a path: its own, its errors, and those that every path may have.
+    /// Returns the responses of a path: its own, its errors, and the errors of every path.
     private static func responses(_ own: JSONObject, errors: Int...) -> JSON {
         let refusals = (errors + [400, 500, 503]).sorted().map { status in
             JSONObject.Member(name: "\(status)", value: reference("responses/Error\(status)"))
@@ -230,8 +231,8 @@ enum OpenAPIRoutes {
         return .object(JSONObject(own.members + refusals))
     }
 
-    private static func reference(_ place: String) -> JSON {
-        .object(["$ref": .string("#/components/\(place)")])
+    private static func reference(_ path: String) -> JSON {
+        .object(["$ref": .string("#/components/\(path)")])
     }
 
     private static func json(_ schema: JSON) -> JSON {

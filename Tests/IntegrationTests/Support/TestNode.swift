@@ -193,7 +193,7 @@ func withNode<Value: Sendable>(
     http.pictures = pictures
     http.maxBatchTime = settings.maxBatchTime
     let gateway = Gateway(
-        configuration: http, service: service, lines: server, logger: settings.logger, metrics: metrics)
+        configuration: http, service: service, lineServer: server, logger: settings.logger, metrics: metrics)
     let mailer = settings.mail.map {
         Mailer($0, queue: service.mails, logger: settings.logger, metrics: metrics)
     }

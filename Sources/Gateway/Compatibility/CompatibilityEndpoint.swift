@@ -3,103 +3,104 @@ import Messaging
 import NIOCore
 import NIOHTTP1
 
-/// One endpoint of a document: what is served at it, and how OpenAPI describes it.
-struct DialectEndpoint: Sendable {
+/// A compatibility endpoint: its route, and its description for the OpenAPI document.
+struct CompatibilityEndpoint: Sendable {
     let method: HTTPMethod
 
     /// The path as a route's template.
     let path: String
     let summary: String
 
-    /// The method of ours whose params it sets, for their schemas; nil where it sets none.
-    let sets: String?
+    /// The method of the protocol whose params have the schemas of the request's fields; nil if the request sets no params.
+    let operation: String?
 
-    /// What it takes: in the query of a GET, else in the body.
-    let takes: DialectTable
+    /// The fields of the query of a GET, or of the body of other methods.
+    let mapping: ObjectMapping
 
-    /// Which of the fields must be there, and not be null.
+    /// The fields that must be present and not null.
     let required: [String]
 
-    /// Whether the whole object may be sent back as it was shown; the endpoint holds against it what cannot be changed.
-    let takesWhole: Bool
+    /// True if a client may send back the whole object of a response. The endpoint compares the read-only fields.
+    let acceptsWholeObject: Bool
 
-    /// Whether it is for those who are signed in. The others take no notice of a token.
-    let needsToken: Bool
+    /// True if the endpoint requires an access token. Other endpoints ignore the token.
+    let requiresUser: Bool
 
-    /// True if it takes an `Idempotency-Key`. Elsewhere a key is refused, since it would not prevent a repetition.
-    let takesKey: Bool
+    /// True if a request may have an `Idempotency-Key`. Other endpoints reject the key, since they would not prevent a
+    /// repetition.
+    let acceptsKey: Bool
 
-    /// The statuses of its errors beyond those of every endpoint.
-    let statuses: [Int]
+    /// The endpoint's error statuses, besides those of every endpoint.
+    let errorStatuses: [Int]
 
-    /// The schema of what is answered.
-    let answer: JSON
+    /// The schema of the response's data.
+    let response: JSON
 
-    /// Looks at the request before its body is read.
-    let admit: (@Sendable (HTTPRequest) throws(ProtocolError) -> Void)?
+    /// Validates the request before its body is parsed.
+    let precheck: (@Sendable (HTTPRequest) throws(ProtocolError) -> Void)?
 
-    /// Gives the data of the envelope.
-    let perform: @Sendable (Exchange, DialectRequest) async throws(ProtocolError) -> ByteBuffer
+    /// Handles the request, and returns the data of the response's envelope.
+    let perform: @Sendable (RequestContext, CompatibilityRequest) async throws(ProtocolError) -> ByteBuffer
 
     init(
-        _ method: HTTPMethod, _ path: String, _ summary: String, sets: String? = nil,
-        takes: [DialectField] = [], required: [String] = [], takesWhole: Bool = false, needsToken: Bool = true,
-        takesKey: Bool = false,
-        statuses: [Int] = [], answer: JSON, admit: (@Sendable (HTTPRequest) throws(ProtocolError) -> Void)? = nil,
-        perform: @escaping @Sendable (Exchange, DialectRequest) async throws(ProtocolError) -> ByteBuffer
+        _ method: HTTPMethod, _ path: String, _ summary: String, operation: String? = nil,
+        fields: [FieldMapping] = [], required: [String] = [], acceptsWholeObject: Bool = false,
+        requiresUser: Bool = true, acceptsKey: Bool = false, errorStatuses: [Int] = [], response: JSON,
+        precheck: (@Sendable (HTTPRequest) throws(ProtocolError) -> Void)? = nil,
+        perform: @escaping @Sendable (RequestContext, CompatibilityRequest) async throws(ProtocolError) -> ByteBuffer
     ) {
         self.method = method
         self.path = path
         self.summary = summary
-        self.sets = sets
-        self.takes = DialectTable(fields: takes)
+        self.operation = operation
+        mapping = ObjectMapping(fields: fields)
         self.required = required
-        self.takesWhole = takesWhole
-        self.needsToken = needsToken
-        self.takesKey = takesKey
-        self.statuses = statuses
-        self.answer = answer
-        self.admit = admit
+        self.acceptsWholeObject = acceptsWholeObject
+        self.requiresUser = requiresUser
+        self.acceptsKey = acceptsKey
+        self.errorStatuses = errorStatuses
+        self.response = response
+        self.precheck = precheck
         self.perform = perform
     }
 
-    /// As errors name it.
+    /// The method and the path, for error messages.
     var name: String { "\(method.rawValue) \(path)" }
 
     var route: Route {
-        var route = Route(method, path, query: .any, style: .envelope) { exchange throws(ProtocolError) in
-            try admit?(exchange.request)
-            let request = try request(of: exchange)
+        var route = Route(method, path, query: .any, errorFormat: .envelope) { context throws(ProtocolError) in
+            try precheck?(context.request)
+            let request = try request(of: context)
             do throws(ProtocolError) {
-                return .enveloped(try await perform(needsToken ? exchange : exchange.anonymous, request))
+                return .envelope(try await perform(requiresUser ? context : context.anonymous, request))
             } catch {
-                throw request.renamed(error)
+                throw request.translate(error)
             }
         }
-        route.needsUser = { _ in needsToken }
-        route.takesKey = { _ in takesKey }
-        // The endpoint's table of names checks the query and the body.
-        route.takesBody = true
+        route.requiresUser = { _ in requiresUser }
+        route.acceptsIdempotencyKey = { _ in acceptsKey }
+        // The mapping validates the query and the body.
+        route.acceptsBody = true
         return route
     }
 
-    private func request(of exchange: Exchange) throws(ProtocolError) -> DialectRequest {
-        let query = exchange.request.target.query.map { JSONObject.Member(name: $0.name, value: .string($0.value)) }
-        let body = try exchange.jsonObject().members
-        // A GET takes nothing in its body, and the others nothing in their query.
-        let stray = try DialectRequest(method == .GET ? body : query, by: DialectTable(fields: []))
-        try stray.requireKnown(at: "the \(method == .GET ? "body" : "query") of \(name)")
-        let request = try DialectRequest(method == .GET ? query : body, by: takes)
-        if !takesWhole { try request.requireKnown(at: name) }
-        for field in required where request[field] ?? .null == .null { throw .refused(field, "is missing.") }
+    private func request(of context: RequestContext) throws(ProtocolError) -> CompatibilityRequest {
+        let query = context.request.target.query.map { JSONObject.Member(name: $0.name, value: .string($0.value)) }
+        let body = try context.jsonObject().members
+        // A GET has no fields in its body, and other methods have none in their query.
+        let unused = try CompatibilityRequest(method == .GET ? body : query, mapping: ObjectMapping(fields: []))
+        try unused.rejectUnknownFields(at: "the \(method == .GET ? "body" : "query") of \(name)")
+        let request = try CompatibilityRequest(method == .GET ? query : body, mapping: mapping)
+        if !acceptsWholeObject { try request.rejectUnknownFields(at: name) }
+        for field in required where request[field] ?? .null == .null { throw .invalidField(field, "is missing.") }
         return request
     }
 }
 
-/// What OpenAPI says of it.
-extension DialectEndpoint {
-    /// The path items of a document's endpoints.
-    static func paths(of endpoints: [DialectEndpoint]) -> JSONObject {
+/// The endpoint's description in the OpenAPI document.
+extension CompatibilityEndpoint {
+    /// Returns the path items of endpoints.
+    static func paths(of endpoints: [CompatibilityEndpoint]) -> JSONObject {
         var paths: [String] = []
         for endpoint in endpoints where !paths.contains(endpoint.path) { paths.append(endpoint.path) }
         return JSONObject(
@@ -109,7 +110,7 @@ extension DialectEndpoint {
             })
     }
 
-    /// The envelope of an error.
+    /// The schema of an error's envelope.
     static let errorSchema: JSON = .object([
         "type": .string("object"), "required": .array([.string("success"), .string("error")]),
         "properties": .object([
@@ -124,18 +125,20 @@ extension DialectEndpoint {
         ]),
     ])
 
-    /// `get_api_v1_users_me`
+    /// The operation id, such as `get_api_v1_users_me`.
     private var identifier: String {
         let words = name.lowercased().split { "/{} -".contains($0) }
         return words.joined(separator: "_")
     }
 
     private var description: JSONObject.Member {
-        let captures = path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
+        let pathParameters = path.split(separator: "/").filter { $0.hasPrefix("{") }.map {
+            String($0.dropFirst().dropLast())
+        }
         let uuid: JSON = .object(["type": .string("string"), "format": .string("uuid")])
-        var parameters = captures.map { parameter($0, in: "path", isRequired: true, uuid) }
+        var parameters = pathParameters.map { parameter($0, in: "path", isRequired: true, uuid) }
         if method == .GET {
-            parameters += takes.fields.map { field in
+            parameters += mapping.fields.map { field in
                 parameter(field.name, in: "query", isRequired: required.contains(field.name), schema(of: field))
             }
         }
@@ -143,10 +146,10 @@ extension DialectEndpoint {
             .init(name: "operationId", value: .string(identifier)),
             .init(name: "tags", value: .array([.string("dialects")])),
             .init(name: "summary", value: .string(summary)),
-            .init(name: "security", value: .array(needsToken ? [.object(["bearer": .array([])])] : [])),
+            .init(name: "security", value: .array(requiresUser ? [.object(["bearer": .array([])])] : [])),
         ]
         if !parameters.isEmpty { members.append(.init(name: "parameters", value: .array(parameters))) }
-        if method != .GET, !takes.fields.isEmpty {
+        if method != .GET, !mapping.fields.isEmpty {
             let body: JSON = .object(["required": .bool(!required.isEmpty), "content": .content(bodySchema)])
             members.append(.init(name: "requestBody", value: body))
         }
@@ -158,11 +161,11 @@ extension DialectEndpoint {
         let envelope: JSON = .object([
             "type": .string("object"), "required": .array([.string("success"), .string("data")]),
             "properties": .object([
-                "success": .object(["type": .string("boolean"), "description": .string("True.")]), "data": answer,
+                "success": .object(["type": .string("boolean"), "description": .string("True.")]), "data": response,
             ]),
         ])
         let done: JSON = .object(["description": .string("Done."), "content": .content(envelope)])
-        let errors = Set([400, 401, 429, 500, 503, 504] + statuses).sorted().map { status in
+        let errors = Set([400, 401, 429, 500, 503, 504] + errorStatuses).sorted().map { status in
             JSONObject.Member(
                 name: "\(status)",
                 value: .object([
@@ -170,55 +173,55 @@ extension DialectEndpoint {
                     "content": .content(.schema("DialectError")),
                 ]))
         }
-        // Refused before anybody has seen which path it is.
+        // The server rejects a large body before it knows the path, so the error has no envelope.
         let tooLarge = JSONObject.Member(
             name: "413", value: .object(["$ref": .string("#/components/responses/Error413")]))
         return .object(JSONObject([.init(name: "200", value: done)] + errors + [tooLarge]))
     }
 
-    private func parameter(_ name: String, in place: String, isRequired: Bool, _ schema: JSON) -> JSON {
+    private func parameter(_ name: String, in location: String, isRequired: Bool, _ schema: JSON) -> JSON {
         .object([
-            "name": .string(name), "in": .string(place), "required": .bool(isRequired), "schema": schema,
+            "name": .string(name), "in": .string(location), "required": .bool(isRequired), "schema": schema,
         ])
     }
 
     private var bodySchema: JSON {
-        let fields = takes.fields.filter { $0.use != .answer }
+        let fields = mapping.fields.filter { $0.use != .response }
         let properties = fields.flatMap { field in
-            ([field.name] + field.spellings).map { JSONObject.Member(name: $0, value: schema(of: field)) }
+            ([field.name] + field.aliases).map { JSONObject.Member(name: $0, value: schema(of: field)) }
         }
-        // Which of two spellings is there, a list of what is required cannot say.
-        let needed = fields.filter { required.contains($0.name) && $0.spellings.isEmpty }.map { JSON.string($0.name) }
+        // A required field with aliases cannot be listed: the schema cannot express that one of two names must be present.
+        let needed = fields.filter { required.contains($0.name) && $0.aliases.isEmpty }.map { JSON.string($0.name) }
         var members: [JSONObject.Member] = [
             .init(name: "type", value: .string("object")),
             .init(name: "properties", value: .object(JSONObject(properties))),
-            .init(name: "additionalProperties", value: .bool(takesWhole)),
+            .init(name: "additionalProperties", value: .bool(acceptsWholeObject)),
         ]
         if !needed.isEmpty { members.append(.init(name: "required", value: .array(needed))) }
         return .object(JSONObject(members))
     }
 
-    /// What a field may be: what our param may.
-    private func schema(of field: DialectField) -> JSON {
-        let schema = sets.flatMap { OpenAPIDocument.parameter(field.param, of: $0) } ?? .object([:])
-        switch field.form {
+    /// Returns the schema of a request's field, which is that of its param.
+    private func schema(of field: FieldMapping) -> JSON {
+        let schema = operation.flatMap { OpenAPIDocument.parameter(field.param, of: $0) } ?? .object([:])
+        switch field.format {
         case .firstName, .lastName: return .nullableText
         case .emptyIsNull:
             guard case .object(let object) = schema, case .array(let choices)? = object["enum"] else { return schema }
             let others = object.members.filter { $0.name != "enum" }
             return .object(JSONObject(others + [.init(name: "enum", value: .array(choices + [.string("")]))]))
-        case .same, .time, .digits: return schema
+        case .unchanged, .time, .digits: return schema
         }
     }
 }
 
-extension DialectTable {
-    /// The schema of an answer.
+extension ObjectMapping {
+    /// Returns the schema of an object in responses.
     ///
     /// - Parameters:
-    ///   - object: the name of our object, such as `Me`.
-    ///   - path: the object's member that is answered; nil for the whole object.
-    ///   - isForOthers: whether what is the user's own is null.
+    ///   - object: the name of the protocol's object, such as `Me`.
+    ///   - path: the member of the object that has the fields; nil for the object itself.
+    ///   - isForOthers: true if the object is another user's, whose private fields are null.
     func schema(of object: String, _ path: String? = nil, isForOthers: Bool = false) -> JSON {
         let fields = fields.filter { $0.use != .request }
         let prefix = path.map { "\($0)." } ?? ""
@@ -234,13 +237,13 @@ extension DialectTable {
     }
 }
 
-extension DialectField {
+extension FieldMapping {
     fileprivate func schema(_ prefix: String, of object: String) -> JSON {
-        switch form {
+        switch format {
         case .time:
             .object(["type": .string("string"), "format": .string("date-time"), "nullable": .bool(true)])
         case .firstName, .lastName: .nullableText
-        case .same, .emptyIsNull, .digits: OpenAPIDocument.member(prefix + ours, of: object) ?? .object([:])
+        case .unchanged, .emptyIsNull, .digits: OpenAPIDocument.member(prefix + member, of: object) ?? .object([:])
         }
     }
 }
@@ -248,7 +251,7 @@ extension DialectField {
 extension JSON {
     static let nullableText: JSON = .object(["type": .string("string"), "nullable": .bool(true)])
 
-    /// The schema of a member that others are never shown. OpenAPI 3.0 has no type of null alone.
+    /// The schema of a private field in another user's object. OpenAPI 3.0 has no null type.
     fileprivate var alwaysNull: JSON {
         guard case .object(let schema) = self else { return self }
         let replaced = ["nullable", "description"]
@@ -260,10 +263,10 @@ extension JSON {
                 ]))
     }
 
-    /// One of the schemas of the document.
+    /// Returns a reference to a schema of the document.
     static func schema(_ name: String) -> JSON { .object(["$ref": .string("#/components/schemas/\(name)")]) }
 
-    /// The result of a method.
+    /// Returns the schema of a method's result.
     static func result(of method: String) -> JSON { OpenAPIDocument.result(of: method) ?? .object([:]) }
 
     fileprivate static func content(_ schema: JSON) -> JSON {

@@ -3,23 +3,23 @@ import Messaging
 import NIOCore
 import NIOHTTP1
 
-/// One request, and what can be done for it.
-struct Exchange: Sendable {
+/// One request with its path parameters and its client, and access to the session that handles it.
+struct RequestContext: Sendable {
     let request: HTTPRequest
 
-    /// What stood in the path's braces.
-    let captures: [String: String]
-    let conversation: GatewayConversation
+    /// The path segments that the route's template captures, by name.
+    let pathParameters: [String: String]
+    let handler: GatewayRequestHandler
 
-    /// Where the client is: what limits count by.
+    /// The client's address, the key of rate limits.
     let clientAddress: String
 
     /// True if methods are called as compatibility endpoints call them (``Request/isCompatible``).
     var isCompatible = false
 
-    var gateway: Gateway { conversation.gateway }
+    var gateway: Gateway { handler.gateway }
 
-    /// The bearer's token; nil where the request has none.
+    /// The access token; nil if the request has none.
     ///
     /// - Throws: `invalid_token` for another kind of authorization.
     var token: String? {
@@ -33,24 +33,22 @@ struct Exchange: Sendable {
         }
     }
 
-    /// Authenticates the bearer of the token, before anything else of the request is looked at.
+    /// Verifies the access token, before the rest of the request is validated.
     ///
-    /// - Throws: `unauthenticated` without a token, else as `session.authenticate` does.
-    func requireUser() async throws(ProtocolError) {
+    /// - Throws: `unauthenticated` without a token, or the errors of `session.authenticate`.
+    func authenticate() async throws(ProtocolError) {
         guard let token = try token else { throw .unauthenticatedRequest }
-        try await conversation.requireSession(of: token, self)
+        try await handler.authenticate(token, self)
     }
 
-    /// Does what a method does, as the bearer of the token.
-    ///
-    /// - Returns: its result as JSON.
+    /// Calls a method as the token's user, and returns the result as JSON.
     func call(_ method: String, _ params: JSONObject) async throws(ProtocolError) -> ByteBuffer {
         var request = Request(method: method, params: params)
         request.isCompatible = isCompatible
-        return try await conversation.call(request, for: self)
+        return try await handler.call(request, for: self)
     }
 
-    /// The body as a JSON object; an empty one is one without members.
+    /// Parses the body as a JSON object. An empty body is an empty object.
     ///
     /// - Throws: `parse_error`, `invalid_utf8` or `invalid_request`.
     func jsonObject() throws(ProtocolError) -> JSONObject {
@@ -72,7 +70,7 @@ struct Exchange: Sendable {
 }
 
 extension Substring {
-    /// True if it is a `b64token` (RFC 6750, section 2.1): equals signs stand at the end alone.
+    /// True if the text is a `b64token` (RFC 6750, section 2.1), which allows equals signs only at its end.
     fileprivate var isBearerToken: Bool {
         let characters = utf8.prefix { byte in
             byte.isDigit || byte.isLetter || "-._~+/".utf8.contains(byte)
@@ -82,13 +80,13 @@ extension Substring {
 }
 
 extension HTTPHeaders {
-    /// The fields that are read as one value.
+    /// The fields that the gateway reads as a single value.
     private static let single = [
         "Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "Origin", "Sec-WebSocket-Key",
         "Sec-WebSocket-Version",
     ]
 
-    /// The name of a field that is read as one value and that has several; nil where there is none.
+    /// The name of a single-value field that has several different values; nil if there is none.
     var repeatedField: String? {
         Self.single.first { name in
             let values = self[name]
@@ -98,25 +96,26 @@ extension HTTPHeaders {
 }
 
 extension HTTPRequest {
-    /// - Throws: `invalid_params` where the query has a field twice, or the head one with two values: one of them would
-    ///   be ignored.
+    /// Rejects repeated query fields and single-value headers with different values, since one value would be ignored.
+    ///
+    /// - Throws: `invalid_params`.
     func requireSingleFields() throws(ProtocolError) {
         if let name = target.repeatedField {
-            throw .refused(name, "stands in the query more than once: give it once.")
+            throw .invalidField(name, "stands in the query more than once: give it once.")
         }
         if let name = headers.repeatedField {
-            throw .refused(name, "has several values: send one.")
+            throw .invalidField(name, "has several values: send one.")
         }
     }
 }
 
-extension HTTPAnswer {
-    /// JSON, and all is well.
-    static func json(_ body: ByteBuffer) -> HTTPAnswer {
-        HTTPAnswer(.ok, ["Content-Type": "application/json"], body: body)
+extension HTTPResponse {
+    /// Returns a response with status 200 and a JSON body.
+    static func json(_ body: ByteBuffer) -> HTTPResponse {
+        HTTPResponse(.ok, ["Content-Type": "application/json"], body: body)
     }
 
-    static func json(_ object: JSONObject) -> HTTPAnswer {
+    static func json(_ object: JSONObject) -> HTTPResponse {
         var body = ByteBuffer()
         object.write(to: &body)
         return .json(body)
