@@ -144,7 +144,7 @@ extension CompatibilityEndpoint {
         }
         var members: [JSONObject.Member] = [
             .init(name: "operationId", value: .string(identifier)),
-            .init(name: "tags", value: .array([.string("dialects")])),
+            .init(name: "tags", value: .array([.string("compatibility")])),
             .init(name: "summary", value: .string(summary)),
             .init(name: "security", value: .array(requiresUser ? [.object(["bearer": .array([])])] : [])),
         ]
@@ -170,7 +170,7 @@ extension CompatibilityEndpoint {
                 name: "\(status)",
                 value: .object([
                     "description": .string("An error."),
-                    "content": .content(.schema("DialectError")),
+                    "content": .content(.schema("CompatibilityError")),
                 ]))
         }
         // The server rejects a large body before it knows the path, so the error has no envelope.

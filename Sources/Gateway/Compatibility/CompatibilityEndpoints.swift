@@ -19,7 +19,8 @@ enum CompatibilityEndpoints {
 
     /// The schemas that the path items refer to, besides the protocol's own.
     static let schemas = JSONObject(
-        [.init(name: "DialectError", value: CompatibilityEndpoint.errorSchema)] + ProfileCompatibilityEndpoints.schemas
+        [.init(name: "CompatibilityError", value: CompatibilityEndpoint.errorSchema)]
+            + ProfileCompatibilityEndpoints.schemas
             + UserCompatibilityEndpoints.schemas)
 }
 

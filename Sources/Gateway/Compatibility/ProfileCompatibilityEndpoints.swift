@@ -10,20 +10,22 @@ enum ProfileCompatibilityEndpoints {
     static var paths: JSONObject { CompatibilityEndpoint.paths(of: all) }
 
     static let all = [
-        CompatibilityEndpoint(.GET, "/api/v1/users/me", "The user's profile.", response: .schema("DialectProfile")) {
+        CompatibilityEndpoint(
+            .GET, "/api/v1/users/me", "The user's profile.", response: .schema("CompatibilityProfile")
+        ) {
             context, _ throws(ProtocolError) in
             metadata.encode(try await context.compatible.callForObject("me.get")).buffer
         },
         replace,
         CompatibilityEndpoint(
-            .GET, "/api/v1/users/me/physical", "The user's physical data.", response: .schema("DialectPhysical")
+            .GET, "/api/v1/users/me/physical", "The user's physical data.", response: .schema("CompatibilityPhysical")
         ) {
             context, _ throws(ProtocolError) in
             physical(of: try await context.callForObject("me.get"))
         },
         CompatibilityEndpoint(
             .PATCH, "/api/v1/users/me/physical", "Changes some of the user's physical data.",
-            operation: "me.update_physical", fields: physical.fields, response: .schema("DialectPhysical")
+            operation: "me.update_physical", fields: physical.fields, response: .schema("CompatibilityPhysical")
         ) { context, request throws(ProtocolError) in
             physical(of: try await context.callForObject("me.update_physical", JSONObject(request.params)))
         },
@@ -91,9 +93,9 @@ extension ProfileCompatibilityEndpoints {
 
     /// The schemas of the responses, by their names in the OpenAPI document.
     static let schemas: [JSONObject.Member] = [
-        .init(name: "DialectProfile", value: metadata.schema(of: "Me")),
-        .init(name: "DialectPhysical", value: physical.schema(of: "Me", "physical")),
-        .init(name: "DialectTokens", value: tokens.schema(of: "Tokens")),
+        .init(name: "CompatibilityProfile", value: metadata.schema(of: "Me")),
+        .init(name: "CompatibilityPhysical", value: physical.schema(of: "Me", "physical")),
+        .init(name: "CompatibilityTokens", value: tokens.schema(of: "Tokens")),
     ]
 }
 
@@ -103,7 +105,7 @@ extension ProfileCompatibilityEndpoints {
         .PUT, "/api/v1/users/me", "Replaces the user's profile: bio and language_code are cleared where absent.",
         operation: "me.update", fields: metadata.fields, required: ["name", "preferred_unit_system"],
         acceptsWholeObject: true,
-        errorStatuses: [409], response: .schema("DialectProfile")
+        errorStatuses: [409], response: .schema("CompatibilityProfile")
     ) { context, request throws(ProtocolError) in
         var params = request.params
         for name in ["bio", "language_code"] where request[name] == nil {
@@ -130,7 +132,8 @@ extension ProfileCompatibilityEndpoints {
     ) -> CompatibilityEndpoint {
         CompatibilityEndpoint(
             .POST, "/api/v1/auth/\(name)", summary, operation: "auth.\(name)", fields: credentials[name] ?? [],
-            required: required, requiresUser: false, errorStatuses: errorStatuses, response: .schema("DialectTokens")
+            required: required, requiresUser: false, errorStatuses: errorStatuses,
+            response: .schema("CompatibilityTokens")
         ) { context, request throws(ProtocolError) in
             tokens.encode(try await context.callForObject("auth.\(name)", JSONObject(request.params))).buffer
         }

@@ -10,21 +10,21 @@ enum UserCompatibilityEndpoints {
     static var paths: JSONObject { CompatibilityEndpoint.paths(of: all) }
 
     static let all = [
-        CompatibilityEndpoint(.GET, "/api/users/me", "The whole user.", response: .schema("DialectUser")) {
+        CompatibilityEndpoint(.GET, "/api/users/me", "The whole user.", response: .schema("CompatibilityUser")) {
             context, _ throws(ProtocolError) in
             userObject(try await context.compatible.callForObject("me.get")).buffer
         },
         CompatibilityEndpoint(
             .PUT, "/api/users/me", "Changes what is there; what is absent stays. The whole user may come back.",
             operation: "me.save", fields: user.fields, acceptsWholeObject: true, errorStatuses: [409],
-            response: .schema("DialectUser"),
+            response: .schema("CompatibilityUser"),
             perform: update),
         CompatibilityEndpoint(
             .POST, "/api/users/change-username", "Changes the username, once in 90 days.",
             operation: "me.change_username",
             fields: [FieldMapping("newUsername", "username", aliases: ["username"], .request)],
             required: ["newUsername"],
-            errorStatuses: [409], response: .schema("DialectUser")
+            errorStatuses: [409], response: .schema("CompatibilityUser")
         ) { context, request throws(ProtocolError) in
             userObject(try await context.compatible.callForObject("me.save", JSONObject(request.params))).buffer
         },
@@ -33,7 +33,7 @@ enum UserCompatibilityEndpoints {
             operation: "me.save",
             fields: [FieldMapping("imageUrl", "avatar_url", param: "avatar.avatar_url", .request)],
             required: ["imageUrl"],
-            response: .schema("DialectUser"), precheck: rejectUpload
+            response: .schema("CompatibilityUser"), precheck: rejectUpload
         ) { context, request throws(ProtocolError) in
             let avatar: JSONObject = [
                 "avatar_type": .string("custom"), "avatar_url": request["imageUrl"] ?? .null,
@@ -43,7 +43,7 @@ enum UserCompatibilityEndpoints {
         CompatibilityEndpoint(
             .GET, "/api/chats/conversations", "The caller's conversations with their participants, 100 at most.",
             operation: "conversations.list", fields: MessageCompatibilityEndpoints.pageFields,
-            response: ConversationPage.schema(of: .schema("DialectConversation"))
+            response: ConversationPage.schema(of: .schema("CompatibilityConversation"))
         ) { context, request throws(ProtocolError) in
             // The app fetches all conversations with one request.
             try await ConversationPage.data(
@@ -112,9 +112,9 @@ extension UserCompatibilityEndpoints {
 
     /// The schemas of the responses, by their names in the OpenAPI document.
     static let schemas: [JSONObject.Member] = [
-        .init(name: "DialectUser", value: user.schema(of: "Me")),
-        .init(name: "DialectParticipant", value: user.schema(of: "Me", isForOthers: true)),
-        .init(name: "DialectConversation", value: conversationSchema),
+        .init(name: "CompatibilityUser", value: user.schema(of: "Me")),
+        .init(name: "CompatibilityParticipant", value: user.schema(of: "Me", isForOthers: true)),
+        .init(name: "CompatibilityConversation", value: conversationSchema),
     ]
 
     private static let conversationSchema: JSON = {
@@ -123,7 +123,7 @@ extension UserCompatibilityEndpoints {
             "type": .string("object"), "required": .array([.string("members"), .string("participants")]),
             "properties": .object([
                 "members": .object(["type": .string("array"), "items": members]),
-                "participants": .object(["type": .string("array"), "items": .schema("DialectParticipant")]),
+                "participants": .object(["type": .string("array"), "items": .schema("CompatibilityParticipant")]),
             ]),
         ])
         return .object(["allOf": .array([conversation.schema(of: "Conversation"), inside])])

@@ -23,7 +23,7 @@ PRIVATE = [
 ]
 
 
-class Dialects(unittest.TestCase):
+class CompatibilityTests(unittest.TestCase):
     def ask(self, method, path, bearer=None, body=None, headers=()):
         """One request by curl."""
         arguments = ["-X", method, BASE + path]
@@ -60,7 +60,7 @@ class Dialects(unittest.TestCase):
         return register(name)["access_token"]
 
 
-class ProfileDocument(Dialects):
+class ProfileDocument(CompatibilityTests):
     """Document 002."""
 
     # Covers D1, D10, D11, D12.
@@ -260,7 +260,7 @@ class ProfileDocument(Dialects):
         self.assertGreaterEqual(int(limited.headers["Retry-After"]), 1)
 
 
-class UserDocument(Dialects):
+class UserDocument(CompatibilityTests):
     """Document 000."""
 
     # Covers B13, B20, B23.
@@ -607,7 +607,7 @@ class UserDocument(Dialects):
         self.assertGreater(pages, 1)
 
 
-class MessagesDocument(Dialects):
+class MessagesDocument(CompatibilityTests):
     """The six calls of the messages document's service."""
 
     def test_two_people_talk(self):
@@ -676,7 +676,7 @@ class MessagesDocument(Dialects):
             self.refused(status, code, answer, field)
 
 
-class EveryEndpoint(Dialects):
+class EveryEndpoint(CompatibilityTests):
     # Defect B7.
     def test_a_key_where_it_keeps_nothing_from_being_done_twice_is_refused(self):
         bearer, key = self.person(), [f"Idempotency-Key: {uuid.uuid4()}"]
