@@ -39,7 +39,7 @@ struct CORSPolicy {
     func check(_ route: Route) throws(ProtocolError) {
         guard route.template == StreamRoutes.webSocketPath, case .denied = origin else { return }
         throw ProtocolError(
-            .forbidden, "Pages of this origin may not connect: POSTLINE_HTTP_ORIGINS names those that may.")
+            .forbidden, "Pages of this origin may not connect. POSTLINE_HTTP_ORIGINS lists the allowed origins.")
     }
 
     /// Returns the response with the headers of every response and of CORS.

@@ -96,7 +96,7 @@ actor GatewayRequestHandler: HTTPRequestHandler {
             let isMethod = match.allowed.contains(.POST)
             let error = ProtocolError(
                 .invalidRequest,
-                "This path takes \(allowed)" + (isMethod ? ": params go into the body, as a JSON object." : "."))
+                "This path allows \(allowed)" + (isMethod ? ": params go into the body, as a JSON object." : "."))
             var response = match.errorFormat.response(for: error)
             response.status = .methodNotAllowed
             response.headers.add(name: "Allow", value: allowed)
@@ -185,19 +185,19 @@ extension GatewayRequestHandler {
 
 extension ProtocolError {
     static let unauthenticatedRequest = ProtocolError(
-        .unauthenticated, "Send an access token: \"Authorization: Bearer …\". POST /v1/auth.login gives one.")
+        .unauthenticated, "Send an access token: \"Authorization: Bearer …\". POST /v1/auth.login returns one.")
 
     /// Returns the error for a path without a route. It suggests the intended path if it can be guessed.
     fileprivate static func pathNotFound(_ segments: [String]) -> ProtocolError {
         if segments.count > 2, segments[0] == "v1" {
             let method = segments.dropFirst().joined(separator: ".")
             if Request(method: method, params: [:]).isKnown {
-                return ProtocolError(.notFound, "Nothing is at this path: did you mean /v1/\(method)?")
+                return ProtocolError(.notFound, "Unknown path: did you mean /v1/\(method)?")
             }
         }
         if segments.count == 1, ["healthz", "readyz", "metrics"].contains(segments[0]) {
             return ProtocolError(.notFound, "/\(segments[0]) is on the operations port (POSTLINE_OPERATIONS_PORT).")
         }
-        return ProtocolError(.notFound, "Nothing is at this path: GET /v1/openapi.json tells what there is.")
+        return ProtocolError(.notFound, "Unknown path. GET /v1/openapi.json lists all paths.")
     }
 }

@@ -43,7 +43,7 @@ class Bounds(unittest.TestCase):
 
     def test_lines_are_told_that_they_have_another_port(self):
         answer = raw(b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\n')
-        self.assertIn(b"lines have a port of their own", answer)
+        self.assertIn(b"The line protocol has its own port", answer)
 
     # Row 59.
     def test_heads_and_bodies_have_a_largest_size(self):

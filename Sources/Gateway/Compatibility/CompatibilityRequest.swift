@@ -47,7 +47,9 @@ struct CompatibilityRequest: Sendable {
     /// - Throws: `invalid_params` for a repeated field, and for two aliases of one field with different values.
     init(_ members: [JSONObject.Member], mapping: ObjectMapping) throws(ProtocolError) {
         self.mapping = mapping
-        if let duplicate = JSONObject(members).duplicate { throw .invalidField(duplicate, "is given twice.") }
+        if let duplicate = JSONObject(members).duplicate {
+            throw .invalidField(duplicate, "is repeated: send it once.")
+        }
         for member in members {
             guard let match = mapping.fields.first(where: { $0.matches(member.name) }) else {
                 unknownFields.append(member)
@@ -63,7 +65,7 @@ struct CompatibilityRequest: Sendable {
                 continue
             }
             guard other.value.isEquivalent(to: field.value) else {
-                throw .invalidField(field.name, "and \"\(other.name)\" are one field, and differ.")
+                throw .invalidField(field.name, "and \"\(other.name)\" are the same field and must not differ.")
             }
         }
     }
@@ -92,12 +94,12 @@ struct CompatibilityRequest: Sendable {
 
     private func unknownField(_ name: String, at endpoint: String) -> ProtocolError {
         let names = mapping.fields.filter { $0.use != .response }.map(\.name)
-        let problem = "is nothing that \(endpoint) takes"
+        let problem = "is no field of \(endpoint)"
         if let nearest = Suggestion.nearest(to: name, among: names) {
             return .invalidField(name, "\(problem): did you mean \"\(nearest)\"?")
         }
         let taken = names.isEmpty ? "no fields" : names.map { "\"\($0)\"" }.joined(separator: ", ")
-        return .invalidField(name, "\(problem). It takes \(taken).")
+        return .invalidField(name, "\(problem), which takes \(taken).")
     }
 
     private static func readOnlyField(_ name: String, at endpoint: String) -> ProtocolError {
@@ -121,7 +123,7 @@ struct CompatibilityRequest: Sendable {
         }
         if let stale {
             throw ProtocolError(
-                .versionConflict, "It has changed since: read it again, and then change it.",
+                .versionConflict, "The object has changed since it was read. Read it again before changing it.",
                 data: [.init(name: "field", value: .string(stale.name))])
         }
         for field in echoedFields where !field.isEquivalent(to: known[field.mapping.name] ?? .null) {

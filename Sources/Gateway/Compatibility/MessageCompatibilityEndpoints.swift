@@ -12,14 +12,16 @@ enum MessageCompatibilityEndpoints {
     static let all = [
         // fetchConversations()
         CompatibilityEndpoint(
-            .GET, "/api/v1/conversations", "The caller's conversations and their people, newest message first.",
+            .GET, "/api/v1/conversations",
+            "The caller's conversations with their members' profiles, newest message first.",
             operation: "conversations.list", fields: pageFields, response: conversationsSchema
         ) { context, request throws(ProtocolError) in
             try await ConversationPage.data(of: context, request, limit: 50, profilesKey: "profiles", { $0 }, { $0 })
         },
         // getOrCreateConversation()
         CompatibilityEndpoint(
-            .POST, "/api/v1/conversations", "The one direct conversation with another user, made if there was none.",
+            .POST, "/api/v1/conversations",
+            "The direct conversation with another user, which is created if it does not exist.",
             operation: "conversations.open", fields: [FieldMapping("user_id", .request)], required: ["user_id"],
             errorStatuses: [404], response: .schema("ConversationWithPeople")
         ) { context, request throws(ProtocolError) in
@@ -28,7 +30,7 @@ enum MessageCompatibilityEndpoints {
         },
         // fetchMessages()
         CompatibilityEndpoint(
-            .GET, messagesPath, "Messages of a conversation: the newest, or those just before or after one.",
+            .GET, messagesPath, "Messages of a conversation: the newest, or those before or after a message.",
             operation: "messages.list",
             fields: [
                 FieldMapping("before_seq", .request, as: .digits), FieldMapping("after_seq", .request, as: .digits),
@@ -40,7 +42,7 @@ enum MessageCompatibilityEndpoints {
         },
         // sendMessage()
         CompatibilityEndpoint(
-            .POST, messagesPath, "Sends a message; with the client_id of an earlier one it is that message, once.",
+            .POST, messagesPath, "Sends a message. A repeated client_id returns the message that was sent first.",
             operation: "messages.send",
             fields: ["content", "client_id", "kind", "attachment"].map { FieldMapping($0, .request) }, acceptsKey: true,
             errorStatuses: [404, 409], response: .schema("Message")
@@ -51,7 +53,7 @@ enum MessageCompatibilityEndpoints {
         // markMessagesAsRead()
         CompatibilityEndpoint(
             .POST, "/api/v1/conversations/{id}/read",
-            "Moves the read mark: to \"seq\", or where it is absent to the end.",
+            "Moves the read mark to \"seq\", or to the last message if \"seq\" is absent.",
             operation: "messages.mark_read", fields: [FieldMapping("seq", .request)], errorStatuses: [404],
             response: .result(of: "messages.mark_read")
         ) { context, request throws(ProtocolError) in
@@ -63,7 +65,7 @@ enum MessageCompatibilityEndpoints {
         },
         // searchUsers()
         CompatibilityEndpoint(
-            .GET, "/api/v1/users/search", "People by username or full name, best match first; typos are tolerated.",
+            .GET, "/api/v1/users/search", "Users by username or full name, best match first. Tolerates typos.",
             operation: "profiles.search",
             fields: [FieldMapping("q", "query", .request), FieldMapping("limit", .request, as: .digits)],
             required: ["q"], response: .result(of: "profiles.search")

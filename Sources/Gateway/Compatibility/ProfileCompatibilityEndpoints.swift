@@ -30,13 +30,13 @@ enum ProfileCompatibilityEndpoints {
             physical(of: try await context.callForObject("me.update_physical", JSONObject(request.params)))
         },
         signIn(
-            "register", "Makes an account, and signs in to it.", required: ["email", "password", "name"],
+            "register", "Creates an account and signs in to it.", required: ["email", "password", "name"],
             errorStatuses: [403, 409]),
         signIn("login", "Signs in.", required: ["email", "password"], errorStatuses: [403]),
-        signIn("guest", "Makes a guest, and signs in as it.", errorStatuses: [403]),
-        signIn("refresh", "The next tokens of a session.", required: ["refresh_token"], errorStatuses: [403]),
+        signIn("guest", "Creates a guest and signs in as it.", errorStatuses: [403]),
+        signIn("refresh", "Renews the tokens of a session.", required: ["refresh_token"], errorStatuses: [403]),
         CompatibilityEndpoint(
-            .POST, "/api/v1/auth/logout", "Ends the session, or all of the user's.", operation: "auth.logout",
+            .POST, "/api/v1/auth/logout", "Ends the session, or all sessions of the user.", operation: "auth.logout",
             fields: [FieldMapping("all", .request)], errorStatuses: [403], response: .result(of: "auth.logout")
         ) { context, request throws(ProtocolError) in
             try await context.call("auth.logout", JSONObject(request.params))
@@ -102,7 +102,7 @@ extension ProfileCompatibilityEndpoints {
 extension ProfileCompatibilityEndpoints {
     /// Replaces the profile: absent fields are cleared. The client may send back read-only fields unchanged.
     private static let replace = CompatibilityEndpoint(
-        .PUT, "/api/v1/users/me", "Replaces the user's profile: bio and language_code are cleared where absent.",
+        .PUT, "/api/v1/users/me", "Replaces the user's profile. Absent fields (bio, language_code) are cleared.",
         operation: "me.update", fields: metadata.fields, required: ["name", "preferred_unit_system"],
         acceptsWholeObject: true,
         errorStatuses: [409], response: .schema("CompatibilityProfile")

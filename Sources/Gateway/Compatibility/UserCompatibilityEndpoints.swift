@@ -15,7 +15,7 @@ enum UserCompatibilityEndpoints {
             userObject(try await context.compatible.callForObject("me.get")).buffer
         },
         CompatibilityEndpoint(
-            .PUT, "/api/users/me", "Changes what is there; what is absent stays. The whole user may come back.",
+            .PUT, "/api/users/me", "Changes the fields that are present. The whole user may be sent back.",
             operation: "me.save", fields: user.fields, acceptsWholeObject: true, errorStatuses: [409],
             response: .schema("CompatibilityUser"),
             perform: update),
@@ -29,7 +29,7 @@ enum UserCompatibilityEndpoints {
             userObject(try await context.compatible.callForObject("me.save", JSONObject(request.params))).buffer
         },
         CompatibilityEndpoint(
-            .PUT, "/api/users/me/profile-picture", "Sets the profile picture to one that is served over https.",
+            .PUT, "/api/users/me/profile-picture", "Sets the profile picture to an https URL.",
             operation: "me.save",
             fields: [FieldMapping("imageUrl", "avatar_url", param: "avatar.avatar_url", .request)],
             required: ["imageUrl"],
@@ -41,7 +41,7 @@ enum UserCompatibilityEndpoints {
             return userObject(try await context.compatible.callForObject("me.save", ["avatar": .object(avatar)])).buffer
         },
         CompatibilityEndpoint(
-            .GET, "/api/chats/conversations", "The caller's conversations with their participants, 100 at most.",
+            .GET, "/api/chats/conversations", "The caller's conversations with their participants, at most 100.",
             operation: "conversations.list", fields: MessageCompatibilityEndpoints.pageFields,
             response: ConversationPage.schema(of: .schema("CompatibilityConversation"))
         ) { context, request throws(ProtocolError) in
@@ -154,8 +154,8 @@ extension UserCompatibilityEndpoints {
         guard ["multipart/", "image/", "application/octet-stream"].contains(where: type.hasPrefix) else { return }
         throw ProtocolError(
             .invalidRequest,
-            "This server does not take the picture itself yet: upload it to where it is served over https, "
-                + "and send its address as {\"imageUrl\":\"https://…\"}.")
+            "This endpoint accepts no upload. Upload the picture to a server that serves it over https, "
+                + "and send its URL as {\"imageUrl\":\"https://…\"}.")
     }
 
     /// Updates the fields that differ from the current user. Retries up to five times if the user changes concurrently.
@@ -208,7 +208,7 @@ extension CompatibilityRequest {
         }
         let joined = JSON.string(parts.filter { !$0.isEmpty }.joined(separator: " "))
         if let whole = self["displayName"], whole != joined {
-            throw .invalidField("displayName", "differs from \"firstName\" and \"lastName\": give one of them.")
+            throw .invalidField("displayName", "differs from \"firstName\" and \"lastName\": send one of them.")
         }
         return zip(["first_name", "last_name"], parts).map { .init(name: $0, value: .string($1)) }
     }
@@ -223,7 +223,7 @@ extension CompatibilityRequest {
         case (nil, .null, .null): newType = .null
         case (nil, _, .null): newType = .string("built_in")
         case (nil, .null, _): newType = .string("custom")
-        default: throw .invalidField("avatarId", "and \"profilePictureUrl\" are two avatars: there is one.")
+        default: throw .invalidField("avatarId", "and \"profilePictureUrl\" exclude each other: a user has one avatar.")
         }
         var avatar: [JSONObject.Member] = [.init(name: "avatar_type", value: newType)]
         // A value that the type requires is kept if the request does not set it.

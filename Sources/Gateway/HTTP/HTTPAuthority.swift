@@ -59,10 +59,10 @@ package struct HTTPAuthority: Sendable, Equatable {
     static func validateHost(_ headers: HTTPHeaders, _ version: HTTPVersion) throws(HTTPError) {
         let hosts = headers["Host"]
         guard hosts.count == 1 || hosts.isEmpty && version == .http1_0 else {
-            throw HTTPError(.badRequest, "A request names one Host.")
+            throw HTTPError(.badRequest, "A request must have one Host header.")
         }
         guard hosts.allSatisfy({ HTTPAuthority($0) != nil }) else {
-            throw HTTPError(.badRequest, "Host must be a name or an IP address, and a port where there is one.")
+            throw HTTPError(.badRequest, "Host must be a name or an IP address, with an optional port.")
         }
     }
 }

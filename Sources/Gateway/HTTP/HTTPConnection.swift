@@ -84,7 +84,9 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     func channelReadComplete(context: ChannelHandlerContext) {
         if case .idle = phase, decoding.hasBegunRequest {
             phase = .awaitingHead
-            setDeadline(after: bounds.headTimeout) { $0.reject(.requestTimeout, "The request's head took too long.") }
+            setDeadline(after: bounds.headTimeout) {
+                $0.reject(.requestTimeout, "The request's head did not arrive in time.")
+            }
         }
         context.fireChannelReadComplete()
     }
@@ -180,7 +182,7 @@ extension HTTPConnection {
             } else {
                 if let length, length > bounds.maxBodyBytes { return rejectLargeBody() }
                 setDeadline(after: bounds.bodyTimeout) {
-                    $0.reject(.requestTimeout, "The request's body took too long.")
+                    $0.reject(.requestTimeout, "The request's body did not arrive in time.")
                 }
             }
         } catch {
@@ -197,14 +199,14 @@ extension HTTPConnection {
         setReading(body.acceptsMore)
         let left = end - .now()
         setDeadline(after: body.acceptsMore && !body.hasEnded ? min(bounds.bodyIdleTimeout, left) : left) {
-            $0.reject(.requestTimeout, "The request's body took too long.")
+            $0.reject(.requestTimeout, "The request's body did not arrive in time.")
         }
     }
 
     /// Continues after the receiver has written a part of the body.
     private func bodyDidProgress(_ body: HTTPStreamingBody) {
         guard case .streamingBody(let head, let current, let end) = phase, current === body else { return }
-        if body.failure != nil { return reject(.serviceUnavailable, "This cannot be kept now. Try again.") }
+        if body.failure != nil { return reject(.serviceUnavailable, "The upload cannot be stored now. Try again.") }
         guard body.isComplete else { return awaitBody(body, until: end) }
         setReading(true)
         handleRequest(head, ByteBuffer(), body.receiver)
@@ -226,7 +228,7 @@ extension HTTPConnection {
         guard let target = RequestTarget(head.uri), !target.isServerWide || head.method == .OPTIONS else {
             return reject(
                 .badRequest,
-                "A request's target is a path with UTF-8 in its escapes, and at most 128 combining characters in a row."
+                "A request's target must be a path with escapes in UTF-8, and at most 128 combining characters in a row."
             )
         }
         requestCount += 1

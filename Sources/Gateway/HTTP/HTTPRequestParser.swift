@@ -77,7 +77,7 @@ struct HTTPRequestParser {
                 headBytes = 0
                 chunks += 1
                 guard chunks <= Self.minChunks + bounds.maxBodyBytes / 64 else {
-                    throw HTTPError(.payloadTooLarge, "A body has too many chunks: send larger ones.")
+                    throw HTTPError(.payloadTooLarge, "The body has too many chunks. Send larger ones.")
                 }
                 state = size == 0 ? .trailers : .chunk(left: size)
             case .chunk(left: 0): state = .chunkEnd
@@ -88,7 +88,7 @@ struct HTTPRequestParser {
                 return .body(bytes)
             case .chunkEnd:
                 guard let line = try chunkLine(from: &buffer) else { return nil }
-                guard line.isEmpty else { throw HTTPError(.badRequest, "A chunk is longer than its size says.") }
+                guard line.isEmpty else { throw HTTPError(.badRequest, "A chunk is longer than its stated size.") }
                 state = .chunkSize
             case .trailers:
                 guard let line = try headLine(from: &buffer) else { return nil }
@@ -119,7 +119,7 @@ extension HTTPRequestParser {
         let bytes = line == nil ? before : before - buffer.readableBytes
         guard headBytes + bytes <= bounds.maxHeadBytes else {
             throw HTTPError(
-                .requestHeaderFieldsTooLarge, "A request's head has at most \(bounds.maxHeadBytes) bytes.")
+                .requestHeaderFieldsTooLarge, "A request's head may have at most \(bounds.maxHeadBytes) bytes.")
         }
         if line != nil { headBytes += bytes }
         return line
@@ -134,7 +134,7 @@ extension HTTPRequestParser {
         buffer.moveReaderIndex(forwardBy: 2)
         if line?.hasLongCombiningRun == true {
             throw HTTPError(
-                .badRequest, "A line of a request's head can have at most 128 combining characters in a row.")
+                .badRequest, "A line of a request's head may have at most 128 combining characters in a row.")
         }
         return line
     }
@@ -145,12 +145,13 @@ extension HTTPRequestParser {
         while scannedBytes < bytes.count {
             let byte = bytes[scannedBytes]
             guard hasReturn == (byte == .lineFeed) else {
-                throw start == nil ? .notHTTP : HTTPError(.badRequest, "Lines end with CR and LF together.")
+                throw start == nil ? .notHTTP : HTTPError(.badRequest, "Lines must end with CRLF.")
             }
             if hasReturn { return scannedBytes - 1 }
             hasReturn = byte == .carriageReturn
             guard byte >= 0x20 && byte != 0x7F || hasReturn || byte == .tab else {
-                throw start == nil ? .notHTTP : HTTPError(.badRequest, "A request's head has a control character.")
+                throw start == nil
+                    ? .notHTTP : HTTPError(.badRequest, "A request's head must not have control characters.")
             }
             scannedBytes += 1
         }
@@ -161,13 +162,14 @@ extension HTTPRequestParser {
     private func field(_ line: String) throws(HTTPError) -> (String, String) {
         guard fields.count < bounds.maxHeadFields else {
             throw HTTPError(
-                .requestHeaderFieldsTooLarge, "A request's head has at most \(bounds.maxHeadFields) fields.")
+                .requestHeaderFieldsTooLarge, "A request's head may have at most \(bounds.maxHeadFields) fields.")
         }
         let parts = line.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, parts[0].allSatisfy(\.isTokenCharacter) else {
             throw HTTPError(
                 .badRequest,
-                "A field of the head is a name, a colon and a value on one line, without space before name or colon.")
+                "A header field must be a name, a colon and a value on one line, without space before the name or the colon."
+            )
         }
         return (String(Substring(parts[0])), String(Substring(parts[1].trimmingWhitespace)))
     }
@@ -189,11 +191,11 @@ extension HTTPRequestParser {
     private static func framing(_ headers: HTTPHeaders, _ version: HTTPVersion) throws(HTTPError) -> State {
         let (codings, lengths) = (headers["Transfer-Encoding"], headers["Content-Length"])
         guard codings.isEmpty || lengths.isEmpty else {
-            throw HTTPError(.badRequest, "A request has a Content-Length or a Transfer-Encoding, not both.")
+            throw HTTPError(.badRequest, "A request may have a Content-Length or a Transfer-Encoding, not both.")
         }
         guard codings.isEmpty else {
             guard version == .http1_1 else {
-                throw HTTPError(.badRequest, "A request of HTTP/1.0 has no Transfer-Encoding.")
+                throw HTTPError(.badRequest, "HTTP/1.0 has no Transfer-Encoding.")
             }
             if codings.count == 1, codings[0].lowercasedASCII == "chunked" { return .chunkSize }
             let names = codings.joined(separator: ",").utf8.split(
@@ -202,9 +204,9 @@ extension HTTPRequestParser {
             guard names.last == "chunked", !names.contains("") else {
                 throw HTTPError(.badRequest, "The last Transfer-Encoding of a request must be chunked.")
             }
-            throw HTTPError(.notImplemented, "The only Transfer-Encoding that the server knows is chunked, once.")
+            throw HTTPError(.notImplemented, "The only supported Transfer-Encoding is chunked, once.")
         }
-        guard lengths.count <= 1 else { throw HTTPError(.badRequest, "A request has one Content-Length.") }
+        guard lengths.count <= 1 else { throw HTTPError(.badRequest, "A request may have only one Content-Length.") }
         guard let text = lengths.first else { return .body(left: 0) }
         guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit), let length = Int(text) else {
             throw HTTPError(.badRequest, "Content-Length must be a number of bytes.")
@@ -219,7 +221,7 @@ extension HTTPRequestParser {
         let bytes = line == nil ? before : before - buffer.readableBytes
         guard bytes <= Self.maxChunkLineBytes else {
             throw HTTPError(
-                .payloadTooLarge, "A chunk's size and extensions have at most \(Self.maxChunkLineBytes) bytes.")
+                .payloadTooLarge, "A chunk's size and extensions may have at most \(Self.maxChunkLineBytes) bytes.")
         }
         if line != nil { try countEncoded(bytes) }
         return line
@@ -237,7 +239,7 @@ extension HTTPRequestParser {
         guard !digits.isEmpty, rest.isEmpty || rest.first == UInt8(ascii: ";"),
             // White space is allowed only before an extension.
             rest.isEmpty == (digits.endIndex == line.utf8.endIndex), let size = Int(Substring(digits), radix: 16)
-        else { throw HTTPError(.badRequest, "A chunk begins with its size in hexadecimal digits.") }
+        else { throw HTTPError(.badRequest, "A chunk must begin with its size in hexadecimal digits.") }
         return size
     }
 }
@@ -256,7 +258,7 @@ private struct HTTPRequestLine {
         method = HTTPMethod(rawValue: String(parts[0]))
         target = String(parts[1])
         version = try Self.version(String(parts[2]))
-        if case .RAW = method { throw HTTPError(.badRequest, "HTTP has no method of that name.") }
+        if case .RAW = method { throw HTTPError(.badRequest, "Unknown HTTP method.") }
     }
 
     /// Parses `HTTP/x.y`. A higher minor version counts as 1.1 (RFC 9110, section 2.5).
@@ -266,7 +268,7 @@ private struct HTTPRequestLine {
             digits[2].isDigit, digits[0] != UInt8(ascii: "0")
         else { throw .notHTTP }
         guard digits[0] == UInt8(ascii: "1") else {
-            throw HTTPError(.httpVersionNotSupported, "The server speaks HTTP/1.1.")
+            throw HTTPError(.httpVersionNotSupported, "The server supports HTTP/1.1 only.")
         }
         return digits[2] == UInt8(ascii: "0") ? .http1_0 : .http1_1
     }
@@ -274,10 +276,10 @@ private struct HTTPRequestLine {
 
 extension HTTPError {
     fileprivate static let notHTTP = HTTPError(
-        .badRequest, "This is no HTTP request, and lines have a port of their own.")
+        .badRequest, "This is not an HTTP request. The line protocol has its own port.")
 
     static func largeBody(_ bounds: HTTPBounds) -> HTTPError {
-        HTTPError(.payloadTooLarge, "A request's body has at most \(bounds.maxBodyBytes) bytes.")
+        HTTPError(.payloadTooLarge, "A request's body may have at most \(bounds.maxBodyBytes) bytes.")
     }
 }
 

@@ -46,7 +46,7 @@ extension Console {
     private static let files = Dictionary(uniqueKeysWithValues: ConsoleFile.embedded.map { ($0.path, $0) })
 
     private static func file(_ path: String, _ policy: String) throws(ProtocolError) -> HTTPResponse {
-        guard let file = files[path] else { throw ProtocolError(.notFound, "The console has no such file.") }
+        guard let file = files[path] else { throw ProtocolError(.notFound, "The console has no file of this name.") }
         return HTTPResponse(
             .ok,
             [

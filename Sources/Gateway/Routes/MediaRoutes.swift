@@ -41,24 +41,25 @@ enum MediaRoutes {
             target.segments.starts(with: ["v1", "media"])
         else { return nil }
         if let name = target.repeatedField ?? head.headers.repeatedField {
-            throw HTTPError(.badRequest, "has several values: give one.", field: name)
+            throw HTTPError(.badRequest, "has several values: send one.", field: name)
         }
         guard !head.headers.contains(name: "Idempotency-Key") else {
             throw HTTPError(
-                .badRequest, "is for sending a message alone: an upload does not read it.", field: "Idempotency-Key")
+                .badRequest, "is only for sending messages: an upload does not read it.", field: "Idempotency-Key")
         }
         guard let id = ID(target.segments[2]), let (picture, expires) = store.picture(id, putBy: target.query) else {
-            throw HTTPError(.forbidden, "This is no address that media.create gave, or its time is over.")
+            throw HTTPError(.forbidden, "This upload URL is not from media.create, or has expired. Create a new one.")
         }
         guard let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) else {
-            throw HTTPError(.lengthRequired, "A picture comes with its Content-Length.")
+            throw HTTPError(.lengthRequired, "An upload must have a Content-Length.")
         }
         guard length == picture.bytes else {
-            throw HTTPError(.badRequest, "There are \(length) bytes in place of the \(picture.bytes) promised.")
+            throw HTTPError(
+                .badRequest, "Content-Length must be \(picture.bytes), as given to media.create (got \(length)).")
         }
         let type = head.headers.first(name: "Content-Type") ?? picture.type.rawValue
         guard type.lowercasedASCII == picture.type.rawValue else {
-            throw HTTPError(.badRequest, "It was to be \(picture.type.rawValue): let Content-Type be that.")
+            throw HTTPError(.badRequest, "Content-Type must be \(picture.type.rawValue), as given to media.create.")
         }
         do {
             return try store.receive(picture, from: address, until: expires)
@@ -110,5 +111,5 @@ extension UploadRefusal {
 
 extension ProtocolError {
     fileprivate static let noPicture = ProtocolError(
-        .notFound, "There is no picture at this address, or its time is over: media.urls gives another.")
+        .notFound, "The picture does not exist, or its URL has expired: media.urls returns a new one.")
 }

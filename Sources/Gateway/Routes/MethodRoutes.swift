@@ -74,7 +74,7 @@ extension RequestContext {
         guard let key = request.header("Idempotency-Key") else { return params }
         let isQuoted = key.count >= 2 && key.hasPrefix("\"") && key.hasSuffix("\"")
         guard let id = ID(isQuoted ? String(key.dropFirst().dropLast()) : key) else {
-            throw .invalidHeader("Idempotency-Key", "must be a UUID, bare or in quotation marks.")
+            throw .invalidHeader("Idempotency-Key", "must be a UUID, with or without quotation marks.")
         }
         switch params["client_id"] {
         case nil, .null?:
@@ -91,7 +91,7 @@ extension RequestContext {
     func rejectIdempotencyKey(at endpoint: String) throws(ProtocolError) {
         guard request.header("Idempotency-Key") != nil else { return }
         throw .invalidHeader(
-            "Idempotency-Key", "is for sending a message alone: \(endpoint.prefix(60)) does not read it.")
+            "Idempotency-Key", "is only for sending messages: \(endpoint.prefix(60)) does not read it.")
     }
 }
 
@@ -116,11 +116,12 @@ extension ProtocolError {
     fileprivate static func batchTimeExceeded(_ limit: Duration) -> ProtocolError {
         let seconds = limit.components.seconds
         return ProtocolError(
-            .unavailable, "The requests before this one took \(seconds) s: it was not done. Ask it again.")
+            .unavailable, "The batch reached \(seconds) s before this request, which was not executed. Send it again.")
     }
 
     /// The error of a batch's requests after its buffered responses have reached their bound.
     fileprivate static let batchSizeExceeded = ProtocolError(
         .unavailable,
-        "The answers before this one fill \(Answer.maxLineBytes >> 20) MiB: it was not done. Ask it again.")
+        "The batch's responses reached \(Answer.maxLineBytes >> 20) MiB before this request, which was not executed. Send it again."
+    )
 }

@@ -39,7 +39,7 @@ enum OpenAPIRoutes {
     private static let paths: JSONObject = [
         "/v1/rpc": .object([
             "post": operation(
-                "rpc", "JSON-RPC 2.0: a request, or a batch of up to 50, answered as on a line.",
+                "rpc", "JSON-RPC 2.0: a request or a batch of up to 50, processed as on the line port.",
                 [
                     "requestBody": .object([
                         "required": .bool(true),
@@ -48,34 +48,37 @@ enum OpenAPIRoutes {
                     "responses": responses(
                         [
                             "200": response(
-                                "The answer, which may be an error, or the array of a batch's.",
+                                "The response, which may be an error, or the array of a batch's responses.",
                                 json(oneOrMany("JSONRPCAnswer", rpcAnswer))),
-                            "204": response("There were notifications only."),
+                            "204": response("All requests were notifications."),
                         ], errors: 401, 413, 504),
                 ])
         ]),
         "/v1/line": .object([
             "get": operation(
-                "line", "The line protocol over WebSocket, each text message a line. The subprotocol is postline.v1.",
+                "line",
+                "The line protocol over WebSocket. Each text message is a line. The subprotocol is postline.v1.",
                 [
                     "responses": responses(
                         [
-                            "101": response("What follows is WebSocket."),
-                            "426": response("This is no upgrade to WebSocket.", json(reference("schemas/Error"))),
+                            "101": response("The connection switches to WebSocket."),
+                            "426": response(
+                                "The request is not a WebSocket upgrade.", json(reference("schemas/Error"))),
                         ], errors: 403)
                 ])
         ]),
         "/v1/changes": .object([
             "get": operation(
                 "changes",
-                "Live sync as server-sent events: a Changes each, its id the cursor, and `goodbye` before the end.",
+                "Live sync as server-sent events. Each event is a Changes with the cursor as its id; the last is `goodbye`.",
                 [
                     "security": .array([.object(["bearer": .array([])]), .object([:])]),
                     "parameters": .array([
                         parameter(
-                            "cursor", in: "query", "How far the client is.", .object(["type": .string("string")])),
+                            "cursor", in: "query", "The client's cursor.", .object(["type": .string("string")])),
                         parameter(
-                            "Last-Event-ID", in: "header", "The same, as browsers send it; it goes before the query's.",
+                            "Last-Event-ID", in: "header",
+                            "The cursor as browsers send it, which takes precedence over the query.",
                             .object(["type": .string("string")])),
                         parameter(
                             "messages_per_conversation", in: "query", "As in sync.open.",
@@ -83,7 +86,8 @@ enum OpenAPIRoutes {
                                 "type": .string("integer"), "minimum": .integer(0), "maximum": .integer(100),
                             ])),
                         parameter(
-                            "ticket", in: "query", "In place of the token.", .object(["type": .string("string")])),
+                            "ticket", in: "query", "A ticket instead of the access token.",
+                            .object(["type": .string("string")])),
                     ]),
                     "responses": responses(
                         [
@@ -97,7 +101,7 @@ enum OpenAPIRoutes {
         ]),
         "/v1/changes/ticket": .object([
             "post": operation(
-                "ticket", "A ticket for /v1/changes, which is good once and for 30 seconds.",
+                "ticket", "A ticket for /v1/changes. It is valid once and for 30 seconds.",
                 [
                     "security": .array([.object(["bearer": .array([])])]),
                     "responses": responses(
@@ -119,7 +123,7 @@ enum OpenAPIRoutes {
     private static let pictures: JSONObject = [
         "/v1/media/{id}": .object([
             "get": operation(
-                "get_media", "A picture, at the address that an avatar or media.urls has.",
+                "get_media", "A picture, at the URL of an avatar or from media.urls.",
                 [
                     "security": .array([]), "parameters": .array([pictureID] + signature),
                     "responses": responses(
@@ -127,13 +131,15 @@ enum OpenAPIRoutes {
                     ),
                 ]),
             "put": operation(
-                "put_media", "Uploads a picture, to the address and with the headers that media.create gave.",
+                "put_media", "Uploads a picture to the URL and with the headers from media.create.",
                 [
                     "security": .array([]),
                     "parameters": .array(
                         [pictureID] + signature
                             + ["for", "type", "bytes"].map {
-                                parameter($0, in: "query", "As in the address.", .object(["type": .string("string")]))
+                                parameter(
+                                    $0, in: "query", "From the URL of the picture.",
+                                    .object(["type": .string("string")]))
                             }),
                     "requestBody": .object([
                         "required": .bool(true),
@@ -141,8 +147,8 @@ enum OpenAPIRoutes {
                     ]),
                     "responses": responses(
                         [
-                            "204": response("The picture is there."),
-                            "411": response("There is no Content-Length.", json(reference("schemas/Error"))),
+                            "204": response("The picture is stored."),
+                            "411": response("The request has no Content-Length.", json(reference("schemas/Error"))),
                         ], errors: 403, 404, 409, 413),
                 ]),
         ])
@@ -164,18 +170,18 @@ enum OpenAPIRoutes {
     ])
 
     private static let signature = ["expires", "signature"].map {
-        parameter($0, in: "query", "As in the address.", .object(["type": .string("string")]))
+        parameter($0, in: "query", "From the URL of the picture.", .object(["type": .string("string")]))
     }
 
     private static let schemas: JSONObject = ["JSONRPCRequest": rpcRequest, "JSONRPCAnswer": rpcAnswer]
 
     private static let rpcRequest: JSON = .object([
-        "type": .string("object"), "description": .string("A request of JSON-RPC 2.0."),
+        "type": .string("object"), "description": .string("A JSON-RPC 2.0 request."),
         "required": .array([.string("jsonrpc"), .string("method")]),
         "properties": .object([
             "jsonrpc": .object(["type": .string("string"), "enum": .array([.string("2.0")])]),
             "id": .object([
-                "description": .string("A string, an integer or null; a notification has none."),
+                "description": .string("A string, an integer or null. Notifications have no id."),
                 "nullable": .bool(true),
             ]),
             "method": .object(["type": .string("string")]),
@@ -184,11 +190,11 @@ enum OpenAPIRoutes {
     ])
 
     private static let rpcAnswer: JSON = .object([
-        "type": .string("object"), "description": .string("An answer of JSON-RPC 2.0: a result or an error."),
+        "type": .string("object"), "description": .string("A JSON-RPC 2.0 response: a result or an error."),
         "required": .array([.string("jsonrpc"), .string("id")]),
         "properties": .object([
             "jsonrpc": .object(["type": .string("string"), "enum": .array([.string("2.0")])]),
-            "id": .object(["description": .string("That of the request."), "nullable": .bool(true)]),
+            "id": .object(["description": .string("The request's id."), "nullable": .bool(true)]),
             "result": .object(["description": .string("The method's result."), "nullable": .bool(true)]),
             "error": reference("schemas/Error"),
         ]),

@@ -101,7 +101,7 @@ extension HTTPRequest {
     /// - Throws: `invalid_params`.
     func requireSingleFields() throws(ProtocolError) {
         if let name = target.repeatedField {
-            throw .invalidField(name, "stands in the query more than once: give it once.")
+            throw .invalidField(name, "is repeated in the query: send it once.")
         }
         if let name = headers.repeatedField {
             throw .invalidField(name, "has several values: send one.")

@@ -68,7 +68,7 @@ struct Route: Sendable {
         }
         if case .fields(let names) = query { try requireFields(of: context.request.target, among: names) }
         if !acceptsBody, context.request.body.readableBytes > 0 {
-            throw ProtocolError(.invalidRequest, "\(name) takes no body.")
+            throw ProtocolError(.invalidRequest, "\(name) allows no body.")
         }
         return try await perform(context)
     }
@@ -79,8 +79,8 @@ struct Route: Sendable {
     private func requireFields(of target: RequestTarget, among names: [String]) throws(ProtocolError) {
         guard let field = target.query.first(where: { !names.contains($0.name) })?.name else { return }
         if !names.isEmpty { throw .unknownField(String(field.prefix(60)), named: field, of: template, among: names) }
-        let advice = acceptsBody ? "params go into the body, as a JSON object." : "\(name) takes no query."
-        throw .invalidField(field, "stands in the URL: \(advice)")
+        let advice = acceptsBody ? "params go into the body, as a JSON object." : "\(name) allows no query."
+        throw .invalidField(field, "is in the URL: \(advice)")
     }
 }
 

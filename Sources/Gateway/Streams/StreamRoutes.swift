@@ -29,7 +29,7 @@ enum StreamRoutes {
         var ticket = Route(.POST, "/v1/changes/ticket") { context throws(ProtocolError) in
             guard let token = try context.token else { throw .unauthenticatedRequest }
             if let name = try context.jsonObject().members.first?.name {
-                throw .invalidField(name, "is nothing that /v1/changes/ticket takes: it takes no fields.")
+                throw .invalidField(name, "is unknown: /v1/changes/ticket takes no fields.")
             }
             let ticket = try await context.gateway.tickets.issue(for: token)
             return .json(["ticket": .string(ticket), "expires_in": .integer(StreamTickets.seconds)])
@@ -49,7 +49,7 @@ enum StreamRoutes {
         else {
             // RFC 9110, section 15.5.22, and RFC 6455, section 4.4.
             var response = ErrorFormat.protocol.response(
-                for: ProtocolError(.invalidRequest, "This is a WebSocket's path: ask for an upgrade, version 13."))
+                for: ProtocolError(.invalidRequest, "This path is a WebSocket: send an upgrade request of version 13."))
             response.status = .upgradeRequired
             response.headers.add(name: "Upgrade", value: "websocket")
             response.headers.add(name: "Sec-WebSocket-Version", value: "13")
@@ -60,7 +60,7 @@ enum StreamRoutes {
         }
         let offered = headers[canonicalForm: "Sec-WebSocket-Protocol"]
         guard offered.isEmpty || offered.contains(Substring(subprotocol)) else {
-            throw ProtocolError(.invalidRequest, "The subprotocol is \(subprotocol).")
+            throw ProtocolError(.invalidRequest, "The only supported subprotocol is \(subprotocol).")
         }
         let magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
         let accept = Data(Insecure.SHA1.hash(data: Data((key + magic).utf8))).base64EncodedString()
@@ -83,7 +83,7 @@ enum StreamRoutes {
     private static func eventStream(_ context: RequestContext) async throws(ProtocolError) -> HTTPResponse {
         let query = context.request.target
         if query["ticket"] != nil, context.request.header("Authorization") != nil {
-            throw .invalidField("ticket", "and an Authorization header are two: send one of them.")
+            throw .invalidField("ticket", "and an Authorization header exclude each other: send one of them.")
         }
         let count = try query["messages_per_conversation"].map { text throws(ProtocolError) in
             guard let count = Int(text), (0...100).contains(count) else {
