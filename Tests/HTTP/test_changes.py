@@ -12,7 +12,7 @@ from support import *
 
 
 class Changes(unittest.TestCase):
-    def test_a_stream_begins_with_the_whole_world_and_goes_on_with_each_change(self):
+    def test_a_stream_begins_with_a_reset_and_continues_with_each_change(self):
         stream = Events(token("bob"))
         self.assertEqual((stream.status, stream.headers["content-type"]), (200, "text/event-stream"))
         events = iter(stream)
@@ -34,7 +34,7 @@ class Changes(unittest.TestCase):
             self.assertEqual(changes.get("messages", []), [])
             resumed.cut()
 
-    def test_who_types_is_an_event_of_its_own_without_an_id(self):
+    def test_typing_is_an_event_without_an_id(self):
         stream = Events(token("bob"))
         events = iter(stream)
         _, cursor, _ = next(events)
@@ -51,7 +51,7 @@ class Changes(unittest.TestCase):
         stream.cut()
 
     # Row 63.
-    def test_a_hundred_cuts_under_load_lose_nothing_and_double_nothing(self):
+    def test_a_hundred_reconnects_under_load_lose_and_duplicate_nothing(self):
         writer, reader = register("Wanda Writer"), register("Rita Reader")
         conversation = call("conversations.open", {"user_id": reader["user_id"]}, writer["access_token"]).json["id"]
         is_over = threading.Event()
@@ -90,7 +90,7 @@ class Changes(unittest.TestCase):
         stream.cut()
         self.assertEqual(seen, kept)
 
-    def test_a_world_of_several_pages_comes_as_several_events(self):
+    def test_a_reset_of_several_pages_arrives_as_several_events(self):
         reader = register("Paula Pages")
         writer = register("Will Writer")
         conversations = []
@@ -113,7 +113,7 @@ class Changes(unittest.TestCase):
         call("messages.send", params, reader["access_token"])
         self.assertEqual(next(events)[2]["messages"][0]["content"], "after the pages")
 
-    def test_it_says_goodbye_when_the_session_ends(self):
+    def test_sends_goodbye_when_the_session_ends(self):
         given = register()
         stream = Events(given["access_token"])
         events = iter(stream)
@@ -124,13 +124,13 @@ class Changes(unittest.TestCase):
         self.assertEqual(list(events), [])
         self.assertEqual(Events(given["access_token"]).status, 401)
 
-    def test_whoever_may_not_is_told_so_by_the_status(self):
+    def test_rejects_unauthorized_streams_by_status(self):
         self.assertEqual(Events().status, 401)
         self.assertEqual(Events("nonsense").status, 401)
         self.assertEqual(request("GET", "/v1/changes?messages_per_conversation=101", token=token()).status, 400)
         self.assertEqual(request("GET", "/v1/changes?since=1", token=token()).status, 400)
 
-    def test_a_field_that_it_does_not_take_is_told_with_the_nearest_one_or_with_all(self):
+    def test_an_unknown_field_error_suggests_a_field_or_lists_all(self):
         error = request("GET", "/v1/changes?mesages_per_conversation=0", token=token()).json
         self.assertEqual(
             error["message"],
@@ -143,7 +143,7 @@ class Changes(unittest.TestCase):
             '/v1/changes takes no "since". It takes "cursor", "messages_per_conversation", "ticket".')
         self.assertNotIn("suggestion", error["data"])
 
-    def test_a_ticket_opens_one_stream_and_no_other(self):
+    def test_a_ticket_opens_exactly_one_stream(self):
         bearer = token("erin")
         answer = request("POST", "/v1/changes/ticket", {}, bearer)
         self.assertEqual(answer.status, 200)
@@ -171,7 +171,7 @@ class Changes(unittest.TestCase):
         self.assertEqual(Events(query=f"?ticket={old['ticket']}").status, 401)
         self.assertEqual(request("POST", "/v1/changes/ticket", {}).status, 401)
 
-    def test_what_would_be_ignored_is_refused(self):
+    def test_rejects_fields_that_would_be_ignored(self):
         reader = register("Rita Reader")["access_token"]
         ticket = request("POST", "/v1/changes/ticket", {}, reader).json["ticket"]
         key = {"Idempotency-Key": str(uuid.uuid4())}
@@ -202,7 +202,7 @@ class Changes(unittest.TestCase):
         stream.cut()
 
     # F9.
-    def test_a_browser_reconnects_by_itself_to_where_it_was(self):
+    def test_a_browser_resumes_at_its_last_event(self):
         reader = register("Rita Reader")
         conversation = call("conversations.open", {"user_id": ALICE}, reader["access_token"]).json["id"]
         ticket = request("POST", "/v1/changes/ticket", {}, reader["access_token"]).json["ticket"]
@@ -233,7 +233,7 @@ class Changes(unittest.TestCase):
         self.assertEqual(call("auth.logout", token=reader["access_token"]).status, 200)
         self.assertEqual(Events(query=f"?ticket={ticket}", cursor=last).status, 401)
 
-    def test_curl_shows_it(self):
+    def test_curl_shows_the_stream(self):
         bearer = token("frank")
         process = subprocess.Popen(
             ["curl", "-sSN", BASE + "/v1/changes", "-H", f"Authorization: Bearer {bearer}"], stdout=subprocess.PIPE)
@@ -246,7 +246,7 @@ class Changes(unittest.TestCase):
         self.assertTrue(lines[2].startswith('data: {"cursor":"'), lines[2][:80])
 
     # F1, F10.
-    def test_other_clients_have_each_event_as_soon_as_it_is_sent(self):
+    def test_common_clients_receive_each_event_immediately(self):
         clients = {
             "requests": """
                 with requests.get(url, headers=head, stream=True) as answer:
@@ -292,7 +292,7 @@ class Changes(unittest.TestCase):
                 process.stdout.close()
 
     # F10.
-    def test_while_nothing_happens_no_event_comes(self):
+    def test_an_idle_stream_sends_comments_only(self):
         stream = Events(register("Quinn Quiet")["access_token"])
         lines = stream.lines()
         self.assertEqual(next(lines), b"retry: 1000")
@@ -304,7 +304,7 @@ class Changes(unittest.TestCase):
         stream.cut()
 
     # F1.
-    def test_http_1_0_has_no_chunks(self):
+    def test_a_stream_over_http_1_0_has_no_chunks(self):
         place = urllib.parse.urlsplit(BASE)
         with socket.create_connection((place.hostname, place.port), timeout=WAIT) as peer:
             peer.sendall(f"GET /v1/changes HTTP/1.0\r\nAuthorization: Bearer {token()}\r\n\r\n".encode())
@@ -314,7 +314,7 @@ class Changes(unittest.TestCase):
             self.assertEqual(file.readline(), b"retry: 1000\n")
 
     # F14.
-    def test_after_a_restore_or_a_failover_the_goodbye_says_so(self):
+    def test_sends_goodbye_restored_after_a_restore_or_failover(self):
         stream = Events(token())
         events = iter(stream)
         next(events)

@@ -64,7 +64,7 @@ class ProfileDocument(CompatibilityTests):
     """Document 002."""
 
     # Covers D1, D10, D11, D12.
-    def test_register_and_login_give_tokens_and_nothing_of_the_profile(self):
+    def test_register_and_login_return_tokens_without_the_profile(self):
         email = f"{uuid.uuid4()}@new.example.com"
         given = {"email": email, "password": PASSWORD, "name": "John Doe"}
         registered = self.data("POST", "/api/v1/auth/register", body=given)
@@ -85,7 +85,7 @@ class ProfileDocument(CompatibilityTests):
         self.refused(401, "invalid_credentials", wrong)
         self.assertIn("Bearer", wrong.headers["www-authenticate"])
 
-    def test_refresh_renews_also_beside_a_token_that_is_over_and_logout_ends_the_session(self):
+    def test_refresh_ignores_an_expired_token_and_logout_ends_the_session(self):
         given = self.data("POST", "/api/v1/auth/guest", body={"name": "Greta Guest"})
         self.assertEqual(self.data("GET", "/api/v1/users/me", given["access_token"])["name"], "Greta Guest")
         # An app that puts its token to every request sends one that has expired.
@@ -127,7 +127,7 @@ class ProfileDocument(CompatibilityTests):
         self.assertEqual(self.data("GET", "/api/v1/users/me", bearer), cleared)
 
     # Covers D2.
-    def test_a_profile_comes_back_as_it_was_read_with_one_field_changed(self):
+    def test_accepts_a_whole_profile_with_one_changed_field(self):
         bearer = self.person()
         self.data("PATCH", "/api/v1/users/me/physical", bearer, {"date_of_birth": "1990-01-15"})
         read = self.data("GET", "/api/v1/users/me", bearer)
@@ -140,7 +140,7 @@ class ProfileDocument(CompatibilityTests):
         stale = {**written, "updated_at": "2025-01-27T10:00:00Z"}
         self.refused(409, "version_conflict", self.ask("PUT", "/api/v1/users/me", bearer, stale), "updated_at")
 
-    def test_a_time_that_comes_back_is_an_instant_in_whatever_form(self):
+    def test_compares_times_as_instants_in_any_format(self):
         for path, fields, names in [
             ("/api/v1/users/me", {"name": "Ada", "preferred_unit_system": "metric"}, ("created_at", "updated_at")),
             ("/api/users/me", {}, ("createdAt", "updatedAt")),
@@ -211,7 +211,7 @@ class ProfileDocument(CompatibilityTests):
             "cannot be changed", self.refused(400, "invalid_params", refused, "usernameChangeAllowedAt"))
 
     # Covers D7, D8.
-    def test_physical_data_change_one_by_one(self):
+    def test_changes_physical_data_field_by_field(self):
         bearer, path = self.person(), "/api/v1/users/me/physical"
         nothing = {"biological_sex": None, "height_cm": None, "date_of_birth": None}
         self.assertEqual(self.data("GET", path, bearer), nothing)
@@ -228,7 +228,7 @@ class ProfileDocument(CompatibilityTests):
                             ("date_of_birth", "1990-02-30")]:
             self.refused(400, "invalid_params", self.ask("PATCH", path, bearer, {name: value}), name)
 
-    def test_what_stands_in_no_table_is_refused_by_its_name(self):
+    def test_rejects_unknown_fields_by_name(self):
         bearer, me = self.person(), "/api/v1/users/me"
         profile = {"name": "John Doe", "preferred_unit_system": "metric"}
         named = self.ask("PUT", me, bearer, {**profile, "languageCode": "en"})
@@ -264,7 +264,7 @@ class UserDocument(CompatibilityTests):
     """Document 000."""
 
     # Covers B13, B20, B23.
-    def test_every_answer_is_the_whole_user(self):
+    def test_every_response_is_the_whole_user(self):
         bearer = self.person("Mary Ann Smith")
         user = self.data("GET", "/api/users/me", bearer)
         self.assertEqual(list(user), USER)
@@ -285,7 +285,7 @@ class UserDocument(CompatibilityTests):
         self.assertEqual((last["profilePictureUrl"], last["avatarType"]), ("https://x.example.com/1.jpg", "custom"))
 
     # Covers B13.
-    def test_each_field_goes_in_and_out_by_the_documents_name(self):
+    def test_maps_each_field_in_requests_and_responses(self):
         bearer, me = self.person(), "/api/users/me"
         fields = [
             ("displayName", "Ada Lovelace", "full_name"), ("bio", "Counts.", "bio"), ("location", "London", "location"),
@@ -312,7 +312,7 @@ class UserDocument(CompatibilityTests):
 
     # Defect B4.
     # Covers B14.
-    def test_first_and_last_name_stay_as_they_were_given(self):
+    def test_keeps_first_and_last_name_as_given(self):
         bearer, me = self.person("Sam Stranger"), "/api/users/me"
         for change, first, last, whole in [
             ({"firstName": "Mary Jane", "lastName": "Watson"}, "Mary Jane", "Watson", "Mary Jane Watson"),
@@ -356,7 +356,7 @@ class UserDocument(CompatibilityTests):
         self.assertEqual(self.data("GET", me, bearer)["displayName"], "Ada Hopper")
 
     # Defect B4.
-    def test_a_name_that_changes_by_any_way_is_split_anew(self):
+    def test_splits_the_name_again_after_any_change(self):
         me, split = "/api/users/me", {"firstName": "Mary Jane", "lastName": "Watson"}
         for way in ["me.update", "profile", "sql", "as it was by sql"]:
             with self.subTest(way):
@@ -378,7 +378,7 @@ class UserDocument(CompatibilityTests):
                 self.assertEqual((answer["firstName"], answer["lastName"]), ("Mary", last))
 
     # Defect B4.
-    def test_others_see_a_name_split_as_its_user_did(self):
+    def test_others_see_the_name_split_by_its_user(self):
         one, other = register("Sam Stranger"), register("Fay Friend")
         call("conversations.open", {"user_id": one["user_id"]}, other["access_token"])
         self.data("PUT", "/api/users/me", one["access_token"], {"firstName": "Mary Jane", "lastName": "Watson"})
@@ -395,7 +395,7 @@ class UserDocument(CompatibilityTests):
             self.assertNotIn("version_second", text)
 
     # Defect B1.
-    def test_of_two_writers_with_one_read_exactly_one_wins(self):
+    def test_of_concurrent_writers_of_one_version_exactly_one_wins(self):
         for path, updated, fields in [
             ("/api/v1/users/me", "updated_at", {"name": "Ada", "preferred_unit_system": "metric"}),
             ("/api/users/me", "updatedAt", {}),
@@ -444,7 +444,7 @@ class UserDocument(CompatibilityTests):
                 seen.append(self.data("GET", path, bearer)[updated])
             self.assertEqual(seen, sorted(set(seen)))
 
-    def test_fields_that_are_written_at_once_all_come_to_stand(self):
+    def test_concurrent_writes_of_different_fields_all_succeed(self):
         bearer, me = self.person("Sam Stranger"), "/api/users/me"
         fields = {"firstName": "Ada", "lastName": "Lovelace", "bio": "Counts.", "location": "London"}
         writers = [
@@ -456,7 +456,7 @@ class UserDocument(CompatibilityTests):
         user = self.data("GET", me, bearer)
         self.assertEqual({name: user[name] for name in fields}, fields)
 
-    def test_two_spellings_of_a_field_are_one_and_must_not_disagree(self):
+    def test_aliases_of_a_field_must_agree(self):
         bearer, me = self.person(), "/api/users/me"
         self.assertEqual(self.data("PUT", me, bearer, {"phone": "+4915112345678"})["phoneNumber"], "+4915112345678")
         self.assertEqual(self.data("PUT", me, bearer, {"preferredLanguage": "pt"})["language"], "pt")
@@ -472,7 +472,7 @@ class UserDocument(CompatibilityTests):
         # An error is told by the spelling that was sent.
         self.refused(400, "invalid_params", self.ask("PUT", me, bearer, {"phone": "1234567"}), "phone")
 
-    def test_the_whole_user_comes_back_as_it_was_read_with_one_field_changed(self):
+    def test_accepts_a_whole_user_with_one_changed_field(self):
         bearer, me = token("erin"), "/api/users/me"
         sql("update user_profiles set attributes = '{\"averageRating\": 4.80, \"isCreator\": true, \"email\": 1}' "
             "where username = 'erin'")
@@ -498,7 +498,7 @@ class UserDocument(CompatibilityTests):
         self.assertEqual(self.data("PUT", me, bearer, sent)["phoneNumber"], "+353871234567")
 
     # Covers B3.
-    def test_a_username_changes_and_everything_shows_it(self):
+    def test_a_username_change_is_visible_everywhere(self):
         bearer, friend = register("Tom Taylor"), register("Fay Friend")
         call("conversations.open", {"user_id": bearer["user_id"]}, friend["access_token"])
         path, first, second = "/api/users/change-username", f"a{uuid.uuid4().hex[:9]}", f"b{uuid.uuid4().hex[:9]}"
@@ -526,7 +526,7 @@ class UserDocument(CompatibilityTests):
         self.assertIsNone(self.data("GET", "/api/users/me", friend["access_token"])["bio"])
 
     # Covers B19.
-    def test_a_picture_is_taken_by_its_address(self):
+    def test_sets_a_picture_by_its_url(self):
         bearer, path = self.person(), "/api/users/me/profile-picture"
         self.data("PUT", "/api/users/me", bearer, {"avatarId": "fox"})
         answer = self.data("PUT", path, bearer, {"imageUrl": "https://images.example.com/me.jpg"})
@@ -547,7 +547,7 @@ class UserDocument(CompatibilityTests):
         self.refused(400, "invalid_params", lacking, "avatarId")
 
     # Covers B30.
-    def test_a_conversation_has_its_participants_as_others_see_them(self):
+    def test_a_conversation_has_the_public_profiles_of_its_participants(self):
         path = "/api/chats/conversations"
         views = {name: self.data("GET", path, token(name)) for name in ["alice", "bob"]}
         for name, view in views.items():
@@ -582,7 +582,7 @@ class UserDocument(CompatibilityTests):
                              ("limit=1&limit=2", "limit")]:
             self.refused(400, "invalid_params", self.ask("GET", f"{path}?{query}", token("alice")), field)
 
-    def test_a_page_whose_participants_have_no_room_ends_early_and_the_next_goes_on(self):
+    def test_a_page_ends_early_if_its_participants_do_not_fit(self):
         bearer = register("Petra Popular")
         others = [register(f"Heavy {number}")["user_id"] for number in range(3)]
         ids = ", ".join(f"'{other}'" for other in others)
@@ -610,7 +610,7 @@ class UserDocument(CompatibilityTests):
 class MessagesDocument(CompatibilityTests):
     """The six calls of the messages document's service."""
 
-    def test_two_people_talk(self):
+    def test_two_users_exchange_messages(self):
         alice, bob = register("Al Sender"), register("Bo Reader")
         opened = self.data(
             "POST", "/api/v1/conversations", alice["access_token"], {"user_id": bob["user_id"]})
@@ -640,7 +640,7 @@ class MessagesDocument(CompatibilityTests):
         mark = self.data("POST", path + "/read", bob["access_token"])
         self.assertEqual((mark["last_read_seq"], mark["unread_count"]), (3, 0))
 
-    def test_a_send_with_a_key_is_done_once(self):
+    def test_a_send_with_a_key_is_stored_once(self):
         bearer, key = token(), str(uuid.uuid4())
         path, body = f"/api/v1/conversations/{ALICE_BOB}/messages", {"content": f"once {key}"}
         first = self.data("POST", path, bearer, {**body, "client_id": key})
@@ -649,14 +649,14 @@ class MessagesDocument(CompatibilityTests):
         other = self.ask("POST", path, bearer, {"content": "other", "client_id": key})
         self.refused(409, "client_id_reused", other, "client_id")
 
-    def test_people_are_found_by_username_or_name(self):
+    def test_finds_users_by_username_or_name(self):
         found = self.data("GET", "/api/v1/users/search?q=bob&limit=5", token())
         self.assertEqual(found, call("profiles.search", {"query": "bob", "limit": 5}, token()).json)
         self.assertEqual(found["profiles"][0]["username"], "bob")
         umlaut = self.data("GET", "/api/v1/users/search?q=%C3%96zt%C3%BCrk", token())
         self.assertEqual(umlaut["profiles"][0]["username"], "frank")
 
-    def test_errors_have_the_envelope_and_name_what_was_sent(self):
+    def test_errors_have_the_envelope_and_name_the_request_field(self):
         bearer, stranger = token(), self.person()
         path, nowhere = f"/api/v1/conversations/{ALICE_BOB}", f"/api/v1/conversations/{uuid.uuid4()}"
         for status, code, answer, field in [
@@ -678,7 +678,7 @@ class MessagesDocument(CompatibilityTests):
 
 class EveryEndpoint(CompatibilityTests):
     # Defect B7.
-    def test_a_key_where_it_keeps_nothing_from_being_done_twice_is_refused(self):
+    def test_rejects_an_idempotency_key_where_it_has_no_effect(self):
         bearer, key = self.person(), [f"Idempotency-Key: {uuid.uuid4()}"]
         conversation = f"/api/v1/conversations/{ALICE_BOB}"
         for method, path, body in [
@@ -697,7 +697,7 @@ class EveryEndpoint(CompatibilityTests):
                 self.refused(400, "invalid_params", answer, "Idempotency-Key")
 
     # Defect F15.
-    def test_without_a_good_token_nothing_else_is_looked_at(self):
+    def test_verifies_the_token_before_anything_else(self):
         conversation = f"/api/v1/conversations/{ALICE_BOB}"
         for method, path, body in [
             ("PUT", "/api/v1/users/me", {}), ("PUT", "/api/v1/users/me", "{"), ("PUT", "/api/v1/users/me?x=1", {}),
@@ -724,7 +724,7 @@ class EveryEndpoint(CompatibilityTests):
 
 
 class Description(unittest.TestCase):
-    def test_openapi_has_every_endpoint_and_all_that_it_refers_to(self):
+    def test_the_openapi_document_has_every_endpoint_and_reference(self):
         document = request("GET", "/v1/openapi.json").json
         paths = {path: item for path, item in document["paths"].items() if path.startswith("/api/")}
         self.assertEqual(sum(len(item) for item in paths.values()), 20)

@@ -37,7 +37,7 @@ ASK = b"POST /v1/server.info HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"
 
 class Floods(unittest.TestCase):
     # Row 60.
-    def test_ten_thousand_idle_connections_cost_bounded_bytes_and_others_are_served(self):
+    def test_ten_thousand_idle_connections_use_bounded_memory(self):
         with node() as (process, port, _):
             base = f"http://127.0.0.1:{port}"
             call("server.info", base=base)
@@ -69,7 +69,7 @@ class Floods(unittest.TestCase):
                     peer.close()
 
     # Row 54.
-    def test_who_pipelines_and_does_not_read_holds_less_than_a_mebibyte(self):
+    def test_a_pipelining_client_that_does_not_read_uses_less_than_1_mib(self):
         with node() as (process, port, _):
             base = f"http://127.0.0.1:{port}"
             large = b"POST /v1/server.info HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n{" + b" " * 59_998 + b"}"
@@ -101,7 +101,7 @@ class Floods(unittest.TestCase):
                         peer.close()
 
     # Row 60.
-    def test_who_resets_at_any_moment_leaves_nothing_behind(self):
+    def test_connections_reset_at_any_moment_are_released(self):
         with node() as (process, port, log):
             base = f"http://127.0.0.1:{port}"
             bearer = token("frank", base)
@@ -123,7 +123,7 @@ class Floods(unittest.TestCase):
             self.assertEqual([line for line in stop(process, log) if " error " in line], [])
 
     # Row 60.
-    def test_who_has_said_all_and_closes_its_side_is_answered(self):
+    def test_answers_a_client_that_closes_its_side(self):
         with node() as (process, port, _):
             for count in (1, 40):
                 peer = connect(port)

@@ -68,11 +68,11 @@ class GeneratedClients(unittest.TestCase):
     def test_the_document_is_valid(self):
         self.run_tool("openapi-spec-validator", self.document)
 
-    def test_python_of_openapi_generator(self):
+    def test_openapi_generator_python(self):
         self.generate("python", self.place("python"))
         self.run_tool("python", os.path.join(SCRIPTS, "openapi_generator.py"), BASE, self.place("python"))
 
-    def test_python_of_openapi_python_client(self):
+    def test_openapi_python_client(self):
         # It formats what it made by ruff, which is beside it.
         printed = self.run_tool(
             "openapi-python-client", "generate", "--path", self.document, "--meta", "none",
@@ -81,10 +81,10 @@ class GeneratedClients(unittest.TestCase):
         self.assertNotIn("Unable to", printed)
         self.run_tool("python", os.path.join(SCRIPTS, "openapi_python_client.py"), BASE, self.folder)
 
-    def test_python_of_aiopenapi3(self):
+    def test_aiopenapi3(self):
         self.run_tool("python", os.path.join(SCRIPTS, "aiopenapi3_client.py"), BASE)
 
-    def test_swift_of_openapi_generator(self):
+    def test_openapi_generator_swift(self):
         self.tool("swiftc")
         self.generate("swift6", self.place("swift"))
         files = glob.glob(self.place("swift/Sources/**/*.swift"), recursive=True)
@@ -95,7 +95,7 @@ class GeneratedClients(unittest.TestCase):
             os.path.join(SCRIPTS, "main.swift"), cwd=self.place("swift"))
         self.run_tool(program, BASE)
 
-    def test_typescript_of_openapi_generator(self):
+    def test_openapi_generator_typescript(self):
         self.tool("tsc"), self.tool("node")
         self.generate("typescript-fetch", self.place("typescript/client"))
         shutil.copy(os.path.join(SCRIPTS, "main.ts"), self.place("typescript"))

@@ -68,7 +68,7 @@ class S3Tests(unittest.TestCase):
         headers = {**upload["headers"], "Content-Length": str(len(body))}
         return fetch(upload["method"], upload["url"], body, headers)
 
-    def test_an_avatar_goes_to_the_store_and_is_read_there_by_everybody_and_gone_with_the_next(self):
+    def test_an_avatar_is_public_in_the_store_until_it_is_replaced(self):
         token = self.token("alice")
         urls = []
         for _ in range(2):
@@ -90,7 +90,7 @@ class S3Tests(unittest.TestCase):
         self.call("me.set_avatar", {"avatar_type": None}, token)
         self.gone("faces", f"avatars/{urls[1]}")
 
-    def test_a_messages_picture_is_read_by_a_signed_address_and_gone_with_its_message(self):
+    def test_a_messages_picture_has_a_signed_url_until_it_is_deleted(self):
         token = self.token("alice")
         promised = self.promise(token, "message", conversation_id=support.ALICE_BOB)
         self.put(promised, PNG)
@@ -117,7 +117,7 @@ class S3Tests(unittest.TestCase):
         self.gone("pictures", f"uploads/{promised['id']}")
         self.assertNotIn(f"messages/{promised['id']}", self.keys("pictures"))
 
-    def test_what_was_not_promised_or_is_not_there_is_refused_and_not_kept(self):
+    def test_rejects_and_removes_uploads_that_differ_from_the_request(self):
         token = self.token("alice")
         for body, size in [(PNG, len(PNG) - 1), (b"<svg>" + PNG[5:], len(PNG)), (None, len(PNG))]:
             promised = self.promise(token, size=size)
@@ -128,7 +128,7 @@ class S3Tests(unittest.TestCase):
             self.assertNotIn(f"uploads/{promised['id']}", self.keys("pictures"))
             self.assertNotIn(f"avatars/{promised['id']}", self.keys("faces"))
 
-    def test_a_store_that_is_gone_is_unavailable_and_the_rest_goes_on(self):
+    def test_an_unreachable_store_affects_only_uploads(self):
         token = support.tokens("alice")["access_token"]
         with support.node(
                 # Nothing listens there.

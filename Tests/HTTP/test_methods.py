@@ -12,7 +12,7 @@ from support import *
 
 class Methods(unittest.TestCase):
     # Covers A32.
-    def test_each_method_gives_the_same_over_a_line_over_post_and_over_rpc(self):
+    def test_each_method_has_the_same_result_over_line_post_and_rpc(self):
         line, bearer = Line(), token()
         line.call("session.authenticate", {"access_token": bearer})
         cases = [
@@ -48,7 +48,7 @@ class Methods(unittest.TestCase):
                     self.assertEqual(rpc.json["error"], on_line["error"])
         line.close()
 
-    def test_a_send_over_http_reaches_a_line_and_one_over_a_line_is_read_over_http(self):
+    def test_http_and_line_clients_see_each_others_messages(self):
         text = f"over HTTP {uuid.uuid4()}"
         sent = call("messages.send", {"conversation_id": ALICE_BOB, "content": text}, token()).json
         line = Line()
@@ -89,13 +89,13 @@ class Methods(unittest.TestCase):
                 if status == 401:
                     self.assertIn("Bearer", answer.headers["WWW-Authenticate"])
 
-    def test_over_the_limit_it_is_told_when_to_come_back(self):
+    def test_a_rate_limited_request_has_retry_after(self):
         answers = [call("auth.guest", base=STRICT) for _ in range(8)]
         refused = [answer for answer in answers if answer.status == 429]
         self.assertTrue(refused)
         self.assertEqual(int(refused[0].headers["Retry-After"]), refused[0].json["data"]["retry_after"])
 
-    def test_an_idempotency_key_keeps_a_send_once(self):
+    def test_an_idempotency_key_stores_a_send_once(self):
         bearer, key = token(), str(uuid.uuid4())
         params = {"conversation_id": ALICE_BOB, "content": f"once {key}"}
         first = call("messages.send", params, bearer, headers={"Idempotency-Key": key})
@@ -113,7 +113,7 @@ class Methods(unittest.TestCase):
         self.assertEqual(call("messages.send", params, bearer, headers={"Idempotency-Key": "x"}).status, 400)
 
     # Defect F16: the examples of the specification, section 7, and the same kinds with methods of ours.
-    def test_rpc_answers_the_examples_of_json_rpc(self):
+    def test_rpc_conforms_to_the_examples_of_the_specification(self):
         def failed(code, id=None):
             return {"id": id, "code": code}
 
@@ -163,7 +163,7 @@ class Methods(unittest.TestCase):
                 else:
                     self.assertEqual(told(answer.json), expected)
 
-    def test_rpc_answers_batches_in_order_and_notifications_not_at_all(self):
+    def test_rpc_answers_batches_in_order_without_notifications(self):
         bearer = token()
         batch = [
             {"jsonrpc": "2.0", "id": "a", "method": "me.get"}, {"jsonrpc": "2.0", "method": "me.get"},
@@ -177,7 +177,7 @@ class Methods(unittest.TestCase):
         whole = request("POST", "/v1/rpc", [{"jsonrpc": "2.0", "id": 1, "method": "me.get"}] * 51, bearer).json
         self.assertEqual(whole["error"]["data"]["code"], "invalid_request")
 
-    def test_a_session_that_has_ended_is_over_on_a_connection_that_stays(self):
+    def test_an_ended_session_is_rejected_on_a_kept_connection(self):
         given = tokens("carol")
         connection = http.client.HTTPConnection(BASE.removeprefix("http://"), timeout=WAIT)
         bearer = {"Authorization": f"Bearer {given['access_token']}"}
@@ -198,7 +198,7 @@ class Methods(unittest.TestCase):
         self.assertEqual(ask("me.get")[1]["username"], "bob")
         connection.close()
 
-    def test_a_token_that_is_over_is_no_matter_where_nobody_needs_to_be_signed_in(self):
+    def test_public_methods_ignore_an_expired_token(self):
         with node("--access-token-seconds", "1") as (_, port, _):
             base = f"http://127.0.0.1:{port}"
             given = tokens("frank", base)
@@ -214,7 +214,7 @@ class Methods(unittest.TestCase):
             self.assertEqual(renewed.status, 200, renewed.body)
             self.assertEqual(call("me.get", token=renewed.json["access_token"], base=base).status, 200)
 
-    def test_what_would_be_ignored_is_refused_by_its_name_with_the_way_out(self):
+    def test_rejects_ignored_queries_and_keys_with_advice(self):
         bearer = token()
         body = {"conversation_id": ALICE_BOB}
         query = request("POST", "/v1/messages.list?limit=2", body, bearer)
@@ -230,7 +230,7 @@ class Methods(unittest.TestCase):
             request("POST", "/v1/messages.send", {**body, "content": "x"}, bearer, headers={"Idempotency-Key": "x"})
             .json["data"]["field"], "Idempotency-Key")
 
-    def test_a_first_mistake_is_told_with_the_way_out(self):
+    def test_errors_of_first_requests_give_advice(self):
         def told(*arguments):
             return curl(*arguments).json["message"]
 
@@ -243,7 +243,7 @@ class Methods(unittest.TestCase):
 
 class Headers(unittest.TestCase):
     # Row 62.
-    def test_pages_of_other_origins_may_not_unless_they_are_named(self):
+    def test_allows_only_the_configured_origins(self):
         named, other = "https://app.example.com", "https://evil.example.com"
         preflight = {
             "Origin": named, "Access-Control-Request-Method": "POST",
@@ -266,12 +266,12 @@ class Headers(unittest.TestCase):
         # By default there is none.
         self.assertIsNone(call("server.info", headers={"Origin": named}).headers["Access-Control-Allow-Origin"])
 
-    def test_every_answer_says_what_browsers_and_caches_must_know(self):
+    def test_every_response_has_nosniff_and_no_store(self):
         for answer in [call("server.info"), request("GET", "/nowhere"), call("me.get")]:
             self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
             self.assertEqual(answer.headers["Cache-Control"], "no-store")
 
-    def test_large_answers_are_compressed_for_whoever_asks(self):
+    def test_compresses_large_responses_on_request(self):
         bearer = token()
         plain = call("conversations.list", token=bearer)
         packed = curl(
@@ -294,7 +294,7 @@ class Headers(unittest.TestCase):
         small = curl(BASE + "/v1/server.info", "-X", "POST", "-H", "Accept-Encoding: gzip")
         self.assertNotIn("content-encoding", small.headers)
 
-    def test_a_path_tells_its_methods(self):
+    def test_a_path_lists_its_methods(self):
         answer = request("OPTIONS", "/v1/me.get")
         self.assertEqual((answer.status, answer.headers["Allow"]), (204, "POST, OPTIONS"))
         refused = request("DELETE", "/v1/me.get")
@@ -302,7 +302,7 @@ class Headers(unittest.TestCase):
         head = curl("-I", BASE + "/v1/openapi.json")
         self.assertEqual((head.status, head.body), (200, b""))
 
-    def test_the_address_that_a_trusted_proxy_names_is_the_clients(self):
+    def test_uses_the_client_address_of_a_trusted_proxy(self):
         # Each has its own sign-ins, of which the node gives six a minute.
         for host in range(1, 5):
             address = {"X-Forwarded-For": f"10.9.9.9, 192.0.2.{host}"}

@@ -132,7 +132,7 @@ def request_text(method, number=1):
 
 
 class WebSocket(unittest.IsolatedAsyncioTestCase):
-    async def test_it_says_what_a_line_says(self):
+    async def test_a_websocket_has_the_same_responses_as_a_line(self):
         bearer = token()
         line = Line()
         client = await connect(bearer, subprotocols=["postline.v1"])
@@ -147,7 +147,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         line.close()
         await client.socket.close()
 
-    async def test_changes_are_pushed_and_a_client_that_comes_back_with_its_cursor_misses_nothing(self):
+    async def test_pushes_changes_and_resumes_at_the_cursor(self):
         bob, alice = await connect(token("bob")), await connect(token("alice"))
         cursor = (await bob.call("sync.open"))["result"]["cursor"]
         texts = [f"pushed {uuid.uuid4()}" for _ in range(5)]
@@ -168,7 +168,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         await alice.socket.close()
 
     # Row 61.
-    async def test_fragments_and_pings_between_them_are_put_together(self):
+    async def test_reassembles_fragments_with_pings_between_them(self):
         client = await connect()
 
         async def pieces():
@@ -194,7 +194,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(bare.message()["id"], "😀")
         bare.socket.close()
 
-    async def test_an_upgrade_over_a_connection_that_was_used_before_is_taken(self):
+    async def test_upgrades_a_connection_after_other_requests(self):
         # As proxies send it, over the connections that they keep.
         before = f"POST /v1/server.info HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n".encode()
         bare = Bare(before * 2)
@@ -204,7 +204,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         bare.socket.close()
 
     # Row 61.
-    async def test_what_is_no_websocket_of_ours_is_refused_with_a_close_code(self):
+    async def test_invalid_frames_close_with_their_code(self):
         cases = {
             "binary": (1003, frame(2, b"x")),
             "not masked": (1002, frame(1, b"{}", masked=False)),
@@ -229,7 +229,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual(bare.close_code(), code)
                 bare.socket.close()
 
-    async def test_a_message_as_long_as_a_line_may_be_is_taken_and_one_that_is_no_request_answered(self):
+    async def test_accepts_the_longest_message_and_answers_invalid_ones(self):
         client = await connect()
         text = request_text("server.info").decode()
         await client.socket.send(text + " " * (65_536 - len(text)))
@@ -243,7 +243,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(client.socket.close_code, 1000)
 
     # Row 61.
-    async def test_what_was_asked_before_the_close_frame_is_answered_before_it_is(self):
+    async def test_answers_pending_requests_before_the_close_frame(self):
         bare = Bare()
         bare.message()
         requests = b"".join(frame(1, request_text("server.info", number)) for number in range(1, 41))
@@ -253,7 +253,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertIsNone(bare.frame())
         bare.socket.close()
 
-    async def test_a_session_that_ends_ends_its_connection_with_the_reason(self):
+    async def test_an_ended_session_closes_its_connection_with_the_reason(self):
         given = tokens("dave")
         client = await connect(given["access_token"])
         self.assertEqual(call("auth.logout", token=given["access_token"]).status, 200)
@@ -264,7 +264,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(closed.exception.rcvd.code, 1008)
 
     # F14.
-    async def test_after_a_restore_or_a_failover_the_goodbye_says_so(self):
+    async def test_closes_with_restored_after_a_restore_or_failover(self):
         client = await connect(token("dave"))
         await client.call("sync.open")
         sql("select app.renew_epoch()")
@@ -275,7 +275,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
             await client.line()
         self.assertEqual(closed.exception.rcvd.code, 1_012)
 
-    async def test_a_client_that_reads_nothing_is_bounded_and_holds_nobody_up(self):
+    async def test_a_client_that_does_not_read_is_bounded(self):
         # Held by the line server's own tests too: the connection behind the framing is the same.
         bare = Bare()
         bare.message()
@@ -306,7 +306,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
                     pass  # The rest of the flood came after the end, and the system dropped the close frame for it.
                 bare.socket.close()
 
-    async def test_pings_that_nobody_reads_the_answers_of_cost_nothing(self):
+    async def test_unread_pongs_do_not_accumulate(self):
         bare = Bare()
         bare.message()
         bare.socket.settimeout(10)
@@ -320,7 +320,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         bare.socket.close()
 
     # Row 62.
-    async def test_who_may_connect_is_asked_before_the_upgrade(self):
+    async def test_checks_origin_and_subprotocol_before_the_upgrade(self):
         strict = STRICT.replace("http://", "ws://") + "/v1/line"
         for origin, taken in [("https://app.example.com", True), (STRICT, True), ("https://evil.example.com", False)]:
             with self.subTest(origin):
