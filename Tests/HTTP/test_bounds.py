@@ -1,4 +1,4 @@
-"""What a client of HTTP can cost is bounded, and what could be read in two ways is refused."""
+"""The limits of HTTP requests, and the rejection of ambiguous requests."""
 
 import re
 import socket
@@ -73,7 +73,7 @@ class Bounds(unittest.TestCase):
                 peer.sendall(data[start : start + 4_001])
             self.assertTrue(peer.recv(100).startswith(b"HTTP/1.1 200 "))
         for byte in range(2):
-            # Byte by byte, with the head cut anywhere.
+            # Sends the request byte by byte.
             with socket.create_connection((place.hostname, place.port), timeout=WAIT) as peer:
                 peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 for piece in ask("POST /v1/server.info HTTP/1.1", HOST, "Connection: close", "Content-Length: 2", body=b"{}"):
@@ -165,7 +165,7 @@ class Bounds(unittest.TestCase):
                 sent += peer.send(one * 100)
         except (TimeoutError, ConnectionError):
             pass
-        # What it could send is what the kernels of both sides hold, and one read of the server's.
+        # The client can send what the kernels of both sides buffer, and one read of the server.
         self.assertLess(sent, 16 << 20)
         self.assertEqual(call("me.get", token=bearer).status, 200)
         peer.close()

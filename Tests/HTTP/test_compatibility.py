@@ -1,4 +1,4 @@
-"""The endpoints of the source documents, by curl and in each document's own names."""
+"""The compatibility endpoints, called by curl with each document's names."""
 
 import datetime
 import json
@@ -25,7 +25,7 @@ PRIVATE = [
 
 class CompatibilityTests(unittest.TestCase):
     def ask(self, method, path, bearer=None, body=None, headers=()):
-        """One request by curl."""
+        """Sends a request by curl, and returns the response."""
         arguments = ["-X", method, BASE + path]
         if bearer:
             arguments += ["-H", f"Authorization: Bearer {bearer}"]
@@ -37,7 +37,7 @@ class CompatibilityTests(unittest.TestCase):
         return curl(*arguments)
 
     def data(self, *arguments, **options):
-        """What stands in the envelope of a request that is done."""
+        """Returns the data in the envelope of a successful request."""
         answer = self.ask(*arguments, **options)
         self.assertEqual(answer.status, 200, answer.body)
         self.assertEqual(answer.headers["content-type"], "application/json")
@@ -46,7 +46,7 @@ class CompatibilityTests(unittest.TestCase):
         return answer.json["data"]
 
     def refused(self, status, code, answer, field=None):
-        """Holds the envelope of an error, and gives its message."""
+        """Checks the envelope of an error, and returns its message."""
         self.assertEqual(answer.status, status, answer.body)
         self.assertEqual(list(answer.json), ["success", "error"])
         self.assertIs(answer.json["success"], False)
@@ -88,7 +88,7 @@ class ProfileDocument(CompatibilityTests):
     def test_refresh_ignores_an_expired_token_and_logout_ends_the_session(self):
         given = self.data("POST", "/api/v1/auth/guest", body={"name": "Greta Guest"})
         self.assertEqual(self.data("GET", "/api/v1/users/me", given["access_token"])["name"], "Greta Guest")
-        # An app that puts its token to every request sends one that has expired.
+        # Apps that attach their token to every request send an expired one.
         renewed = self.data(
             "POST", "/api/v1/auth/refresh", "nonsense", {"refresh_token": given["refresh_token"]})
         self.assertEqual(renewed["user_id"], given["user_id"])
@@ -123,7 +123,7 @@ class ProfileDocument(CompatibilityTests):
                 refused = self.ask("PUT", "/api/v1/users/me", bearer, {**whole, name: value})
                 message = self.refused(400, "invalid_params", refused, name)
                 self.assertNotIn("full_name", message)
-        # What was refused has changed nothing.
+        # The rejected requests have changed nothing.
         self.assertEqual(self.data("GET", "/api/v1/users/me", bearer), cleared)
 
     # Covers D2.
@@ -147,7 +147,7 @@ class ProfileDocument(CompatibilityTests):
         ]:
             signed_in = register("Sam Stranger")
             bearer = signed_in["access_token"]
-            # One whose fraction ends with zeros.
+            # A time whose fraction ends with zeros.
             sql("update user_profiles set created_at = '2026-11-20T23:30:00.120Z' where id = "
                 f"'{signed_in['user_id']}'")
             created, updated = names
@@ -200,9 +200,9 @@ class ProfileDocument(CompatibilityTests):
                               "10000-01-01T00:00:00Z", "\u0662026-11-20T10:00:00Z", 5, 1795428986, True, [], {}]:
                     with self.subTest(path=path, name=name, value=value):
                         self.assertIn("RFC 3339", self.refused(400, "invalid_params", write(value), name))
-                # As for any other field that is shown alone.
+                # Null is rejected as for any other read-only field.
                 self.assertIn("cannot be changed", self.refused(400, "invalid_params", write(None), name))
-        # A time that is not there is null, and stays null.
+        # An absent time is null, and null is accepted for it.
         nothing = self.data("GET", "/api/users/me", bearer)
         self.assertIsNone(nothing["usernameChangeAllowedAt"])
         self.assertEqual(self.data("PUT", "/api/users/me", bearer, nothing), nothing)
@@ -219,7 +219,7 @@ class ProfileDocument(CompatibilityTests):
         self.assertEqual(self.data("PATCH", path, bearer, whole), whole)
         self.assertEqual(call("me.get", token=bearer).json["physical"], whole)
         self.assertEqual(self.data("GET", "/api/v1/users/me", bearer)["date_of_birth"], "1990-01-15")
-        # What is absent stays, null clears, and the picker's "Not Specified" is an empty text.
+        # Absent fields stay, null clears, and the picker's "Not Specified" is an empty string.
         self.assertEqual(self.data("PATCH", path, bearer, {"height_cm": 181}), {**whole, "height_cm": 181})
         self.assertEqual(
             self.data("PATCH", path, bearer, {"biological_sex": "", "height_cm": None}),
@@ -279,7 +279,7 @@ class UserDocument(CompatibilityTests):
             self.data("GET", "/api/users/me", bearer),
         ]
         self.assertEqual([list(answer) for answer in answers], [USER] * 4)
-        # Nothing that one of them told is lost by the next.
+        # No request loses a change of an earlier one.
         last = answers[-1]
         self.assertEqual((last["bio"], last["username"]), ("x", answers[1]["username"]))
         self.assertEqual((last["profilePictureUrl"], last["avatarType"]), ("https://x.example.com/1.jpg", "custom"))
@@ -319,7 +319,7 @@ class UserDocument(CompatibilityTests):
             ({"lastName": "Parker"}, "Mary Jane", "Parker", "Mary Jane Parker"),
             ({"bio": "x"}, "Mary Jane", "Parker", "Mary Jane Parker"),
             ({"firstName": "Mary Jane"}, "Mary Jane", "Parker", "Mary Jane Parker"),
-            # The same whole name, split elsewhere.
+            # The same full name with another split.
             ({"firstName": "Mary", "lastName": "Jane Parker"}, "Mary", "Jane Parker", "Mary Jane Parker"),
             ({"firstName": "Mary Jane", "lastName": "Parker"}, "Mary Jane", "Parker", "Mary Jane Parker"),
             ({"lastName": "van der Berg"}, "Mary Jane", "van der Berg", "Mary Jane van der Berg"),
@@ -336,7 +336,7 @@ class UserDocument(CompatibilityTests):
              "Jos\u00e9 Mar\u00eda", "L\u00f3pez", "Jos\u00e9 Mar\u00eda L\u00f3pez"),
             ({"firstName": "\U0001f600 \U0001f1e9\U0001f1ea", "lastName": "x y"},
              "\U0001f600 \U0001f1e9\U0001f1ea", "x y", "\U0001f600 \U0001f1e9\U0001f1ea x y"),
-            # The whole name has no parts but by its first blank.
+            # A full name is split at its first space.
             ({"displayName": "Grace Brewster Hopper"}, "Grace", "Brewster Hopper", "Grace Brewster Hopper"),
             ({"displayName": "Cher"}, "Cher", "", "Cher"),
             ({"displayName": "Ada Hopper", "firstName": "Ada", "lastName": "Hopper"}, "Ada", "Hopper", "Ada Hopper"),
@@ -387,7 +387,7 @@ class UserDocument(CompatibilityTests):
                  for person in page["conversations"][0]["participants"]}
         self.assertEqual(names, {one["user_id"]: ("Mary Jane", "Watson", "Mary Jane Watson"),
                                  other["user_id"]: ("Fay", "Friend", "Fay Friend")})
-        # The protocol's own objects say nothing of it.
+        # The protocol's objects do not have the split.
         for method, bearer in [("me.get", one["access_token"]), ("conversations.list", other["access_token"])]:
             text = call(method, token=bearer).body.decode()
             self.assertIn("Mary Jane Watson", text)
@@ -401,7 +401,7 @@ class UserDocument(CompatibilityTests):
             ("/api/users/me", "updatedAt", {}),
         ]:
             bearer = self.person()
-            # What was written before makes no difference, in the same second or not.
+            # Earlier changes make no difference, in the same second or not.
             for changes_before in range(4):
                 with self.subTest(path=path, changes_before=changes_before):
                     for number in range(changes_before):
@@ -422,7 +422,7 @@ class UserDocument(CompatibilityTests):
                     [won] = [bio for bio, answer in answers if answer.status == 200]
                     now = self.data("GET", path, bearer)
                     self.assertEqual(now["bio"], won)
-                    # One after the other is no different, however soon.
+                    # A later stale write fails, too.
                     late = self.ask("PUT", path, bearer, {**read, **fields, "bio": "late"})
                     self.refused(409, "version_conflict", late, updated)
                     again = self.data("PUT", path, bearer, {**now, **fields, "bio": "in turn"})
@@ -469,7 +469,7 @@ class UserDocument(CompatibilityTests):
             message = self.refused(400, "invalid_params", answer, other)
             self.assertIn(f'"{one}"', message)
             self.assertIn(f'"{other}"', message)
-        # An error is told by the spelling that was sent.
+        # An error names the alias in the request.
         self.refused(400, "invalid_params", self.ask("PUT", me, bearer, {"phone": "1234567"}), "phone")
 
     def test_accepts_a_whole_user_with_one_changed_field(self):
@@ -484,7 +484,7 @@ class UserDocument(CompatibilityTests):
         written = self.data("PUT", me, bearer, changed)
         self.assertEqual(
             written, {**changed, "displayName": "Erin Gallagher-Byrne", "updatedAt": written["updatedAt"]})
-        # Who read it before that would undo it.
+        # A client that read the user before the change would undo it.
         late = self.ask("PUT", me, bearer, {**read, "location": "Cork"})
         self.refused(409, "version_conflict", late, "updatedAt")
         for name, value in [("email", "other@example.com"), ("id", None), ("isVerified", False), ("averageRating", 5),
@@ -493,7 +493,7 @@ class UserDocument(CompatibilityTests):
             self.assertIn("cannot be changed", self.refused(400, "invalid_params", refused, name))
         unknown = self.ask("PUT", me, bearer, {**written, "profilePicturUrl": "x"})
         self.assertIn('"profilePictureUrl"', self.refused(400, "invalid_params", unknown, "profilePicturUrl"))
-        # What the document's edit screen sends: the email as it is, beside what changes.
+        # The document's edit screen sends the unchanged email with the changes.
         sent = {"email": "erin@example.com", "phone": "+353871234567", "bio": "Cellist.", "username": "erin"}
         self.assertEqual(self.data("PUT", me, bearer, sent)["phoneNumber"], "+353871234567")
 
@@ -520,7 +520,7 @@ class UserDocument(CompatibilityTests):
         wrong = self.ask("POST", path, friend["access_token"], {"newUsername": "?"})
         self.refused(400, "invalid_params", wrong, "newUsername")
         self.refused(400, "invalid_params", self.ask("POST", path, friend["access_token"], {}), "newUsername")
-        # With the other fields of the screen it is one change, or none.
+        # A change of several fields is atomic.
         half = self.ask("PUT", "/api/users/me", friend["access_token"], {"username": "alice", "bio": "half"})
         self.refused(409, "username_taken", half, "username")
         self.assertIsNone(self.data("GET", "/api/users/me", friend["access_token"])["bio"])
@@ -562,14 +562,14 @@ class UserDocument(CompatibilityTests):
                 self.assertEqual(one["lastMessageContent"], own["last_message_content"])
                 for person in one["participants"]:
                     self.assertEqual(set(USER) - set(person), set())
-                    # The user's own data are nobody else's, and here not its own either.
+                    # Private fields are null, also in the user's own entry.
                     self.assertEqual([person[field] for field in PRIVATE], [None] * len(PRIVATE))
         one = next(one for one in views["alice"]["conversations"] if one["id"] == ALICE_BOB)
         self.assertEqual((one["kind"], {one["participant1Id"], one["participant2Id"]}), ("direct", {ALICE, BOB}))
         bob = next(person for person in one["participants"] if person["id"] == BOB)
         own = self.data("GET", "/api/users/me", token("bob"))
         self.assertEqual({**own, **{field: None for field in PRIVATE}}, bob)
-        # Page by page it is the same.
+        # Paging gives the same conversations.
         pages, next_page = [], None
         while True:
             page = self.data("GET", path + "?limit=2" + (f"&before={next_page}" if next_page else ""), token("alice"))

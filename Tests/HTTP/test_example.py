@@ -1,4 +1,4 @@
-"""What docs/http.md shows runs as it stands there."""
+"""The Python client of docs/http.md runs as documented."""
 
 import importlib.util
 import pathlib

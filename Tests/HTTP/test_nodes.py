@@ -1,4 +1,4 @@
-"""What depends on how a node is started: TLS, the PROXY header, its bounds, its stop, and the life of tokens."""
+"""Behaviour that depends on settings: TLS, the PROXY header, limits, shutdown and token lifetimes."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from support import *
 
 @contextlib.contextmanager
 def certificate():
-    """A certificate of its own authority for localhost, and its key."""
+    """Creates a self-signed certificate for localhost, and yields its path and that of its key."""
     with tempfile.TemporaryDirectory() as folder:
         paths = f"{folder}/cert.pem", f"{folder}/key.pem"
         subprocess.run(
@@ -30,7 +30,7 @@ def certificate():
 
 
 def proxy_header(address, port=4711):
-    """PROXY protocol, version 2, for a client at that IPv4 address."""
+    """Returns a PROXY header (version 2) for a client at an IPv4 address."""
     return (
         b"\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c" + socket.inet_aton(address) + socket.inet_aton("127.0.0.1")
         + port.to_bytes(2, "big") + (7433).to_bytes(2, "big"))
@@ -81,7 +81,7 @@ class Nodes(unittest.TestCase):
                         self.assertTrue(good and peer.cipher()[0] == suite)
                     except ssl.SSLError:
                         self.assertFalse(good)
-            # Plain HTTP there is no HTTP at all.
+            # The TLS port does not serve plain HTTP.
             with socket.create_connection(("localhost", port), timeout=WAIT) as plain:
                 plain.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
                 self.assertNotIn(b"HTTP/1.1", plain.recv(1_024))
@@ -99,7 +99,7 @@ class Nodes(unittest.TestCase):
 
             self.assertEqual([guest("192.0.2.1") for _ in range(3)], [b"200", b"200", b"429"])
             self.assertEqual(guest("192.0.2.2"), b"200")
-            # Without the header nobody is served.
+            # A connection without the header gets no response.
             with socket.create_connection(("127.0.0.1", port), timeout=WAIT) as peer:
                 peer.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" + b" " * 20)
                 with contextlib.suppress(ConnectionError):
@@ -122,14 +122,14 @@ class Nodes(unittest.TestCase):
     def test_a_stopping_node_completes_requests_and_says_goodbye(self):
         with node() as (process, port, log):
             base = f"http://127.0.0.1:{port}"
-            stream = Events(token(), base=base)
+            stream = EventStream(token(), base=base)
             events = iter(stream)
             next(events)
 
             async def stop():
                 async with websockets.connect(f"ws://127.0.0.1:{port}/v1/line") as line:
                     await line.recv()
-                    # Each guest costs a moment, so that the stop comes in the midst of them.
+                    # Creating a guest takes a moment, so the node stops while requests are pending.
                     for number in range(20):
                         await line.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": "auth.guest" if not number else "me.get"}))
                     process.send_signal(signal.SIGTERM)
@@ -183,7 +183,7 @@ class Nodes(unittest.TestCase):
         with node("--access-token-seconds", "2") as (_, port, _):
             base = f"http://127.0.0.1:{port}"
             short = token("frank", base)
-            stream = Events(short, base=base)
+            stream = EventStream(short, base=base)
             events = list(stream)
             self.assertEqual(events[-1][0], "goodbye")
             self.assertEqual((events[-1][2]["code"], events[-1][2]["reconnect"]), ("token_expired", True))

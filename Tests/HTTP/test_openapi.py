@@ -1,4 +1,4 @@
-"""The description of the HTTP side, held against the server by schemathesis."""
+"""The OpenAPI document, checked against the server by schemathesis."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ CHECKS = ",".join(
 
 
 def run(*arguments, token):
-    """Asks what the description lets one ask, and holds each answer against it."""
+    """Sends requests that the document allows, and checks each response against it."""
     return subprocess.run(
         [SCHEMATHESIS, "run", BASE + "/v1/openapi.json", "--checks", CHECKS, "--seed", "7", "--no-color",
          "-H", f"Authorization: Bearer {token}", *arguments],
@@ -37,7 +37,7 @@ class OpenAPI(unittest.TestCase):
 
     # Covers D30.
     def test_every_response_is_documented_and_not_a_server_error(self):
-        # A stream has no end that could be waited for: test_changes looks at it. What ends the session comes below.
+        # Streams have no end, so test_changes tests them. The next test has the methods that end the session.
         done = run(
             "--max-examples", "12", "--exclude-path", "/v1/changes", "--exclude-operation-id", "me.delete",
             "--exclude-operation-id", "auth.logout", "--exclude-operation-id", "auth.change_password",

@@ -1,4 +1,4 @@
-"""The line protocol over WebSocket, spoken by a client of another make, and by hand where no client would."""
+"""The line protocol over WebSocket, with the websockets library, and with raw frames that no library sends."""
 
 import asyncio
 import base64
@@ -18,7 +18,7 @@ URL = BASE.replace("http://", "ws://") + "/v1/line"
 
 
 class Client:
-    """One connection: requests and their answers, with the pushes between them kept."""
+    """A connection that returns the responses to requests, and keeps the pushes between them."""
 
     def __init__(self, socket):
         self.socket = socket
@@ -57,7 +57,7 @@ async def connect(bearer=None, url=URL, **options):
 
 
 def frame(opcode, payload=b"", fin=True, masked=True, rsv=0, length=None):
-    """A frame as a client sends it (RFC 6455, section 5.2)."""
+    """Returns a client's frame (RFC 6455, section 5.2)."""
     first = (0x80 if fin else 0) | rsv << 4 | opcode
     count = len(payload) if length is None else length
     mask_bit = 0x80 if masked else 0
@@ -71,8 +71,8 @@ def frame(opcode, payload=b"", fin=True, masked=True, rsv=0, length=None):
     return head + mask + bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
 
 
-class Bare:
-    """A WebSocket whose frames are made by hand."""
+class RawWebSocket:
+    """A WebSocket for raw frames."""
 
     def __init__(self, before=b""):
         place = urllib.parse.urlsplit(BASE)
@@ -91,7 +91,7 @@ class Bare:
         self.bytes = self.bytes[self.bytes.index(b"\r\n\r\n", start) + 4:]
 
     def frame(self):
-        """The next frame: (opcode, payload, fin); None at the end of the connection."""
+        """Returns the next frame as (opcode, payload, fin), or None at the end of the connection."""
         def take(count):
             while len(self.bytes) < count:
                 piece = self.socket.recv(65_536)
@@ -134,7 +134,7 @@ def request_text(method, number=1):
 class WebSocket(unittest.IsolatedAsyncioTestCase):
     async def test_a_websocket_has_the_same_responses_as_a_line(self):
         bearer = token()
-        line = Line()
+        line = LineClient()
         client = await connect(bearer, subprotocols=["postline.v1"])
         self.assertEqual(client.socket.subprotocol, "postline.v1")
         self.assertEqual(client.hello, line.hello)
@@ -181,9 +181,9 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         await asyncio.wait_for(pong, WAIT)
         await client.socket.close()
 
-        bare = Bare()
+        bare = RawWebSocket()
         self.assertEqual(bare.message()["method"], "server.hello")
-        # Cut within a code point, with a ping between, and byte by byte on the way.
+        # The message is split within a code point, has a ping between its fragments, and is sent byte by byte.
         text = json.dumps({"jsonrpc": "2.0", "id": "😀", "method": "server.info"}, ensure_ascii=False).encode()
         cut = text.index("😀".encode()) + 2
         data = frame(1, text[:cut], fin=False) + frame(9, b"ping") + frame(0, text[cut:])
@@ -195,9 +195,9 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         bare.socket.close()
 
     async def test_upgrades_a_connection_after_other_requests(self):
-        # As proxies send it, over the connections that they keep.
+        # Proxies send upgrades over kept connections.
         before = f"POST /v1/server.info HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n".encode()
-        bare = Bare(before * 2)
+        bare = RawWebSocket(before * 2)
         self.assertEqual(bare.message()["method"], "server.hello")
         bare.socket.sendall(frame(1, request_text("server.info")))
         self.assertEqual(bare.message()["id"], 1)
@@ -223,7 +223,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         }
         for name, (code, data) in cases.items():
             with self.subTest(name):
-                bare = Bare()
+                bare = RawWebSocket()
                 bare.message()
                 bare.socket.sendall(data)
                 self.assertEqual(bare.close_code(), code)
@@ -244,7 +244,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
 
     # Row 61.
     async def test_answers_pending_requests_before_the_close_frame(self):
-        bare = Bare()
+        bare = RawWebSocket()
         bare.message()
         requests = b"".join(frame(1, request_text("server.info", number)) for number in range(1, 41))
         bare.socket.sendall(requests + frame(8, struct.pack("!H", 1000)))
@@ -276,8 +276,8 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(closed.exception.rcvd.code, 1_012)
 
     async def test_a_client_that_does_not_read_is_bounded(self):
-        # Held by the line server's own tests too: the connection behind the framing is the same.
-        bare = Bare()
+        # The line server's tests check this too, since the connection behind the framing is the same.
+        bare = RawWebSocket()
         bare.message()
         bare.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         bare.socket.settimeout(5)
@@ -293,7 +293,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
                             ("empty fragments", frame(0, b"", fin=False)), ("fragments", frame(0, b" ", fin=False)),
                             ("line ends", frame(1, b"\n")), ("more line ends", frame(1, b"\r\n\n"))]:
             with self.subTest(name):
-                bare = Bare()
+                bare = RawWebSocket()
                 bare.message()
                 first = frame(1, b"{", fin=False) if "fragments" in name else b""
                 bare.socket.sendall(first + flood * 1_000)
@@ -303,11 +303,11 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
                         opcode, payload = bare.frame()[:2]
                     self.assertEqual((opcode, payload[:2]), (8, (1008).to_bytes(2, "big")))
                 except ConnectionResetError:
-                    pass  # The rest of the flood came after the end, and the system dropped the close frame for it.
+                    pass  # The rest of the flood arrived after the close, so the system reset the connection.
                 bare.socket.close()
 
     async def test_unread_pongs_do_not_accumulate(self):
-        bare = Bare()
+        bare = RawWebSocket()
         bare.message()
         bare.socket.settimeout(10)
         flood = frame(9, b"x" * 125) * 1_000
