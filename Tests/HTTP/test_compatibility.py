@@ -60,8 +60,8 @@ class CompatibilityTests(unittest.TestCase):
         return register(name)["access_token"]
 
 
-class ProfileDocument(CompatibilityTests):
-    """Document 002."""
+class ProfileEndpoints(CompatibilityTests):
+    """The endpoints of document 002."""
 
     # Covers D1, D10, D11, D12.
     def test_register_and_login_return_tokens_without_the_profile(self):
@@ -260,8 +260,8 @@ class ProfileDocument(CompatibilityTests):
         self.assertGreaterEqual(int(limited.headers["Retry-After"]), 1)
 
 
-class UserDocument(CompatibilityTests):
-    """Document 000."""
+class UserEndpoints(CompatibilityTests):
+    """The endpoints of document 000."""
 
     # Covers B13, B20, B23.
     def test_every_response_is_the_whole_user(self):
@@ -607,8 +607,8 @@ class UserDocument(CompatibilityTests):
         self.assertGreater(pages, 1)
 
 
-class MessagesDocument(CompatibilityTests):
-    """The six calls of the messages document's service."""
+class MessageEndpoints(CompatibilityTests):
+    """The six endpoints of the messages document."""
 
     def test_two_users_exchange_messages(self):
         alice, bob = register("Al Sender"), register("Bo Reader")
