@@ -1,5 +1,4 @@
 import Messaging
-import NIOCore
 
 /// The mapping of a compatibility endpoint's field to the protocol.
 struct FieldMapping: Sendable {
