@@ -8,29 +8,29 @@ import Musl
 import Glibc
 #endif
 
-/// Secrets as files that the user alone can read (mode 0600), where there is no keychain.
-public struct FileSecrets: SecretStore {
+/// A secret store in files that only the user can read (mode 0600), for systems without a keychain.
+public struct FileSecretStore: SecretStore {
     private let folder: URL
 
-    /// Secrets in a folder, a file each.
+    /// Creates a store with one file for each secret.
     ///
-    /// - Parameter folder: made where it is missing, readable by the user alone.
+    /// - Parameter folder: The folder, created if it is missing and readable by the user only.
     public init(folder: URL) { self.folder = folder }
 
-    /// What is kept under that name; nil where there is nothing.
-    public func read(_ name: String) throws -> Data? {
+    /// Returns the secret with this name, or nil if there is none.
+    public func read(named name: String) throws -> Data? {
         let file = url(name)
         return FileManager.default.fileExists(atPath: file.path) ? try Data(contentsOf: file) : nil
     }
 
-    /// Keeps it, in place of what was there: after a crash the old one is there, or the new one.
+    /// Stores a secret and replaces an existing one. After a crash either the old or the new one is there.
     ///
-    /// - Throws: `CocoaError` where the file cannot be written.
-    public func write(_ secret: Data, _ name: String) throws {
+    /// - Throws: `CocoaError` if the file cannot be written.
+    public func write(_ secret: Data, named name: String) throws {
         try FileManager.default.makePrivateFolder(folder)
         let new = url(name).appendingPathExtension("new")
         try? FileManager.default.removeItem(at: new)
-        // Nobody else could read it even for a moment, and a crash leaves the old one or the new one.
+        // The file has its mode from the start, and a rename replaces the old one atomically.
         let descriptor = unsafe open(new.path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
         guard descriptor >= 0 else { throw CocoaError(.fileWriteNoPermission) }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -40,8 +40,8 @@ public struct FileSecrets: SecretStore {
         guard unsafe rename(new.path, url(name).path) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
-    /// Forgets it; nothing happens where there is nothing.
-    public func erase(_ name: String) throws {
+    /// Erases a secret. Does nothing if there is none.
+    public func erase(named name: String) throws {
         let file = url(name)
         if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
     }

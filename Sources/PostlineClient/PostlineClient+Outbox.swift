@@ -1,34 +1,34 @@
 import Foundation
 
-/// What is done here, and told the server later.
+/// Changes that are stored on the device and sent by the outbox.
 extension PostlineClient {
-    /// Writes to the store, and shows it before it returns.
+    /// Writes to the store and shows the result.
     func write(isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Void) async throws {
         let store = try currentStore()
         do {
             try await store.write(isDurable: isDurable, body)
-            engine?.ringOutbox()
+            engine?.wakeOutbox()
             await reload()
         } catch let error as PostlineError {
             throw error
         } catch is CancellationError {
-            // The caller's task was cancelled: nothing is written, and nothing is wrong with the store.
+            // The caller's task was cancelled: nothing is written, and the store is usable.
             throw CancellationError()
         } catch let error as EncodingError {
-            throw PostlineError(.invalidParams, "This cannot be said in JSON: \(error)")
+            throw PostlineError(.invalidParams, "The values cannot be encoded as JSON: \(error)")
         } catch {
             throw PostlineError(.storeUnusable, "The store \(store.url.path) cannot be written: \(error)")
         }
     }
 
-    /// Sends a message. It is stored on the device when this returns, and shown; how far it has come is the message's
-    /// ``Message/delivery``.
+    /// Sends a message. When it returns, the message is stored on the device and shown. ``Message/delivery`` says if
+    /// the server has it.
     ///
     /// - Parameters:
-    ///   - content: 1 to 8,000 characters, or none with a picture. The server refuses others.
-    ///   - conversationID: where to.
-    ///   - attachment: a picture.
-    /// - Returns: the message's id.
+    ///   - content: 1 to 8,000 characters, or none with a picture. The server refuses other lengths.
+    ///   - conversationID: The conversation's id.
+    ///   - attachment: A picture.
+    /// - Returns: The message's id.
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     @discardableResult
     public func send(
@@ -43,34 +43,34 @@ extension PostlineClient {
             params["attachment"] = try StoreJSON.decode(try StoreJSON.encode(attachment))
         }
         try await write { [params] writer in
-            try writer.enqueue(.send, lane: conversationID, params, clientID: clientID)
+            try writer.enqueue(.send, queueKey: conversationID, params, clientID: clientID)
             try writer.setDraft(nil, in: conversationID)
         }
-        await engine?.hasSent(in: conversationID)
+        await engine?.didSend(in: conversationID)
         return clientID
     }
 
-    /// Changes a message of the user's own. It is stored on the device when this returns, and shown.
+    /// Edits one of the user's own messages. When it returns, the edit is stored on the device and shown.
     ///
-    /// - Throws: ``PostlineError``: `not_found` for a message that the server does not have yet; `signed_out`,
+    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
     public func edit(_ message: Message, to content: String) async throws {
         let params: [String: JSONValue] = [
             "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
             "content": .string(content),
         ]
-        try await write { try $0.enqueue(.edit, lane: message.conversationID, params) }
+        try await write { try $0.enqueue(.edit, queueKey: message.conversationID, params) }
     }
 
-    /// Deletes a message for everybody. It is stored on the device when this returns, and shown.
+    /// Deletes a message for all members. When it returns, the deletion is stored on the device and shown.
     ///
-    /// - Throws: ``PostlineError``: `not_found` for a message that the server does not have yet; `signed_out`,
+    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
     public func delete(_ message: Message) async throws {
         let params: [String: JSONValue] = [
             "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
         ]
-        try await write { try $0.enqueue(.delete, lane: message.conversationID, params) }
+        try await write { try $0.enqueue(.delete, queueKey: message.conversationID, params) }
     }
 
     func seq(of message: Message) throws -> Int {
@@ -80,7 +80,7 @@ extension PostlineClient {
         return seq
     }
 
-    /// Notes that the user has read a conversation, up to its newest message. Where nothing is unread it does nothing.
+    /// Marks a conversation as read up to its newest message. Does nothing if no message is unread.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead(_ conversationID: String) async throws {
@@ -89,11 +89,11 @@ extension PostlineClient {
         let params: [String: JSONValue] = [
             "conversation_id": .string(conversationID), "seq": .integer(conversation.lastSeq),
         ]
-        try await write { try $0.enqueue(.markRead, lane: conversationID, params) }
+        try await write { try $0.enqueue(.markRead, queueKey: conversationID, params) }
     }
 
-    /// Notes that the user has read a conversation up to a message. A mark never goes back, and a message that the server
-    /// does not have yet moves none.
+    /// Marks a conversation as read up to a message. A mark never goes back, and a message that the server does not
+    /// have yet does not move it.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead(upTo message: Message) async throws {
@@ -102,14 +102,14 @@ extension PostlineClient {
             seq > conversation.lastReadSeq
         else { return }
         let params: [String: JSONValue] = ["conversation_id": .string(id), "seq": .integer(seq)]
-        try await write { try $0.enqueue(.markRead, lane: id, params) }
+        try await write { try $0.enqueue(.markRead, queueKey: id, params) }
     }
 
-    /// Changes the user's own data: the fields that the body changes and no others, all of them or none.
+    /// Edits the user's own data. The client sends only the fields that the body changed, as one change.
     ///
     ///     try await client.updateProfile { $0.fullName = "Alice" }
     ///
-    /// It is stored on the device when this returns, and shown.
+    /// When it returns, the edit is stored on the device and shown.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func updateProfile(_ body: (inout ProfileEdit) -> Void) async throws {
@@ -118,30 +118,30 @@ extension PostlineClient {
         body(&edit)
         let params = edit.params(since: before)
         guard !params.isEmpty else { return }
-        try await write { try $0.enqueue(.save, lane: QueuedChange.ownLane, params) }
+        try await write { try $0.enqueue(.save, queueKey: QueuedChange.profileQueueKey, params) }
     }
 
-    /// Keeps something that only this device is to know of the user, such as when the app last read a sensor: with the
-    /// user's store, shown as ``deviceData``, and never sent. With nil it is forgotten.
+    /// Stores a value for this user on this device only, such as the time of the last sensor reading. ``deviceData``
+    /// shows it. It is never sent. Nil removes it.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func setDeviceData(_ name: String, to value: JSONValue?) async throws {
         try await write { try $0.setDeviceData(name, to: value) }
     }
 
-    /// Tries what was refused again. Where there is no such change it does nothing.
+    /// Sends a refused change again. Does nothing if there is no such change.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func retry(_ change: Int64) async throws {
+    public func retryChange(_ change: Int64) async throws {
         try await write { writer in
-            if let change = try writer.reader.change(change) { try writer.refuse(change, nil) }
+            if let change = try writer.reader.change(change) { try writer.setRefusal(of: change, to: nil) }
         }
     }
 
-    /// Gives up what waits or was refused. It may be done nevertheless, where it is on its way.
+    /// Removes a pending or refused change from the outbox. A change that is in flight may still be done.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func discard(_ change: Int64) async throws {
+    public func discardChange(_ change: Int64) async throws {
         try await write { writer in
             if let change = try writer.reader.change(change) { try writer.remove(change) }
         }

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Says something before all else that is said on a connection.
-final class Preface: ChannelInboundHandler {
+/// A handler that sends bytes before all others of a connection.
+final class PrefaceHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 

@@ -1,11 +1,11 @@
 package import NIOCore
 import NIOWebSocket
 
-/// The client's side of a WebSocket whose text messages are lines, before a client that speaks lines over a socket.
+/// A minimal WebSocket client whose text messages are lines.
 ///
-/// It can be a framing of `LineClient.connect`, for tests and benchmarks: it checks nothing of what the server says, and
-/// answers no ping.
-package final class WebSocketPeer: ChannelDuplexHandler, RemovableChannelHandler {
+/// It is a framing for `LineClient.connect` in tests and benchmarks: it does not validate the server's frames, and does
+/// not answer pings.
+package final class WebSocketClientFraming: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
     package typealias OutboundIn = ByteBuffer
@@ -14,10 +14,10 @@ package final class WebSocketPeer: ChannelDuplexHandler, RemovableChannelHandler
     private var received = ByteBuffer()
     private var isOpen = false
 
-    /// Whether what is sent next continues a message.
+    /// True if the next frame continues a message.
     private var isContinuing = false
 
-    /// What was written before the WebSocket was open.
+    /// Lines that were written before the WebSocket opened.
     private var waiting: [(lines: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
 
     package init() {}
@@ -54,7 +54,7 @@ package final class WebSocketPeer: ChannelDuplexHandler, RemovableChannelHandler
         received.discardReadBytes()
     }
 
-    /// A frame as a server sends it (RFC 6455, section 5.2): it is not masked.
+    /// Returns the next frame from the server, which is not masked (RFC 6455, section 5.2).
     private func nextFrame() -> (opcode: UInt8, isLast: Bool, payload: ByteBuffer)? {
         var rest = received
         guard let first = rest.readInteger(as: UInt8.self), let second = rest.readInteger(as: UInt8.self) else {
@@ -95,7 +95,7 @@ package final class WebSocketPeer: ChannelDuplexHandler, RemovableChannelHandler
         context.write(Self.wrapOutboundOut(frames), promise: promise)
     }
 
-    /// A frame as a client sends it, with a mask. What is no whole line is a fragment.
+    /// Writes a masked frame. An incomplete line becomes a fragment.
     private func writeFrame(_ line: ByteBuffer, isLast: Bool, to frames: inout ByteBuffer) {
         frames.writeInteger(UInt8((isLast ? 0x80 : 0) | (isContinuing ? 0 : 1)))
         isContinuing = !isLast

@@ -1,21 +1,21 @@
 import NIOCore
 
-/// Says something where a server has said nothing for a second.
+/// A handler that sends a line if the server is silent for a second.
 ///
-/// A server of lines speaks first; one of HTTP waits for a request, and says what it is only to what it cannot read.
-final class SilenceBreaker: ChannelInboundHandler, RemovableChannelHandler {
+/// A Postline server speaks first. An HTTP server waits for a request, and reveals itself by its response to this line.
+final class SilentServerProbe: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What asks for nothing, and is not answered: a server of lines may be slow to accept.
+    /// A notification without effect or response, because a Postline server may just be slow to accept.
     private static let notice = ByteBuffer(string: #"{"jsonrpc":"2.0","method":"server.info"}"# + "\n")
 
     private static let waitTimeout = TimeAmount.seconds(1)
 
-    private var speaking: Scheduled<Void>?
+    private var probe: Scheduled<Void>?
 
     func channelActive(context: ChannelHandlerContext) {
-        speaking = context.eventLoop.assumeIsolated().scheduleTask(in: Self.waitTimeout) {
+        probe = context.eventLoop.assumeIsolated().scheduleTask(in: Self.waitTimeout) {
             context.writeAndFlush(Self.wrapOutboundOut(Self.notice), promise: nil)
         }
         context.fireChannelActive()
@@ -27,9 +27,9 @@ final class SilenceBreaker: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        speaking?.cancel()
+        probe?.cancel()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { speaking?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { probe?.cancel() }
 }

@@ -1,34 +1,34 @@
 import NIOConcurrencyHelpers
 import Threads
 
-/// Wakes who waits for it; a ring that comes before the wait is not lost.
-final class Bell: Sendable {
+/// A signal that wakes the task that waits for it. A signal before the wait is not lost; several count as one.
+final class AsyncSignal: Sendable {
     private struct State {
-        var isRung = false
+        var isSignalled = false
         var waiter: CheckedContinuation<Void, Never>?
     }
 
     private let state = NIOLockedValueBox(State())
 
-    func ring() {
+    func signal() {
         let waiter = state.withLockedValue { state in
             defer { state.waiter = nil }
-            if state.waiter == nil { state.isRung = true }
+            if state.waiter == nil { state.isSignalled = true }
             return state.waiter
         }
         waiter?.resume()
     }
 
-    /// Forgets a ring that nobody has waited for.
-    func reset() { state.withLockedValue { $0.isRung = false } }
+    /// Discards a signal that was not waited for.
+    func reset() { state.withLockedValue { $0.isSignalled = false } }
 
-    /// Waits for a ring, or the end of the task. For one at a time.
+    /// Waits for a signal or the task's cancellation. For one task at a time.
     func wait() async {
         await withTaskCancellationHandler {
             await withSuspension { waiter in
                 state.withLockedValue { state in
-                    if state.isRung || Task.isCancelled {
-                        state.isRung = false
+                    if state.isSignalled || Task.isCancelled {
+                        state.isSignalled = false
                         return .resume(())
                     }
                     state.waiter = waiter
@@ -36,11 +36,11 @@ final class Bell: Sendable {
                 }
             }
         } onCancel: {
-            ring()
+            signal()
         }
     }
 
-    /// The same, for at most so long.
+    /// Waits for a signal or the task's cancellation, at most for `limit`.
     func wait(atMost limit: Duration) async {
         await withTaskGroup { group in
             group.addTask { await self.wait() }

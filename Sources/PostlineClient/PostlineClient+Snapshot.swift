@@ -1,14 +1,14 @@
 import Foundation
 import Threads
 
-/// What is shown: one state of the store at a time.
+/// Showing consistent snapshots of the store.
 extension PostlineClient {
-    /// One state of the store, of all that is on the screen.
+    /// A consistent view of the store, with all values that views can show.
     struct Snapshot: Sendable {
         var me: Me?
         var conversations: [Conversation]
         var refused: [RefusedChange]
-        var waiting: Int
+        var pendingChangeCount: Int
         var deviceData: [String: JSONValue]
         var chats: [String: (messages: [Message], hasOlder: Bool)]
     }
@@ -21,7 +21,7 @@ extension PostlineClient {
         return Snapshot(
             me: me, conversations: try reader.conversations(me: me, isLive: isLive),
             refused: changes.compactMap(RefusedChange.init),
-            waiting: changes.count { $0.refusal == nil }, deviceData: try reader.deviceData(),
+            pendingChangeCount: changes.count { $0.refusal == nil }, deviceData: try reader.deviceData(),
             chats: try chats.reduce(into: [:]) { found, chat in
                 found[chat.key] = try reader.messages(chat.key, limit: chat.value, me: me)
             })
@@ -36,12 +36,13 @@ extension PostlineClient {
         return chats.compactMapValues { $0.chat?.limit }
     }
 
-    /// Shows the store's newest state: everything that changes changes in one turn, so that no two views disagree.
+    /// Shows the newest state of the store. All values change in one turn of the main actor, so that no two views
+    /// disagree.
     ///
-    /// When it returns, all that was written before is shown.
+    /// When it returns, all earlier writes are shown.
     func reload() async {
         isStale = true
-        // Whoever is at it lets the others go on, and the first of them is at it then.
+        // Only one caller reloads at a time. The next one is the first to resume.
         while await withSuspension({ waiter -> Suspension<Bool> in
             guard isReloading else {
                 isReloading = true
@@ -65,19 +66,19 @@ extension PostlineClient {
                 show(snapshot)
                 if storeError != nil { storeError = nil }
             } catch {
-                // It is read again with the next change, and the server's pings are such.
+                // The next change triggers another read, and so does each ping of the server.
                 storeError = PostlineError(.storeUnusable, "The store \(store.url.path) cannot be read: \(error)")
-                if Store.isDamaged(error) { await engine?.end(error) }
+                if Store.isDamaged(error) { await engine?.stop(afterStoreError: error) }
             }
         }
     }
 
     func show(_ snapshot: Snapshot) {
-        // What is the same is not set, so that nobody who watches it draws anew.
+        // Setting an equal value would redraw the views that observe it.
         if me != snapshot.me { me = snapshot.me }
         if conversations != snapshot.conversations { conversations = snapshot.conversations }
         if refusedChanges != snapshot.refused { refusedChanges = snapshot.refused }
-        if waitingChanges != snapshot.waiting { waitingChanges = snapshot.waiting }
+        if pendingChangeCount != snapshot.pendingChangeCount { pendingChangeCount = snapshot.pendingChangeCount }
         if deviceData != snapshot.deviceData { deviceData = snapshot.deviceData }
         for (id, shown) in snapshot.chats {
             chats[id]?.chat?.show(
@@ -85,19 +86,19 @@ extension PostlineClient {
         }
     }
 
-    func show(nobodyBecause error: PostlineError?) {
-        (store, engine, work) = (nil, nil, nil)
-        (account, me, conversations, refusedChanges, waitingChanges) = (.nobody, nil, [], [], 0)
+    func show(signedOutBecause error: PostlineError?) {
+        (store, engine, engineTask) = (nil, nil, nil)
+        (account, me, conversations, refusedChanges, pendingChangeCount) = (.signedOut, nil, [], [], 0)
         deviceData = [:]
-        typing = [:]
+        typingUserIDs = [:]
         (storeError, connectionError) = (nil, nil)
         for chat in chats.values { chat.chat?.show([], hasOlder: false, in: nil) }
         chats = [:]
         state = .signedOut(error)
     }
 
-    /// The messages of a conversation, kept up to date for as long as somebody holds the chat. The same object for all who
-    /// ask for the same conversation; empty where the user is not in it.
+    /// Returns the messages of a conversation, current while the app holds the chat. The same conversation has the same
+    /// object. It is empty if the user is not a member.
     public func chat(with conversationID: String) -> Chat {
         if let chat = chats[conversationID]?.chat { return chat }
         let chat = Chat(conversationID: conversationID, client: self)

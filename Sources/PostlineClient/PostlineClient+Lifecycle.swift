@@ -1,36 +1,36 @@
 import Foundation
 import Logging
 
-/// What runs: one engine for whoever is signed in.
+/// Starting and stopping the sync engine of the signed-in user.
 extension PostlineClient {
-    /// Shows a user's store, and connects.
-    func begin(_ userID: String) throws {
+    /// Shows a user's store and connects.
+    func activate(_ userID: String) throws {
         let (store, snapshot) = try open(userID)
         self.store = store
         show(snapshot)
         if userID == DeviceState.localGuest {
             account = .localGuest
             state = .offline(since: Date())
-            connectGuest()
-        } else if let tokens = try TokenKeeper.stored(userID, in: secrets) {
+            registerLocalGuest()
+        } else if let tokens = try TokenKeeper.load(userID, from: secrets) {
             account = tokens.isGuest ? .guest(id: userID) : .user(id: userID)
             state = .connecting
             start(store, tokens)
         } else {
             try DeviceState.set(nil, in: folder)
             try store.close(erasing: false)
-            show(nobodyBecause: nil)
+            show(signedOutBecause: nil)
         }
     }
 
-    /// Opens a user's store, and reads what is shown first. A file that turns out to be torn is replaced.
+    /// Opens a user's store and reads its first snapshot. Replaces a damaged file.
     func open(_ userID: String) throws -> (Store, Snapshot) {
         let store = try Store(folder: folder, userID: userID)
         do {
             if userID == DeviceState.localGuest {
-                try store.writeNow { if try $0.reader.serversMe() == nil { try $0.apply(Me.localGuest) } }
+                try store.writeNow { if try $0.reader.serverMe() == nil { try $0.apply(Me.localGuest) } }
             }
-            try takeOverLegacyData(store)
+            try migrateLegacyData(store)
             return (store, try snapshot(of: store))
         } catch  where Store.isDamaged(error) {
             try? store.close(erasing: false)
@@ -42,16 +42,16 @@ extension PostlineClient {
 
     func start(_ store: Store, _ tokens: Tokens) {
         let (reports, report) = AsyncStream<SyncEngine.Report>.makeStream()
-        // However much has been written, it is read once.
+        // Any number of writes lead to one read.
         let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let engine = SyncEngine(
             server: server, connector: connector, store: store, keeper: TokenKeeper(tokens: tokens, secrets: secrets),
-            device: registration,
-            wake: wake, isInBackground: isInBackground, logger: logger, report: { report.yield($0) },
-            changed: { change.yield() })
+            registration: registration,
+            connectSignal: connectSignal, isInBackground: isInBackground, logger: logger, report: { report.yield($0) },
+            storeDidChange: { change.yield() })
         self.engine = engine
-        // It ends with `stop`, which waits for it, or with the session.
-        work = Task { [weak self, typingBell] in
+        // The task ends with the session, or in `stop`, which awaits it.
+        engineTask = Task { [weak self, typingSignal] in
             await withTaskGroup { group in
                 group.addTask {
                     await engine.run()
@@ -61,34 +61,34 @@ extension PostlineClient {
                 group.addTask { for await _ in changes { await self?.reload() } }
                 group.addTask {
                     while !Task.isCancelled {
-                        guard let next = await self?.endTyping() else { return }
-                        await typingBell.wait(atMost: next)
+                        guard let next = await self?.expireTyping() else { return }
+                        await typingSignal.wait(atMost: next)
                     }
                 }
-                for await report in reports { await self?.take(report, from: engine) }
+                for await report in reports { await self?.handle(report, from: engine) }
                 group.cancelAll()
             }
         }
     }
 
-    func take(_ report: SyncEngine.Report, from engine: SyncEngine) async {
+    func handle(_ report: SyncEngine.Report, from engine: SyncEngine) async {
         guard engine === self.engine else { return }
         switch report {
         case .state(let state):
-            // What was written before is shown before the state that follows from it.
+            // Earlier writes are shown before the state that follows them.
             if state == .live { await reload() }
             let wasLive = self.state == .live
             if self.state != state { self.state = state }
-            if wasLive, !typing.isEmpty { typing = [:] }
-            // Who is online is known while it is live.
+            if wasLive, !typingUserIDs.isEmpty { typingUserIDs = [:] }
+            // Presence is known only while the state is live.
             if wasLive != (state == .live) { await reload() }
             if state == .live { connectionError = nil }
-        case .notConnected(let error): connectionError = error
-        case .typing(let notice): take(notice)
+        case .connectionFailed(let error): connectionError = error
+        case .typing(let notice): handleTyping(notice)
         case .storeFailed(let error): storeError = error
         case .storeDamaged:
-            // The engine has ended. What can be read of what waits is kept, and the world comes anew.
-            (self.engine, work) = (nil, nil)
+            // The engine has ended. Its readable unsent changes are kept, and the rest is fetched again.
+            (self.engine, engineTask) = (nil, nil)
             guard let store else { return }
             self.store = nil
             try? store.close(erasing: false)
@@ -102,57 +102,57 @@ extension PostlineClient {
             await engine.keeper.retire()
             guard engine === self.engine else { return }
             if let store {
-                // An account whose deletion was asked for, and not answered, is deleted.
-                let isDeleted = (try? store.readNow { try $0.isDeletionAsked }) == true
+                // If the response to the deletion was lost, the end of the session confirms it.
+                let isDeleted = (try? store.readNow { try $0.isDeletionPending }) == true
                 do {
-                    try secrets.erase(store.userID)
+                    try secrets.erase(named: store.userID)
                     try DeviceState.set(nil, in: folder)
                     try store.close(erasing: isDeleted)
                 } catch {
-                    logger.error("the device cannot forget", metadata: ["error": "\(error)"])
+                    logger.error("the session's data cannot be erased", metadata: ["error": "\(error)"])
                 }
             }
-            show(nobodyBecause: error)
+            show(signedOutBecause: error)
         }
     }
 
-    /// Ends what runs, and waits for its end.
+    /// Stops the engine and awaits its end.
     func stop() async {
         engine = nil
-        guard let work else { return }
-        work.cancel()
-        await work.value
-        // Until here it is still at work, and nobody begins anew.
-        guard work == self.work else { return }
-        self.work = nil
+        guard let engineTask else { return }
+        engineTask.cancel()
+        await engineTask.value
+        // The task was running until here, and no other could have started.
+        guard engineTask == self.engineTask else { return }
+        self.engineTask = nil
         if store != nil { state = .offline(since: Date()) }
     }
 
-    /// Connects again after ``disconnect()``, and tries again to use a store that could not be used. It does nothing where
-    /// it is connected, or tries to be.
+    /// Connects after ``disconnect()``, and tries again to open a store that could not be used. Does nothing if the
+    /// client is connected or connecting.
     ///
     /// - Throws: ``PostlineError``: `store_unusable`.
     public func connect() throws {
         if isChangingUser { return }
         isDisconnecting = false
-        guard work == nil else { return }
+        guard engineTask == nil else { return }
         try restart()
     }
 
-    /// Disconnects, and stays so: nothing connects again but ``connect()``. What is written meanwhile is kept.
+    /// Disconnects until ``connect()`` is called. The outbox keeps changes that are made meanwhile.
     public func disconnect() async {
         if isChangingUser { return }
         isDisconnecting = true
         await stop()
-        // The last word counts.
-        if !isDisconnecting, work == nil, !isChangingUser { try? restart() }
+        // A call of `connect` during the wait takes precedence.
+        if !isDisconnecting, engineTask == nil, !isChangingUser { try? restart() }
     }
 
-    /// To be called when nobody sees the app any more: the connection ends, and the system may stop the process. What
-    /// needs the server at once is `offline` meanwhile.
+    /// Closes the connection. Call it when the app goes to the background, where the system may stop the process. Calls
+    /// that need the server then throw `offline`.
     public func enterBackground() async { await setInBackground(true) }
 
-    /// To be called when the app is seen again: it connects at once.
+    /// Connects at once. Call it when the app comes to the foreground.
     public func enterForeground() async { await setInBackground(false) }
 
     var isChangingUser: Bool {
@@ -161,61 +161,60 @@ extension PostlineClient {
 
     private func setInBackground(_ isInBackground: Bool) async {
         self.isInBackground = isInBackground
-        wake.ring()
+        connectSignal.signal()
         await engine?.setInBackground(isInBackground)
     }
 
-    /// Tries to connect at once instead of waiting, and looks whether the connection that there is still goes: the network
-    /// is another.
-    public func networkChanged() { wake.ring() }
+    /// Connects without waiting for the back-off, or checks the current connection. Call it when the network changes.
+    public func networkChanged() { connectSignal.signal() }
 
     func currentEngine() throws -> SyncEngine {
         guard let engine else {
-            if store == nil { throw PostlineError(.signedOut, "Nobody is signed in.") }
+            if store == nil { throw PostlineError(.signedOut, "No user is signed in.") }
             throw PostlineError(.offline, "There is no connection to the server.", isRetryable: true)
         }
         return engine
     }
 
     func currentStore() throws -> Store {
-        guard let store else { throw PostlineError(.signedOut, "Nobody is signed in.") }
+        guard let store else { throw PostlineError(.signedOut, "No user is signed in.") }
         return store
     }
 
-    /// Gets an account for a guest whom the server does not know yet, however long that takes.
-    func connectGuest() {
-        // It ends with `stop`, which waits for it, or with the guest's account.
-        work = Task { [weak self, server, connector, wake] in
+    /// Registers the local guest at the server, and retries until it succeeds.
+    func registerLocalGuest() {
+        // The task ends with the guest's registration, or in `stop`, which awaits it.
+        engineTask = Task { [weak self, server, connector, connectSignal] in
             var backoff = Backoff()
             var tokens: Tokens?
             while !Task.isCancelled {
                 if self?.isInBackground == true {
-                    await wake.wait()
+                    await connectSignal.wait()
                     continue
                 }
                 do {
-                    let granted = if let tokens { tokens } else { try await Self.guest(server, connector) }
+                    let granted = if let tokens { tokens } else { try await Self.createGuest(server, connector) }
                     tokens = granted
                     guard !Task.isCancelled, let self else { return }
-                    return try self.become(granted)
+                    return try self.adoptGuest(granted)
                 } catch {
                     self?.connectionError = error as? PostlineError
-                    await wake.wait(atMost: backoff.next())
+                    await connectSignal.wait(atMost: backoff.next())
                 }
             }
         }
     }
 
-    /// Has the server make a guest.
-    private nonisolated static func guest(_ server: Server, _ connector: any Connector) async throws -> Tokens {
+    /// Creates a guest at the server.
+    private nonisolated static func createGuest(_ server: Server, _ connector: any Connector) async throws -> Tokens {
         let connection = try await LineConnection.connect(to: server, by: connector)
         defer { connection.close() }
         return try await connection.call("auth.guest", [String: String]())
     }
 
-    /// Takes over what a former version of the app kept, once, and then has it deleted. What cannot be read or deleted
-    /// now is tried again at the next launch.
-    func takeOverLegacyData(_ store: Store) throws {
+    /// Migrates the data of an older version of the app once, and then has it erased. A failure is retried at the next
+    /// launch.
+    func migrateLegacyData(_ store: Store) throws {
         guard let legacy else { return }
         var device = try DeviceState.read(in: folder)
         guard device.legacyData != .erased else { return }
@@ -223,20 +222,20 @@ extension PostlineClient {
             if device.legacyData == nil {
                 let before = ProfileEdit(try store.readNow { try $0.me() })
                 var edit = before
-                let params = try legacy.takeOver(into: &edit) ? edit.params(since: before) : [:]
+                let params = try legacy.migrate(into: &edit) ? edit.params(since: before) : [:]
                 try store.writeNow { writer in
-                    // What an account has of its own stays. A guest of this device has nothing yet.
+                    // An account's own values win. A local guest has none yet.
                     let method: QueuedChange.Method = store.userID == DeviceState.localGuest ? .save : .fill
-                    if !params.isEmpty { try writer.enqueue(method, lane: QueuedChange.ownLane, params) }
+                    if !params.isEmpty { try writer.enqueue(method, queueKey: QueuedChange.profileQueueKey, params) }
                 }
-                device.legacyData = .takenOver
+                device.legacyData = .migrated
                 try device.write(in: folder)
             }
             try legacy.erase()
             device.legacyData = .erased
             try device.write(in: folder)
         } catch {
-            logger.warning("what a former version kept is left for the next launch", metadata: ["error": "\(error)"])
+            logger.warning("an older version's data is not migrated", metadata: ["error": "\(error)"])
         }
     }
 }

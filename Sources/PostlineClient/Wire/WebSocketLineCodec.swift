@@ -3,13 +3,13 @@ import NIOHTTP1
 import NIOWebSocket
 
 extension ChannelPipeline.SynchronousOperations {
-    /// The longest line that a server writes: an answer of 4 MiB and what stands around it.
+    /// The longest line that a server sends: a response of 4 MiB and its envelope.
     static let maximumLineBytes = 8 << 20
 
-    /// Adds what makes lines of bytes, and of WebSocket's messages where the server is spoken to so.
+    /// Adds the handlers that turn bytes into lines, over TCP or WebSocket.
     func addLines(of server: Server, to inbox: Inbox) throws {
         guard case .webSocket(let path) = server.transport else {
-            try addHandler(SilenceBreaker())
+            try addHandler(SilentServerProbe())
             try addHandler(ByteToMessageHandler(LineDecoder(), maximumBufferSize: Self.maximumLineBytes))
             return try addHandler(InboxHandler(inbox))
         }
@@ -19,7 +19,7 @@ extension ChannelPipeline.SynchronousOperations {
                     NIOWebSocketFrameAggregator(
                         minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1_024,
                         maxAccumulatedFrameSize: Self.maximumLineBytes),
-                    WebSocketLines())
+                    WebSocketLineCodec())
                 try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
             }
         }
@@ -29,17 +29,17 @@ extension ChannelPipeline.SynchronousOperations {
                 upgraders: [upgrader],
                 completionHandler: { context in
                     let pipeline = context.pipeline.syncOperations
-                    if let refusal = try? pipeline.context(handlerType: UpgradeRefusal.self) {
+                    if let refusal = try? pipeline.context(handlerType: UpgradeRejectionHandler.self) {
                         pipeline.removeHandler(context: refusal, promise: nil)
                     }
                 }
             ))
-        try addHandlers(UpgradeRequest(host: server.host, path: path), UpgradeRefusal(inbox))
+        try addHandlers(UpgradeRequestHandler(host: server.host, path: path), UpgradeRejectionHandler(inbox))
     }
 }
 
-/// Asks for the upgrade as soon as there is a connection.
-private final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandler {
+/// A handler that requests the WebSocket upgrade once the connection is open.
+private final class UpgradeRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
 
@@ -61,8 +61,8 @@ private final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandl
     }
 }
 
-/// Tells the inbox what was answered in place of the upgrade.
-private final class UpgradeRefusal: ChannelInboundHandler, RemovableChannelHandler {
+/// A handler that reports a refused upgrade to the inbox.
+private final class UpgradeRejectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPClientResponsePart
 
     private let inbox: Inbox
@@ -71,12 +71,12 @@ private final class UpgradeRefusal: ChannelInboundHandler, RemovableChannelHandl
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if case .head(let head) = Self.unwrapInboundIn(data) {
-            // 429 and 5xx are those of a server that is there, and will be again.
-            let isPassing = head.status.code == 429 || head.status.code >= 500
+            // 429 and 5xx come from a server that will be available again.
+            let isTemporary = head.status.code == 429 || head.status.code >= 500
             inbox.failed(
                 PostlineError(
-                    isPassing ? .offline : .notTrusted, "The server refused a WebSocket: \(head.status)",
-                    isRetryable: isPassing))
+                    isTemporary ? .offline : .notTrusted, "The server refused a WebSocket: \(head.status)",
+                    isRetryable: isTemporary))
             context.close(promise: nil)
         }
     }
@@ -91,8 +91,8 @@ private final class UpgradeRefusal: ChannelInboundHandler, RemovableChannelHandl
     }
 }
 
-/// Lines within WebSocket's text messages, as a client sends and reads them.
-private final class WebSocketLines: ChannelDuplexHandler {
+/// A codec for lines in WebSocket text messages, on the client's side.
+private final class WebSocketLineCodec: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -113,7 +113,7 @@ private final class WebSocketLines: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         var line = Self.unwrapOutboundIn(data)
-        // A message is a line without its end.
+        // A message is a line without its line feed.
         line.moveWriterIndex(to: line.writerIndex - 1)
         context.write(
             Self.wrapOutboundOut(.init(fin: true, opcode: .text, maskKey: .random(), data: line)), promise: promise)

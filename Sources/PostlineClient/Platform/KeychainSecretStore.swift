@@ -2,20 +2,20 @@
 public import Foundation
 import Security
 
-/// Secrets in the user's keychain (Security, Keychain Services), for this device alone and after its first unlock, so that
-/// an app in the background can go on.
-public struct KeychainSecrets: SecretStore {
+/// A secret store in the user's keychain (Security, Keychain Services). Items stay on this device and are readable
+/// after its first unlock, so that an app in the background can connect.
+public struct KeychainSecretStore: SecretStore {
     private let service: String
 
-    /// Secrets of one service, an item each.
+    /// Creates a store whose items belong to one keychain service.
     ///
-    /// - Parameter service: what tells these items from others of the app.
+    /// - Parameter service: A name that separates these items from the app's others.
     public init(service: String) { self.service = service }
 
-    /// What is kept under that name; nil where there is nothing.
+    /// Returns the secret with this name, or nil if there is none.
     ///
     /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
-    public func read(_ name: String) throws -> Data? {
+    public func read(named name: String) throws -> Data? {
         var query = query(name)
         query[kSecReturnData] = true
         var found: CFTypeRef?
@@ -25,10 +25,10 @@ public struct KeychainSecrets: SecretStore {
         return found as? Data
     }
 
-    /// Keeps it, in place of what was there.
+    /// Stores a secret and replaces an existing one.
     ///
     /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
-    public func write(_ secret: Data, _ name: String) throws {
+    public func write(_ secret: Data, named name: String) throws {
         let new: [CFString: Any] = [
             kSecValueData: secret, kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
         ]
@@ -40,10 +40,10 @@ public struct KeychainSecrets: SecretStore {
         }
     }
 
-    /// Forgets it; nothing happens where there is nothing.
+    /// Erases a secret. Does nothing if there is none.
     ///
     /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
-    public func erase(_ name: String) throws {
+    public func erase(named name: String) throws {
         let status = SecItemDelete(query(name) as CFDictionary)
         if status != errSecItemNotFound { try Self.check(status) }
     }
