@@ -1,6 +1,6 @@
-/// Why the chat cannot begin or go on: a sentence for a person.
+/// An error that prevents the chat from starting or continuing.
 package struct ChatEnded: Error, CustomStringConvertible {
-    /// The sentence.
+    /// The reason as a sentence.
     package let description: String
 
     static let revoked = ChatEnded(

@@ -8,33 +8,34 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// What reaches the running chat, from all sides.
+/// An event that the running chat handles.
 enum AppEvent: Sendable {
     case chat(ChatEvent)
-    /// Something has changed of what the client shows.
+    /// The client's state has changed.
     case changed
     /// Bytes from standard input; nil at its end.
     case input([UInt8]?)
     case resized
-    /// The process was told to end.
+    /// The process received a signal to end.
     case terminated
-    /// An effect that asked for an answer is done.
+    /// An effect with a response has completed.
     case effectDone
-    /// Nothing was typed for a moment: what stands there is to be kept.
+    /// The user paused typing: the draft is saved.
     case paused
-    /// All that came before is taken in: now it is to be shown.
+    /// All previous events are handled: the screen is drawn.
     case draw
 }
 
-/// Brings standard input and signals into a stream of events. There is one at a time: two would share what is typed.
+/// Delivers standard input and signals as a stream of events. Only one may exist at a time, since two would share the
+/// input.
 struct ChatInput {
     private let sources: [any DispatchSourceSignal]
     private let reading = DispatchGroup()
-    private let end = ReadingEnd()
+    private let end = InputCancellation()
 
-    /// Begins to read and to listen.
+    /// Starts reading and handling signals.
     init(_ sink: AsyncStream<AppEvent>.Continuation) {
-        // Reading blocks, so it has a thread of its own.
+        // Reading blocks, so it has its own thread.
         let end = end
         DispatchQueue(label: "postline.chat.input").async(group: reading) {
             while end.waitForInput() {
@@ -47,22 +48,22 @@ struct ChatInput {
             (SIGWINCH, .resized), (SIGTERM, .terminated), (SIGHUP, .terminated), (SIGINT, .terminated),
         ]
         sources = signals.map { number, event in
-            // The source sees the signal only if it does not end the process first.
+            // The source receives the signal only if it does not end the process first.
             _ = signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { sink.yield(event) }
             source.resume()
             return source
         }
-        // A reader of our output that goes away is seen by the write that fails.
+        // If the reader of our output ends, the write fails instead.
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Stops reading and listening, once: what is typed from now on is somebody else's.
+    /// Stops reading and handling signals. Later input belongs to another reader.
     func cancel() {
         for source in sources { source.cancel() }
-        end.tell()
-        // A reader that cannot be told does not keep the process from its end.
+        end.cancel()
+        // A reader that does not react must not keep the process from ending.
         _ = reading.wait(timeout: .now() + 1)
     }
 }

@@ -1,9 +1,9 @@
-/// How a chat ended.
+/// The result of a chat.
 enum Ending: Sendable {
-    /// The person left.
+    /// The user left.
     case left(saying: String?)
-    /// It could not go on, for a reason that is a sentence.
+    /// The chat could not continue.
     ///
-    /// - Parameter wasOnline: whether it had come as far as to be connected; else what was kept is over.
+    /// - Parameter wasOnline: true if it had been connected; otherwise the stored session has ended.
     case broken(String, wasOnline: Bool)
 }

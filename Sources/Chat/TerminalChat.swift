@@ -3,7 +3,7 @@ internal import Logging
 internal import PostlineClient
 internal import TerminalText
 
-/// The chat of one person, on this process's terminal, standard input and standard output.
+/// The chat on this process's terminal, standard input and standard output.
 @MainActor
 package struct TerminalChat {
     private let who: String?
@@ -17,15 +17,15 @@ package struct TerminalChat {
     private let folder: String?
     private let isPlain: Bool
 
-    /// Takes what was given; of what is nil it looks at the environment, and asks a person who is there.
+    /// Creates a chat. Missing values are taken from the environment, or asked for on a terminal.
     ///
     /// - Parameters:
-    ///   - who: the email address to sign in with; a guest's name, if it has one.
-    ///   - token: an access token, in place of address and password.
-    ///   - isEncrypted: whether lines go over TLS.
-    ///   - authorities: a PEM file of authorities to trust over TLS; nil: the system's.
-    ///   - folder: where to keep what it knows; nil: a folder of the account's.
-    ///   - isPlain: whether it is lines also in a terminal.
+    ///     - who: the email address to sign in with, or a guest's name.
+    ///     - token: an access token, instead of address and password.
+    ///     - isEncrypted: true for TLS.
+    ///     - authorities: a PEM file of trusted certificates, or nil for the system's.
+    ///     - folder: the folder for its data, or nil for one of the account.
+    ///     - isPlain: true for line mode also on a terminal.
     package init(
         who: String?, isGuest: Bool, password: String?, token: String?, host: String?, port: Int?, isEncrypted: Bool,
         authorities: String?, folder: String?, isPlain: Bool
@@ -42,9 +42,9 @@ package struct TerminalChat {
         self.isPlain = isPlain
     }
 
-    /// Signs in where nobody is yet, and runs until the person leaves or the input ends.
+    /// Signs in if necessary, and runs until the user leaves or the input ends.
     ///
-    /// - Throws: `ChatEnded` where it cannot begin, or not go on.
+    /// - Throws: `ChatEnded` if it cannot start or continue.
     package func run() async throws {
         let trusted = try trusted()
         let email = isGuest || token != nil ? nil : try email()
@@ -53,20 +53,20 @@ package struct TerminalChat {
         do {
             let client = try PostlineClient(
                 server: .line(host, port: port, isEncrypted: isEncrypted), store: .file(in: folder.url),
-                secrets: FileSecrets(folder: folder.url.appending(path: "secrets")), authorities: trusted,
+                secrets: FileSecretStore(folder: folder.url.appending(path: "secrets")), authorities: trusted,
                 logger: Logger(label: "postline.chat") { _ in SwiftLogNoOpLogHandler() })
-            var isKept = client.account != .nobody
+            var isKept = client.account != .signedOut
             if !isKept { try await signIn(client, email: email) }
             var ending = await talk(client, isTemporary: folder.isTemporary)
-            // The session that was kept is over, after a long time or from elsewhere: it begins anew, as without it.
-            while isKept, case .broken(_, wasOnline: false) = ending, client.account == .nobody {
+            // The stored session has ended, by age or from elsewhere: start over without it.
+            while isKept, case .broken(_, wasOnline: false) = ending, client.account == .signedOut {
                 isKept = false
                 // Line mode has said it.
                 if isOnScreen, email != nil { Terminal.write("This session was ended: sign in again.\n") }
                 try await signIn(client, email: email)
                 ending = await talk(client, isTemporary: folder.isTemporary)
             }
-            if client.account == .nobody, case .left = ending, self.folder == nil { folder.erase() }
+            if client.account == .signedOut, case .left = ending, self.folder == nil { folder.erase() }
             await client.disconnect()
             switch ending {
             case .left(let farewell):
@@ -92,8 +92,7 @@ package struct TerminalChat {
             : await LineChat(effects: effects, events: events, sink: sink, isTemporary: isTemporary).run()
     }
 
-    /// Signs in. A password that the user has to type is asked for once the server was found to answer, and up to three
-    /// times if it is wrong.
+    /// Signs in. It asks for a password only after the server has responded, and up to three times if it is wrong.
     private func signIn(_ client: PostlineClient, email: String?) async throws {
         if isGuest { return try await client.signInAsGuest(fullName: who) }
         if let token { return try await client.signIn(accessToken: token) }
@@ -118,7 +117,7 @@ package struct TerminalChat {
             description: "\(message) Start one with `postline dev`, or name another with --host and --port.")
     }
 
-    /// The authorities to trust over TLS, as PEM; nil: the system's.
+    /// Returns the trusted certificates as PEM, or nil for the system's.
     private func trusted() throws -> String? {
         guard let authorities else { return nil }
         guard let text = try? String(contentsOfFile: authorities, encoding: .utf8),

@@ -1,8 +1,8 @@
 internal import Messaging
 
-/// Sign in with Apple: whether the keys can be had that verify Apple's tokens.
+/// Checks that the keys that verify Apple's tokens can be fetched.
 struct AppleCheck: Sendable {
-    /// Nil where nobody signs in with Apple.
+    /// The keys, or nil if Sign in with Apple is off.
     let keys: (any KeySetSource)?
 
     private static let check = "apple"
@@ -16,7 +16,7 @@ struct AppleCheck: Sendable {
             report(
                 .problem(
                     Self.check, "Nobody can sign in with Apple: \(error).",
-                    "POSTLINE_APPLE_KEYS_FILE must be a JWK set; where it is not set, this machine must reach Apple, or "
+                    "POSTLINE_APPLE_KEYS_FILE must be a JWK set. If it is not set, this machine must reach Apple, or "
                         + "POSTLINE_APPLE_KEYS_URL."))
         }
     }

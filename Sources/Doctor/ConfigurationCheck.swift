@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Messaging
 
-/// The settings that were read: whether they are enough, whether secrets are secret, and the certificate good.
+/// Checks that the settings are complete, secrets are strong, and the certificate is valid.
 struct ConfigurationCheck: Sendable {
     let settings: SettingsUnderTest
 
@@ -39,7 +39,7 @@ struct ConfigurationCheck: Sendable {
         }
     }
 
-    /// Whether a certificate is valid for long enough to be renewed without haste.
+    /// Checks that a certificate is valid long enough to be renewed in time.
     static func validity(until expiry: Double, now: Double) -> Finding {
         let day = Date(timeIntervalSince1970: expiry).formatted(.iso8601).prefix(10)
         let advice = "Replace the files with renewed ones, and send each node SIGHUP."
@@ -50,7 +50,7 @@ struct ConfigurationCheck: Sendable {
         return expiry - now < 14 * 86_400 ? .warning("tls", message, advice) : .ok("tls", message)
     }
 
-    /// Whether a secret that is long enough looks as if chance had made it.
+    /// Checks that a secret of sufficient length looks random.
     static func secrecy(of secret: String) -> Finding {
         guard Set(secret.utf8).count >= 10 else {
             return .warning(

@@ -1,17 +1,17 @@
 internal import Messaging
 internal import Postgres
 
-/// A database that is asked how it is, in transactions that may not write.
+/// A database that is queried in read-only transactions.
 struct DatabaseUnderTest: Sendable {
     private let connection: Connection
 
-    /// Whether a pooler stands between, which has to make up the process number that it gives a session.
+    /// True if the connection goes through a pooler, which has to invent the backend's process id.
     let isPooled: Bool
 
-    /// How far the database's clock is ahead of ours, in seconds, and how far that may be off.
+    /// The difference of the database's clock to ours and its uncertainty, in seconds.
     let clock: (ahead: Double, give: Double)
 
-    /// Connects, and says whether it could and why not.
+    /// Connects, and reports success or the reason of a failure.
     static func reached(
         _ url: String, _ check: String, on reactor: Reactor, _ report: (Finding) -> Void
     ) async -> DatabaseUnderTest? {
@@ -41,13 +41,13 @@ struct DatabaseUnderTest: Sendable {
         clock = (answer.number("clock") - before - roundTrip / 2, roundTrip / 2)
     }
 
-    func ask(_ question: DoctorQuestion) async throws(PostgresError) -> Answer {
+    func ask(_ question: DoctorQuestion) async throws(PostgresError) -> QueryResult {
         let tables = ExpectedSchema.tables.arrayLiteral
         return try await Self.ask(question, question.takesTables ? [tables] : [], over: connection)
     }
 
-    /// Asks with parameters of its own.
-    func ask(_ question: DoctorQuestion, _ parameters: [String?]) async throws(PostgresError) -> Answer {
+    /// Runs a query with parameters.
+    func ask(_ question: DoctorQuestion, _ parameters: [String?]) async throws(PostgresError) -> QueryResult {
         try await Self.ask(question, parameters, over: connection)
     }
 
@@ -55,19 +55,19 @@ struct DatabaseUnderTest: Sendable {
 
     private static func ask(
         _ question: DoctorQuestion, _ parameters: [String?], over connection: Connection
-    ) async throws(PostgresError) -> Answer {
+    ) async throws(PostgresError) -> QueryResult {
         let statement = Statement("doctor.\(question.rawValue)", question.sql)
         let rows = try await connection.run(
             [Call(readOnly), Call(statement, parameters)], deadline: .seconds(15))[1]
-        return Answer(rows)
+        return QueryResult(rows)
     }
 
     private static let readOnly = Statement(
         "doctor.read_only", "select set_config('transaction_read_only', 'on', true)")
 }
 
-/// The rows of an answer, by the names of their columns.
-struct Answer: Sendable {
+/// The rows of a result, by column name.
+struct QueryResult: Sendable {
     private let rows: Rows
     private let columns: [String: Int]
 
@@ -79,7 +79,7 @@ struct Answer: Sendable {
 
     var indices: Range<Int> { 0..<rows.count }
 
-    /// Nil for null, and where there is no such row or column.
+    /// Returns a value, or nil for null, a missing row or a missing column.
     func text(_ column: String, _ row: Int = 0) -> String? {
         guard let place = columns[column], indices.contains(row) else { return nil }
         return rows.text(row, place)
@@ -91,6 +91,6 @@ struct Answer: Sendable {
 
     func number(_ column: String, _ row: Int = 0) -> Double { text(column, row).flatMap { Double($0) } ?? 0 }
 
-    /// All values of a column that are not null.
+    /// Returns all values of a column that are not null.
     func column(_ name: String) -> [String] { indices.compactMap { text(name, $0) } }
 }

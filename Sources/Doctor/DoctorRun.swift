@@ -3,30 +3,31 @@ internal import Messaging
 internal import Postgres
 internal import SystemPackage
 
-/// All that `postline doctor` looks at, one after another.
+/// Runs all checks of `postline doctor`, one after another.
 package struct DoctorRun: Sendable {
     private let settings: SettingsUnderTest
     private let openTransactionSeconds: Int
 
-    /// What goes wrong is told as a finding.
+    /// A logger that discards everything: failures are reported as findings.
     private static let logger = Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Takes what is looked at.
+    /// Creates a run.
     ///
-    /// - Parameter openTransactionSeconds: from which age an open transaction is told of.
+    /// - Parameter openTransactionSeconds: the age from which open transactions are reported.
     package init(_ settings: SettingsUnderTest, openTransactionSeconds: Int) {
         self.settings = settings
         self.openTransactionSeconds = openTransactionSeconds
     }
 
-    /// Writes each finding to standard output as it is made, in a line.
+    /// Writes each finding to standard output as a line.
     ///
-    /// - Returns: whether there is a problem among them.
+    /// - Returns: true if one of them is a problem.
     package func report(asJSON: Bool) async -> Bool {
         var hasProblem = false
         await examine { finding in
             hasProblem = hasProblem || finding.level == .problem
-            // Not `print`, which keeps back what goes to a pipe. Whoever reads no more (`| head`) has the exit code.
+            // Written directly, since `print` buffers output to a pipe. If the reader has gone (`| head`), the exit
+            // code remains.
             _ = try? FileDescriptor.standardOutput.writeAll(((asJSON ? finding.json : finding.line) + "\n").utf8)
         }
         return hasProblem
@@ -87,14 +88,14 @@ package struct DoctorRun: Sendable {
         }
     }
 
-    /// Reports what a group of checks finds, or why it could not be asked.
+    /// Reports the findings of a group of checks, or why its query failed.
     private static func told(
         _ check: String, _ report: (Finding) -> Void, _ findings: () async throws -> [Finding]
     ) async {
         do {
             for finding in try await findings() { report(finding) }
         } catch {
-            report(.problem(check, "The database does not answer what it is asked: \(error).", "See to that first."))
+            report(.problem(check, "A query failed: \(error).", "Resolve this first."))
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Postgres
 
-/// Whether what was answered outlives a crash of the database's machine.
+/// Checks that acknowledged writes survive a crash of the database's machine.
 struct DurabilityCheck: Sendable {
     let database: DatabaseUnderTest
 

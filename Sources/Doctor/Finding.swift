@@ -1,23 +1,23 @@
 internal import Messaging
 
-/// What `postline doctor` found of one thing, and what to do about it.
+/// The result of one check, with advice.
 struct Finding: Sendable, Equatable {
     enum Level: String, Sendable {
         case ok, warning, problem
 
-        /// It could not be asked with what was given.
+        /// The check could not run with the given settings.
         case skipped
     }
 
     let level: Level
 
-    /// What was looked at, in a word.
+    /// The name of the check, one word.
     let check: String
 
-    /// A sentence.
+    /// The result as a sentence.
     let message: String
 
-    /// What to do, in sentences; empty where there is nothing to do.
+    /// What the operator should do, in sentences; empty if nothing.
     let advice: String
 
     static func ok(_ check: String, _ message: String) -> Finding {
@@ -36,14 +36,14 @@ struct Finding: Sendable, Equatable {
         Finding(level: .skipped, check: check, message: message, advice: advice)
     }
 
-    /// As a person reads it, in one line.
+    /// The finding as a line for people.
     var line: String {
         let words =
             [Self.padded(level.rawValue, 8), Self.padded(check, 14), message] + (advice.isEmpty ? [] : [advice])
         return words.joined(separator: " ").replacing("\n", with: " ")
     }
 
-    /// As a program reads it: one object.
+    /// The finding as a JSON object.
     var json: String {
         let object: JSONObject = [
             "level": .string(level.rawValue), "check": .string(check), "message": .string(message),
@@ -58,6 +58,6 @@ struct Finding: Sendable, Equatable {
 }
 
 extension String {
-    /// With a full stop, where it has no end of its own.
+    /// The text with a full stop at its end.
     var sentenceEnd: String { hasSuffix(".") ? self : self + "." }
 }

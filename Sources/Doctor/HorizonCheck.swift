@@ -1,11 +1,11 @@
 internal import Messaging
 internal import Postgres
 
-/// What keeps vacuum from removing dead rows: old transactions, prepared ones, and replication slots.
+/// Reports what prevents vacuum from removing dead rows: old and prepared transactions, and replication slots.
 struct HorizonCheck: Sendable {
     let database: DatabaseUnderTest
 
-    /// From which age a transaction is told of.
+    /// The age from which a transaction is reported.
     let seconds: Int
 
     private static let check = "horizon"
@@ -22,7 +22,7 @@ struct HorizonCheck: Sendable {
         return findings.isEmpty ? [.ok(Self.check, "Nothing keeps dead rows from being removed.")] : findings
     }
 
-    private func finding(of row: Int, in answer: Answer) -> Finding? {
+    private func finding(of row: Int, in answer: QueryResult) -> Finding? {
         let name = answer.text("name", row) ?? ""
         let age = answer.text("seconds", row).flatMap { Int($0) }
         switch answer.text("kind", row) {

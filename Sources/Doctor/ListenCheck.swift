@@ -1,12 +1,12 @@
 internal import Logging
 internal import Messaging
 
-/// LISTEN through the URL that the feed takes: whether the doorbell is heard.
+/// Checks that notifications arrive over the feed's connection.
 struct ListenCheck: Sendable {
     let settings: SettingsUnderTest
     let url: String
 
-    /// Whether a pooler stands behind the URL of the database.
+    /// True if the database URL leads to a pooler.
     let isPooled: Bool
     let logger: Logger
 
@@ -18,7 +18,7 @@ struct ListenCheck: Sendable {
         do {
             let isHeard = try await NotifyPreflight.isHeard(
                 notifyingOver: url, listeningOver: own ?? url, logger: logger)
-            report(isHeard ? .ok(Self.check, "What is notified is heard over \(variable).") : deaf(hasOwn: own != nil))
+            report(isHeard ? .ok(Self.check, "Notifications arrive over \(variable).") : deaf(hasOwn: own != nil))
         } catch {
             report(
                 .problem(
@@ -31,11 +31,11 @@ struct ListenCheck: Sendable {
         if hasOwn {
             return .problem(
                 Self.check,
-                "What is notified over POSTLINE_DATABASE_URL is not heard over POSTLINE_LISTEN_DATABASE_URL.",
+                "Notifications sent over POSTLINE_DATABASE_URL do not arrive over POSTLINE_LISTEN_DATABASE_URL.",
                 "It must lead to the same database, and not through a pooler in transaction mode: set it to a URL that "
                     + "leads to PostgreSQL itself.")
         }
-        let why = isPooled ? "a pooler in transaction mode stands there" : "something there shares connections"
+        let why = isPooled ? "it leads to a pooler in transaction mode" : "it shares connections between sessions"
         return .problem(
             Self.check, "LISTEN does not work over POSTLINE_DATABASE_URL: \(why).",
             "Set POSTLINE_LISTEN_DATABASE_URL to a URL that leads to PostgreSQL itself, or to a pooler in session mode."

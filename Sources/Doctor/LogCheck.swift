@@ -1,12 +1,12 @@
 internal import Messaging
 internal import Postgres
 
-/// Whether the database's log (WAL) is larger than it need be: by what was written, so that a server with little to do
-/// is told nothing.
+/// Checks that the database's WAL is no larger than necessary. It looks at the volume written, so that an idle server
+/// gets no advice.
 struct LogCheck: Sendable {
     let database: DatabaseUnderTest
 
-    /// What was written before anything is said of how.
+    /// The volume from which advice is given.
     private static let enough = 10.0 * 1024 * 1024 * 1024
 
     func findings() async throws(PostgresError) -> [Finding] {
@@ -20,11 +20,11 @@ struct LogCheck: Sendable {
         ]
     }
 
-    /// Whether checkpoints are further apart than what makes most of the log whole pages.
+    /// Checks that checkpoints are far enough apart; frequent ones fill the WAL with full pages.
     ///
     /// - Parameters:
-    ///   - most: how much log there may be, in bytes; a checkpoint comes when there is about half of it.
-    ///   - written: how much was written, in bytes, in so many seconds.
+    ///     - most: `max_wal_size` in bytes. A checkpoint starts at about half of it.
+    ///     - written: the bytes written in the given seconds.
     static func checkpoints(everySeconds timeout: Int, most: Double, written: Double, seconds: Double) -> Finding {
         guard timeout >= 120 else {
             return .warning(
@@ -44,7 +44,7 @@ struct LogCheck: Sendable {
             "Set max_wal_size to \(gibibytes)GB: after each checkpoint the log takes every changed page whole.")
     }
 
-    /// Whether whole pages that are most of the log are compressed.
+    /// Checks that full pages are compressed if they are most of the WAL.
     static func pages(_ pages: Double, of written: Double, compression: String) -> Finding {
         let percent = written > 0 ? min(100, Int(100 * pages / written)) : 0
         guard written >= enough, percent >= 50, compression == "off" else {
@@ -52,6 +52,6 @@ struct LogCheck: Sendable {
         }
         return .warning(
             "log", "Whole pages are \(percent) % of the log, and are not compressed.",
-            "Set wal_compression to lz4 (pglz where the server has no lz4), and checkpoints further apart.")
+            "Set wal_compression to lz4 (pglz if the server lacks lz4), and space checkpoints further apart.")
     }
 }

@@ -1,9 +1,9 @@
 internal import Mail
 internal import Messaging
 
-/// Whoever takes mails: whether it can be reached, and takes what this node would give it.
+/// Checks that the mail server or webhook can be reached and accepts this node's mails.
 struct MailCheck: Sendable {
-    /// Nil where no mail is sent.
+    /// The mail settings, or nil if no mail is sent.
     let settings: MailSettings?
 
     private static let check = "mail"

@@ -1,9 +1,9 @@
 internal import Media
 internal import Messaging
 
-/// Where pictures are kept: whether one can be put there and taken away again.
+/// Checks that a picture can be stored and removed.
 struct MediaCheck: Sendable {
-    /// Nil where none are kept.
+    /// The media settings, or nil if pictures are off.
     let settings: MediaSettings?
 
     private static let check = "pictures"
@@ -27,7 +27,7 @@ struct MediaCheck: Sendable {
         }
     }
 
-    /// Looks for some of the pictures that the database names: a dump has none of their bytes.
+    /// Checks a sample of the pictures that the database refers to. A dump does not contain their bytes.
     func examine(_ admin: DatabaseUnderTest, _ report: (Finding) -> Void) async {
         guard let settings, let answer = try? await admin.ask(.pictures), !answer.indices.isEmpty else { return }
         let pictures = answer.indices.compactMap { Self.picture(answer, $0) }
@@ -57,7 +57,7 @@ struct MediaCheck: Sendable {
         }
     }
 
-    private static func picture(_ answer: Answer, _ row: Int) -> Picture? {
+    private static func picture(_ answer: QueryResult, _ row: Int) -> Picture? {
         guard let id = answer.text("id", row).flatMap({ ID($0) }),
             let purpose = answer.text("purpose", row).flatMap(Picture.Purpose.init),
             let type = answer.text("mime_type", row).flatMap(PictureType.init)

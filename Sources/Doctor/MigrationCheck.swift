@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Postgres
 
-/// Whether the schema is this binary's.
+/// Checks that the schema matches this binary.
 struct MigrationCheck: Sendable {
     let database: DatabaseUnderTest
     let admin: DatabaseUnderTest?
@@ -35,7 +35,7 @@ struct MigrationCheck: Sendable {
     private static func schema(
         _ state: LedgerState, _ admin: DatabaseUnderTest
     ) async throws(PostgresError) -> [Finding] {
-        // Of another version's schema `migrate` has to be run first.
+        // The schema of another version must be migrated first.
         guard state.missing.isEmpty, state.edited.isEmpty, state.unknown.isEmpty, !state.isStale else { return [] }
         let recorded = try await admin.ask(.recorded)
         func value(_ name: String) -> String? {
@@ -66,7 +66,8 @@ struct MigrationCheck: Sendable {
             ] : findings
     }
 
-    /// The obstacles that `migrate` would refuse; the role's missing rights and the encoding are other checks.
+    /// Reports the obstacles that `migrate` would refuse. Missing rights of the role and the encoding have checks of
+    /// their own.
     private static func obstacles(
         to plan: MigrationPlan, _ admin: DatabaseUnderTest
     ) async throws(PostgresError) -> [Finding] {
@@ -76,7 +77,7 @@ struct MigrationCheck: Sendable {
         }
     }
 
-    private static func owners(_ answer: Answer) -> [Finding] {
+    private static func owners(_ answer: QueryResult) -> [Finding] {
         let names = answer.indices.map { row in
             "\(answer.text("kind", row) ?? "") \(answer.text("name", row) ?? "") (\(answer.text("owner", row) ?? ""))"
         }
@@ -86,7 +87,7 @@ struct MigrationCheck: Sendable {
                 "owners",
                 "Not everything belongs to the role \(answer.text("wanted") ?? ""), which the ledger belongs to: "
                     + "\(RoleCheck.some(names)).",
-                "Run `postline migrate` as a role that may change owners, which gives all to that role.")
+                "Run `postline migrate` as a role that may change owners; it makes that role the owner of everything.")
         ]
     }
 
@@ -95,7 +96,7 @@ struct MigrationCheck: Sendable {
     private static let notMigrated = Finding.problem(
         check, "The database is not migrated.", "Run `postline migrate`, or `postline serve --migrate`.")
 
-    private static func ability(_ owner: Answer) -> Finding {
+    private static func ability(_ owner: QueryResult) -> Finding {
         let name = owner.text("name") ?? ""
         if owner.isTrue("is_migrated") {
             return owner.isTrue("owns")

@@ -3,14 +3,16 @@ internal import LineServer
 internal import NIOCore
 internal import NIOPosix
 
-/// The ports that a node listens on: free, or taken by a Postline.
+/// Checks that the node's ports are free, or in use by Postline.
 struct PortCheck: Sendable {
     let settings: SettingsUnderTest
 
     private static let check = "ports"
     private static let group = MultiThreadedEventLoopGroup.singleton
 
-    /// Whether a Postline serves lines there already.
+    /// Runs the check.
+    ///
+    /// - Returns: true if Postline already serves the line port.
     func examine(_ report: (Finding) -> Void) async -> Bool {
         var isServing = false
         let host = settings.host
@@ -55,7 +57,7 @@ struct PortCheck: Sendable {
                     : .ok(Self.check, "\(place) is free, for HTTP."))
             return
         }
-        // What is encrypted, or begins with a PROXY header, was greeted on the line port.
+        // Connections with TLS or a PROXY header were greeted on the line port.
         let isPlain = settings.certificate == nil && !settings.expectsProxyHeader
         let asks =
             "POST /v1/server.info HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
@@ -94,7 +96,7 @@ struct PortCheck: Sendable {
         }
     }
 
-    /// Why a server could not listen there; nil where it could.
+    /// Returns the reason why a server cannot listen there, or nil if it can.
     private static func refusal(host: String, port: Int) async -> String? {
         do {
             let channel = try await ServerBootstrap(group: group)
@@ -107,7 +109,7 @@ struct PortCheck: Sendable {
         }
     }
 
-    /// What says hello on the line port, spoken to as the settings say that it is to be.
+    /// Returns the version that a server announces on the line port, connecting as the settings say, or nil.
     private func postlineVersion() async -> String? {
         let trust = try? settings.certificate.map { try ServerTrust(certificate: $0.file) }
         if settings.certificate != nil, trust == nil { return nil }
@@ -118,7 +120,7 @@ struct PortCheck: Sendable {
         return client?.hello.version
     }
 
-    /// How it was spoken to.
+    /// The way of connecting, for messages.
     private var manner: String {
         (settings.certificate == nil ? "in plain text" : "over TLS with the certificate of POSTLINE_TLS_CERTIFICATE")
             + (settings.expectsProxyHeader ? ", after a PROXY header" : "")
@@ -131,14 +133,14 @@ struct PortCheck: Sendable {
             : beginning + "if the certificate was renewed, send that node SIGHUP; else give doctor its settings."
     }
 
-    /// Whether `/healthz` there says what Postline's does.
+    /// Returns true if `/healthz` responds as Postline's does.
     private static func isAlive(host: String, port: Int) async -> Bool {
         let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         let text = await answer(to: request, host: host, port: port)
         return text?.hasPrefix("HTTP/1.1 200") == true && text?.hasSuffix("alive\n") == true
     }
 
-    /// What is answered there to a request; nil where nothing is.
+    /// Returns the response to a request, or nil.
     private static func answer(to request: String, host: String, port: Int) async -> String? {
         let answer = group.any().makePromise(of: ByteBuffer.self)
         let limit = TimeAmount.seconds(3)
@@ -161,7 +163,7 @@ struct PortCheck: Sendable {
         }
     }
 
-    /// Where a server is met that listens on all addresses.
+    /// Returns the address by which a server that listens on all addresses is reached.
     private static func reachable(_ host: String) -> String {
         switch host {
         case "0.0.0.0": "127.0.0.1"
@@ -171,7 +173,7 @@ struct PortCheck: Sendable {
     }
 }
 
-/// Keeps what comes until the other side is through.
+/// Collects a response until the peer closes the connection.
 private final class WholeAnswer: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -182,7 +184,7 @@ private final class WholeAnswer: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = unwrapInboundIn(data)
-        // What says more than that is not what was asked for.
+        // A longer response is not Postline's.
         if answer.readableBytes < 65_536 { answer.writeBuffer(&bytes) }
     }
 

@@ -1,9 +1,9 @@
 internal import Messaging
 internal import Push
 
-/// Those who push to devices: whether they can be reached, and take what this node would give them.
+/// Checks that the push services can be reached and accept this node's credentials.
 struct PushCheck: Sendable {
-    /// Nil where nothing is pushed.
+    /// The push settings, or nil if push is off.
     let settings: PushSettings?
 
     private static let check = "push"

@@ -1,14 +1,14 @@
 internal import Messaging
 internal import Postgres
 
-/// The streaming replica that the feed and lists read: whether it is one of this database, and follows it.
+/// Checks that the replica follows this database and keeps up.
 struct ReplicaCheck: Sendable {
     let database: DatabaseUnderTest
     let replica: DatabaseUnderTest
 
     private static let check = "replica"
 
-    /// How long what the primary has written may take to be there, before it is told of.
+    /// The time within which writes of the primary should arrive.
     private static let waitTimeout = Duration.seconds(2)
 
     func findings() async throws(PostgresError) -> [Finding] {
@@ -29,7 +29,7 @@ struct ReplicaCheck: Sendable {
             hasFeedback: standby.text("feedback") == "on", lag: written - standby.number("log_bytes"))
     }
 
-    /// - Parameter lag: what is still to be replayed of what was written two seconds ago, in bytes of the log.
+    /// - Parameter lag: the WAL bytes written two seconds ago that are not replayed yet.
     static func findings(
         isSameDatabase: Bool, isStandby: Bool, isAbovePolicies: Bool, hasFeedback: Bool, lag: Double
     ) -> [Finding] {

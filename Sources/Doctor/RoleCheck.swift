@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Postgres
 
-/// The login role, the roles that it takes on, and what each may do.
+/// Checks the login role, the roles that it assumes, and their rights.
 struct RoleCheck: Sendable {
     let database: DatabaseUnderTest
 
@@ -18,7 +18,7 @@ struct RoleCheck: Sendable {
         return [login, roles] + Self.widened(answer) + [Self.rights(lacks)] + Self.excess(granted)
     }
 
-    private static func login(_ answer: Answer) -> Finding {
+    private static func login(_ answer: QueryResult) -> Finding {
         let name = answer.text("name") ?? ""
         let advice = "Connect as the role postline, or another that owns nothing; `postline migrate` makes it."
         if answer.isTrue("is_superuser") {
@@ -33,13 +33,13 @@ struct RoleCheck: Sendable {
         if let tables = answer.text("tables") {
             return .problem(
                 check, "The login role \(name) has rights of its own, or inherits them, on \(tables).",
-                "Revoke them, or where it inherits them run `postline migrate`, which ends that: a request that sets no "
+                "Revoke them, or if it inherits them run `postline migrate`, which stops that: a request that sets no "
                     + "role must be able to do nothing.")
         }
         return .ok(check, "The login role \(name) has no rights of its own.")
     }
 
-    private static func roles(_ answer: Answer) -> (Finding, areThere: Bool) {
+    private static func roles(_ answer: QueryResult) -> (Finding, areThere: Bool) {
         let missing = answer.indices.filter { !answer.isTrue("is_there", $0) }.compactMap { answer.text("name", $0) }
         if !missing.isEmpty {
             let finding = Finding.problem(
@@ -74,8 +74,8 @@ struct RoleCheck: Sendable {
             )
     }
 
-    /// Roles that can log in, and roles that are members of others: each then has more than its own rights.
-    private static func widened(_ answer: Answer) -> [Finding] {
+    /// Reports our roles that can log in or are members of others, which gives them additional rights.
+    private static func widened(_ answer: QueryResult) -> [Finding] {
         answer.indices.flatMap { row -> [Finding] in
             guard let name = answer.text("name", row) else { return [] }
             var findings: [Finding] = []
@@ -95,7 +95,7 @@ struct RoleCheck: Sendable {
         }
     }
 
-    private static func excess(_ granted: Answer) -> [Finding] {
+    private static func excess(_ granted: QueryResult) -> [Finding] {
         let given = ExpectedSchema.rights
         let excesses = granted.indices.filter { row in
             !["granted", "wider"].contains { granted.text($0, row).map(given.contains) ?? false }
@@ -116,7 +116,7 @@ struct RoleCheck: Sendable {
             : findings
     }
 
-    /// As many as a line holds.
+    /// Returns the first names of a list, as many as fit into a line.
     static func some(_ names: [String]) -> String {
         let shown = names.prefix(5).joined(separator: ", ")
         return names.count > 5 ? "\(shown), and \(names.count - 5) more" : shown

@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Postgres
 
-/// Row-level security: on for each table of ours, and with the policies that this binary knows.
+/// Checks that row-level security is enabled on each of our tables, with the policies of this binary.
 struct RowSecurityCheck: Sendable {
     let database: DatabaseUnderTest
 
@@ -15,7 +15,7 @@ struct RowSecurityCheck: Sendable {
         return Self.tables(tables) + Self.policies(policies)
     }
 
-    private static func tables(_ answer: Answer) -> [Finding] {
+    private static func tables(_ answer: QueryResult) -> [Finding] {
         func names(_ isMeant: (Int) -> Bool) -> [String] {
             answer.indices.filter(isMeant).compactMap { answer.text("name", $0) }
         }

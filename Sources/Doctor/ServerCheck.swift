@@ -2,7 +2,7 @@ internal import Messaging
 internal import Postgres
 internal import PrivatePostgres
 
-/// The database server: version, encoding, collation, clock, and whether it takes writes.
+/// Checks the database server: version, encoding, collation, clock, and whether it accepts writes.
 struct ServerCheck: Sendable {
     let database: DatabaseUnderTest
 
@@ -12,14 +12,14 @@ struct ServerCheck: Sendable {
         if server.isTrue("is_standby") {
             findings.append(
                 .problem(
-                    "database", "The database is a standby and takes no writes.",
+                    "database", "The database is a standby and accepts no writes.",
                     "Let POSTLINE_DATABASE_URL lead to the primary."))
         } else if server.text("read_only") == "on" {
             findings.append(
                 .problem(
-                    "database", "The database takes no writes: default_transaction_read_only is on.",
+                    "database", "The database accepts no writes: default_transaction_read_only is on.",
                     "See why it was set (a host may do so when the disk is full), then alter database "
-                        + "\(server.text("database") ?? "…") reset default_transaction_read_only, or where a role or "
+                        + "\(server.text("database") ?? "…") reset default_transaction_read_only, or if a role or "
                         + "postgresql.conf sets it, there."))
         }
         if server.isTrue("has_other_collation") {
@@ -74,8 +74,8 @@ struct ServerCheck: Sendable {
     }
 
     /// - Parameters:
-    ///   - ahead: how far the database's clock is ahead of this machine's, in seconds.
-    ///   - give: how far that may be off, since the answer took its time.
+    ///     - ahead: the difference of the database's clock to this machine's, in seconds.
+    ///     - give: its uncertainty, the round-trip time of the query.
     static func clock(ahead: Double, give: Double) -> Finding {
         let tenths = (abs(ahead) * 10).rounded() / 10
         guard abs(ahead) - give > 2 else { return .ok("clock", "The clocks here and there agree.") }

@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Postgres
 
-/// The server's settings that Postline depends on: it sets them for its own sessions, as far as it may.
+/// Checks the server settings that Postline depends on. It sets them for its own sessions where it may.
 struct SettingsCheck: Sendable {
     let database: DatabaseUnderTest
 
@@ -20,7 +20,7 @@ struct SettingsCheck: Sendable {
             let isSettable = answer.isTrue("is_settable", row)
             let message =
                 "\(name) is \(answer.text("value", row) ?? ""), and Postline cannot set it for its own sessions: "
-                + (isSettable ? "a pooler stands between." : "only a superuser may.")
+                + (isSettable ? "a pooler is in between." : "only a superuser may.")
             let advice =
                 "Let it be \(answer.text("wanted", row) ?? "") for them: alter database … reset \(name), alter role … "
                 + "reset \(name), or in postgresql.conf, wherever it is set."
@@ -28,7 +28,7 @@ struct SettingsCheck: Sendable {
         }
     }
 
-    /// True if Postline sets it in spite of what the server, the database or the role says.
+    /// Returns true if Postline overrides the value of server, database or role.
     private func isSet(_ name: String, _ isSettable: Bool) -> Bool {
         isSettable && (!database.isPooled || SessionSettings.holdsThroughPooler(name))
     }

@@ -3,7 +3,7 @@ package import Media
 package import Messaging
 package import Push
 
-/// The settings of a node, as far as the doctor looks at them.
+/// The settings of a node that `doctor` checks.
 package struct SettingsUnderTest: Sendable {
     let flaw: String?
     let jwtSecret: String?
@@ -28,19 +28,20 @@ package struct SettingsUnderTest: Sendable {
     let media: MediaSettings?
     let appleKeys: (any KeySetSource)?
 
-    /// Takes each value as a node would use it.
+    /// Creates the settings. Each value is as a node would use it.
     ///
     /// - Parameters:
-    ///   - flaw: why a node does not start with them, in a sentence; nil where they are enough.
-    ///   - unknownVariables: environment variables that begin as settings do and are none, each with the nearest one.
-    ///   - certificate: the file of the certificate chain, and when it expires, in seconds since 1970, or why it cannot
-    ///     be used; nil where lines are not encrypted.
-    ///   - httpPort: nil where HTTP is not served.
-    ///   - operationsPort: nil where metrics and health are not served.
-    ///   - push: nil where nothing is pushed.
-    ///   - mail: nil where no mail is sent.
-    ///   - media: nil where no pictures are kept.
-    ///   - appleKeys: nil where nobody signs in with Apple.
+    ///     - flaw: the reason why a node would not start with them, or nil.
+    ///     - unknownVariables: unknown environment variables with the settings' prefix, each with the nearest known
+    ///     one.
+    ///     - certificate: the file of the certificate chain with its expiry in seconds since 1970 or the reason why it
+    ///     is invalid; nil without TLS.
+    ///     - httpPort: the HTTP port, or nil if HTTP is off.
+    ///     - operationsPort: the operations port, or nil if it is off.
+    ///     - push: the push settings, or nil if push is off.
+    ///     - mail: the mail settings, or nil if no mail is sent.
+    ///     - media: the media settings, or nil if pictures are off.
+    ///     - appleKeys: Apple's keys, or nil if Sign in with Apple is off.
     package init(
         flaw: String?, jwtSecret: String?, jwtIssuer: String, accountProvider: AccountProvider,
         unknownVariables: [(name: String, nearest: String?)], host: String, port: Int,

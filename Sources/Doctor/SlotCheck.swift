@@ -1,29 +1,29 @@
 internal import Messaging
 internal import Postgres
 
-/// Whether there are connections left for a node.
+/// Checks that enough database connections are left for a node.
 struct SlotCheck: Sendable {
     let database: DatabaseUnderTest
     let poolSize: Int
 
-    /// Whether a node pushes to devices, which it does over a connection of its own.
+    /// True if the node sends device pushes, which takes a connection.
     let pushes: Bool
 
-    /// Whether its feed looks at a standby, and beside that asks the primary how far it is.
+    /// True if the feed polls a standby, which takes another connection to the primary.
     let hasStandby: Bool
 
-    /// Whether a node has its connections already, at this address.
+    /// True if a node already runs at this address and has its connections.
     let isServing: Bool
 
-    /// The feed looks, listens and rings.
+    /// The feed's connections: polling, listening and notifying.
     private static let feed = 3
 
-    /// How many connections to the primary a node takes at most.
+    /// The maximum number of connections of a node to the primary.
     private var needed: Int { poolSize + Self.feed + (pushes ? 1 : 0) + (hasStandby ? 1 : 0) }
 
     func findings() async throws(PostgresError) -> [Finding] {
         let answer = try await database.ask(.slots)
-        // This connection goes.
+        // This connection will be closed.
         let bounds = [
             ("max_connections", answer.integer("allowed"), answer.integer("used") - 1),
             (
@@ -35,7 +35,7 @@ struct SlotCheck: Sendable {
         return [Self.finding(bounds, needed: needed, isServing: isServing)]
     }
 
-    /// - Parameter bounds: what bounds the connections, to how many (negative: it does not), and how many there are.
+    /// - Parameter bounds: each limit's name, its value (negative: unlimited), and the connections in use.
     static func finding(
         _ bounds: [(name: String, allowed: Int, used: Int)], needed: Int, isServing: Bool
     ) -> Finding {
@@ -48,7 +48,7 @@ struct SlotCheck: Sendable {
         guard free < needed else { return .ok("connections", "\(state).") }
         let advice = "Raise \(name), or lower POSTLINE_POOL_SIZE, or put a pooler between."
         return isServing
-            ? .warning("connections", "\(state); one is served here already, another will not find room.", advice)
+            ? .warning("connections", "\(state); a node already runs here, and another would exceed the limit.", advice)
             : .problem("connections", "\(state).", advice)
     }
 }

@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Postgres
 
-/// What grows in a database unless it is looked after.
+/// Reports what grows in a database without maintenance.
 struct UpkeepCheck: Sendable {
     let database: DatabaseUnderTest
 
@@ -18,7 +18,7 @@ struct UpkeepCheck: Sendable {
         ]
     }
 
-    /// - Parameter usage: the part of the notification queue that is full.
+    /// - Parameter usage: the fraction of the notification queue in use.
     static func queue(_ usage: Double) -> Finding {
         let message = "The notification queue is \((usage * 1000).rounded() / 10) % full"
         let advice =
@@ -43,8 +43,8 @@ struct UpkeepCheck: Sendable {
     }
 
     /// - Parameters:
-    ///   - age: how many ids the oldest that is not frozen is behind; at 2 ^ 31 no more are given out.
-    ///   - freezing: the age from which autovacuum freezes, whatever else is to be done.
+    ///     - age: the age of the oldest unfrozen id. At 2 ^ 31 the database stops assigning ids.
+    ///     - freezing: the age at which autovacuum freezes in any case.
     static func age(_ ids: String, _ age: Int, freezing: Int) -> Finding {
         let message = "The \(ids) in use span \(age) of 2147483648"
         let advice =

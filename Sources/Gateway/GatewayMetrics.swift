@@ -19,7 +19,8 @@ final class GatewayMetrics: Sendable {
         let timer = timers.withLock { timers in
             if let timer = timers[key] { return timer }
             let timer = Timer(
-                label: "postline_http_request_seconds", dimensions: [("route", route), ("status", "\(status)")],
+                label: "postline_http_request_duration_seconds",
+                dimensions: [("route", route), ("status", "\(status)")],
                 factory: factory)
             timers[key] = timer
             return timer
@@ -31,6 +32,6 @@ final class GatewayMetrics: Sendable {
 extension Gateway {
     /// The help text of each metric, by name.
     public static let metricHelp = [
-        "postline_http_request_seconds": "How long HTTP requests took, by route and status."
+        "postline_http_request_duration_seconds": "The duration of HTTP requests, by route and status."
     ]
 }

@@ -18,23 +18,25 @@ final class LineMetrics: Sendable {
     init(factory: any MetricsFactory) {
         func refusals(_ reason: String) -> Counter {
             Counter(
-                label: "postline_connections_refused_total", dimensions: [("reason", reason)], factory: factory)
+                label: "postline_connections_rejected_total", dimensions: [("reason", reason)], factory: factory)
         }
         connections = Meter(label: "postline_connections", factory: factory)
         refusedFromAddress = refusals("from_address")
         refusedInAll = refusals("in_all")
         refusedForDescriptors = refusals("descriptors")
-        lines = Counter(label: "postline_lines_total", factory: factory)
-        pushes = Counter(label: "postline_pushes_total", factory: factory)
-        lags = Counter(label: "postline_lagged_total", factory: factory)
-        timedOutRequests = Counter(label: "postline_requests_given_up_total", factory: factory)
+        lines = Counter(label: "postline_requests_received_total", factory: factory)
+        pushes = Counter(label: "postline_events_sent_total", factory: factory)
+        lags = Counter(label: "postline_slow_consumer_drops_total", factory: factory)
+        timedOutRequests = Counter(label: "postline_request_timeouts_total", factory: factory)
         goodbyes = Dictionary(
             uniqueKeysWithValues: GoodbyeCode.allCases.map {
-                let dimensions = [("code", $0.rawValue)]
-                return ($0, Counter(label: "postline_goodbyes_total", dimensions: dimensions, factory: factory))
+                let dimensions = [("reason", $0.rawValue)]
+                return (
+                    $0, Counter(label: "postline_connections_closed_total", dimensions: dimensions, factory: factory)
+                )
             })
-        overloads = Counter(label: "postline_unwritten_overloads_total", factory: factory)
-        queueBytes = Meter(label: "postline_queue_bytes", factory: factory)
+        overloads = Counter(label: "postline_outbound_queue_overflows_total", factory: factory)
+        queueBytes = Meter(label: "postline_outbound_queue_bytes", factory: factory)
     }
 
     /// Counts a client that is served.
@@ -81,15 +83,15 @@ final class LineMetrics: Sendable {
 extension LineServer {
     /// A description of each metric of a line server, by name.
     public static let metricHelp = [
-        "postline_connections": "Connections of clients that are served.",
-        "postline_connections_refused_total": "Connections that were turned away, by the bound that they were beyond.",
-        "postline_lines_total": "Request lines taken for execution.",
-        "postline_pushes_total": "Pushes given to connections.",
-        "postline_lagged_total": "Times that a client fell behind and its queued pushes were dropped.",
-        "postline_requests_given_up_total": "Requests that went on for too long, and were answered internal_error.",
-        "postline_goodbyes_total": "Goodbyes to clients that were served, by code.",
-        "postline_unwritten_overloads_total":
-            "Clients that were cut off since answers beyond the bound waited for all clients together.",
-        "postline_queue_bytes": "Bytes of pushes and answers that wait for clients to read.",
+        "postline_connections": "Open client connections.",
+        "postline_connections_rejected_total": "Connections rejected, by the limit that they exceeded.",
+        "postline_requests_received_total": "Request lines received for execution.",
+        "postline_events_sent_total": "Pushes handed to connections.",
+        "postline_slow_consumer_drops_total": "Times that a slow client's queued pushes were dropped.",
+        "postline_request_timeouts_total": "Requests that exceeded the request timeout and failed with internal_error.",
+        "postline_connections_closed_total": "Client connections that the server closed, by reason.",
+        "postline_outbound_queue_overflows_total":
+            "Clients disconnected because the responses queued for all clients exceeded their limit.",
+        "postline_outbound_queue_bytes": "Bytes of pushes and responses that wait for clients to read.",
     ]
 }

@@ -10,14 +10,15 @@ struct MailMetrics: Sendable {
     func settled(_ kind: MailOrder.Kind, _ outcome: MailOutcome, after duration: Duration) {
         let dimensions = [("kind", kind.rawValue), ("outcome", outcome.name)]
         Counter(label: "postline_mails_total", dimensions: dimensions, factory: factory).increment()
-        Timer(label: "postline_mail_seconds", factory: factory).recordNanoseconds(duration.count(of: .nanoseconds(1)))
+        Timer(label: "postline_mail_duration_seconds", factory: factory).recordNanoseconds(
+            duration.count(of: .nanoseconds(1)))
     }
 }
 
 extension Mailer {
     /// What the figures say, by their names.
     public static let metricHelp = [
-        "postline_mails_total": "Mails given to whoever takes them, by kind and what became of them.",
-        "postline_mail_seconds": "How long it took until a mail was taken, or was not.",
+        "postline_mails_total": "Mails handed to the transport, by kind and outcome.",
+        "postline_mail_duration_seconds": "The duration of a mail's delivery attempt.",
     ]
 }

@@ -126,8 +126,8 @@ public final class MessagingService: Service, SessionFactory {
         options.onWait = { waits.recordNanoseconds($0.count(of: .nanoseconds(1))) }
         // For load tests nothing is bounded.
         options.share = configuration.rates.map { _ in PoolShare() }
-        let shareWaits = Timer(label: "postline_database_share_wait_seconds", factory: metrics)
-        let shareRefusals = Counter(label: "postline_database_share_refused_total", factory: metrics)
+        let shareWaits = Timer(label: "postline_user_share_wait_seconds", factory: metrics)
+        let shareRefusals = Counter(label: "postline_user_share_rejected_total", factory: metrics)
         options.onShareWait = { wait, isRefused in
             shareWaits.recordNanoseconds(wait.count(of: .nanoseconds(1)))
             if isRefused { shareRefusals.increment() }

@@ -28,7 +28,7 @@ struct RequestMetrics: Sendable {
         let one = series[operation?.index ?? Operation.all.count][code.flatMap { Self.numbers[$0] } ?? 0]
         let timer = one.timer {
             Timer(
-                label: "postline_request_seconds",
+                label: "postline_request_duration_seconds",
                 dimensions: [("method", operation?.method ?? "unknown"), ("code", code?.rawValue ?? "ok")],
                 factory: factory)
         }
@@ -42,24 +42,24 @@ struct RequestMetrics: Sendable {
 extension MessagingService {
     /// What each figure of the service counts, by its name, for whoever shows them.
     public static let metricHelp = [
-        "postline_node_info": "Always 1, with the version, and what tells whether nodes have the same secret.",
-        "postline_request_seconds": "How long requests took, by method and the code of the answer.",
-        "postline_rate_limited_total": "Requests that were refused as rate_limited, by the limit.",
-        "postline_requests_delayed_total":
-            "Requests that waited since their user, or their address, had asked too much.",
-        "postline_pool_wait_seconds": "How long requests waited for a connection to the database.",
-        "postline_database_share_wait_seconds":
-            "How long requests waited for other requests of the same client, or for the client's budget of time.",
-        "postline_database_share_refused_total":
-            "Requests that were refused as rate_limited since too many of the same client waited for the database.",
-        "postline_database_lock_retries_total": "Requests that ran again since a row was locked for more than 50 ms.",
-        "postline_send_group_size": "How many texts were written to the database together.",
-        "postline_feed_look_seconds": "How long the feed's looks at what had changed took.",
-        "postline_feed_batch_changes": "How many changes a look of the feed brought.",
-        "postline_feed_lag_seconds": "How long ago the feed last saw the tables.",
-        "postline_feed_at_standby": "1 where the feed looks at the standby, 0 where it looks at the primary.",
-        "postline_notification_queue_usage_ratio": "The part of PostgreSQL's notification queue that is full.",
+        "postline_node_info":
+            "Always 1. The labels are the version and a fingerprint of the signing secret, which all nodes must share.",
+        "postline_request_duration_seconds": "The duration of requests, by method and result code.",
+        "postline_rate_limited_total": "Requests rejected with rate_limited, by limit.",
+        "postline_requests_delayed_total": "Requests delayed because their user or address exceeded its request rate.",
+        "postline_pool_wait_seconds": "The time that requests waited for a database connection.",
+        "postline_user_share_wait_seconds":
+            "The time that requests waited for other requests of their user, or for its budget of database time.",
+        "postline_user_share_rejected_total":
+            "Requests rejected with rate_limited because too many of their user waited for the database.",
+        "postline_database_lock_retries_total": "Requests retried because a row was locked for more than 50 ms.",
+        "postline_send_batch_size": "The number of texts written in one batch.",
+        "postline_feed_poll_duration_seconds": "The duration of the feed's polls.",
+        "postline_feed_batch_changes": "The number of changes that a poll of the feed returned.",
+        "postline_feed_lag_seconds": "The age of the newest state that the feed has read.",
+        "postline_feed_polls_standby": "1 if the feed polls the standby, 0 if it polls the primary.",
+        "postline_notification_queue_usage_ratio": "The fraction of PostgreSQL's notification queue in use.",
         "postline_hashing_queue": "Passwords that wait to be hashed.",
-        "postline_hashing_refused_total": "Requests that were rate_limited because too many passwords waited.",
+        "postline_hashing_rejected_total": "Requests rejected with rate_limited because too many passwords waited.",
     ]
 }

@@ -6,11 +6,13 @@ import Musl
 import Glibc
 #endif
 
-/// The right to run a server on one directory, held by one process at a time and let go by the kernel when it dies.
+/// A lock on a directory, held by one process at a time. The kernel releases it when the process ends.
 struct DirectoryLock: ~Copyable {
     private let descriptor: Int32
 
-    /// Takes the lock at once or throws `inUse` with the number of the process that holds it.
+    /// Acquires the lock without waiting.
+    ///
+    /// - Throws: `inUse` with the id of the process that holds it.
     init(file: String, of directory: String) throws {
         // O_CLOEXEC: a program that we start must not keep the lock when we are gone.
         let opened = unsafe open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
@@ -26,13 +28,13 @@ struct DirectoryLock: ~Copyable {
         descriptor = opened
         let note = "\(getpid())\n"
         ftruncate(descriptor, 0)
-        // The bytes outlive the call; a note that could not be written costs the other process's message a number.
+        // The bytes outlive the call. If the note cannot be written, the other process's message lacks an id.
         _ = unsafe note.utf8.withContiguousStorageIfAvailable { unsafe write(descriptor, $0.baseAddress, $0.count) }
     }
 
     deinit {
-        // Let go by name: a child that another thread has just forked holds the descriptor too, until it runs its
-        // program.
+        // Unlocked explicitly: a child that another thread has just forked inherits the descriptor until it executes
+        // its program.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -1,20 +1,21 @@
 import Subprocess
 
-/// Sees to it that a server does not outlive this process: a shell that waits for the end of its input, which is the
-/// end of this process, however it came, and then tells the server to stop.
+/// Stops the server when this process ends in any way: a shell that waits for the end of its input, which this process
+/// holds open, and then signals the server.
 struct OrphanGuard: Sendable {
-    /// Cancelled when the server is gone: the shell then has nothing left to do.
+    /// Cancelled when the server has stopped, since the shell then has nothing left to do.
     let task: Task<Void, Never>
-    /// Finished when the server's owner goes without having stopped it.
+    /// Finished if the server's owner is released without stopping it.
     let latch: AsyncStream<Never>.Continuation
 
     init(of server: Postmaster, as user: ServerUser?) {
         let (stream, latch) = AsyncStream.makeStream(of: Never.self)
         self.latch = latch
-        // Owned by the server's owner, who ends it by either of the two members above; it touches nothing but its child.
+        // An unstructured task, ended by its owner through either of the two properties. It touches nothing but its
+        // child process.
         task = Task {
             var options = PlatformOptions()
-            // A Ctrl-C in the terminal is for us, not for the orphanGuard: it must live to see us end.
+            // Ctrl-C in the terminal must not reach the shell: it has to outlive this process.
             options.createSession = true
             let shell = ["-c", "cd / && cat >/dev/null; kill -INT \"$0\"", String(server.processID)]
             let command = user?.command("sh", shell) ?? ["sh"] + shell

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A PostgreSQL that is installed on this machine: where its programs are, and which version they have.
+/// A PostgreSQL installation on this machine: the directory of its programs and its version.
 public struct PostgresInstallation: Sendable, Hashable {
     /// The oldest major version that Postline runs on.
     public static let oldestMajorVersion = 15
@@ -41,7 +41,7 @@ public struct PostgresInstallation: Sendable, Hashable {
     /// The full path of one of PostgreSQL's programs.
     public func program(_ name: String) -> String { "\(programs)/\(name)" }
 
-    /// Nil unless all the programs that a server needs are in `programs`.
+    /// Returns nil unless all programs that a server needs are in `programs`.
     private init?(at programs: String) async {
         let files = FileManager.default
         let needed = ["initdb", "pg_ctl", "postgres", "psql"]

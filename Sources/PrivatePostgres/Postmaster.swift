@@ -12,15 +12,15 @@ import Musl
 import Glibc
 #endif
 
-/// A server process as one of its lock files names it.
+/// A server process, as recorded in one of its lock files.
 struct Postmaster: Sendable, Equatable {
     let processID: Int32
     let data: String
 
-    /// What `postmaster.pid` in `data` says; nil where there is none, or it cannot be read.
+    /// Reads `postmaster.pid` in `data`. Nil if it does not exist or cannot be read.
     init?(data: String) { self.init(file: Self.file(data)) }
 
-    /// What a lock file says: the process in its first line, the data directory in its second.
+    /// Reads a lock file: the process id in its first line, the data directory in its second.
     init?(file: String) {
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else { return nil }
         let lines = text.split(whereSeparator: \.isNewline)
@@ -31,15 +31,15 @@ struct Postmaster: Sendable, Equatable {
 
     static func file(_ data: String) -> String { "\(data)/postmaster.pid" }
 
-    /// Whether that process is alive and is the server of its data.
+    /// True if that process is alive and serves this data.
     ///
-    /// A number alone does not tell: after a kill it may be a zombie that nobody has waited for yet (in a container
-    /// whose first process does not), or have been given to another process; PostgreSQL itself would refuse to start.
+    /// The id alone is not enough. After a kill the process may be a zombie that was not reaped (in a container whose
+    /// first process does not reap), or another process may have the id; PostgreSQL itself would refuse to start.
     var isServing: Bool {
         guard kill(processID, 0) == 0 || errno == EPERM else { return false }
         #if os(Linux)
-        // A server's working directory is its data directory; a zombie has none.
-        // Another user's process does not show it: then it is taken for the server.
+        // A server's working directory is its data directory; a zombie has none. For another user's process it cannot
+        // be read: then it is assumed to be the server.
         guard let directory = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(processID)/cwd")
         else { return !isZombie }
         return directory == realPath(data)
@@ -48,12 +48,14 @@ struct Postmaster: Sendable, Equatable {
         #endif
     }
 
-    /// Returns when it is gone, and after five seconds in any case.
+    /// Returns when the process has ended, after five seconds at most.
     func awaitEnd() async throws {
         for _ in 0..<500 where isServing { try await Task.sleep(for: .milliseconds(10)) }
     }
 
-    /// Sends a signal; false where there is no such process, or it is another user's.
+    /// Sends a signal.
+    ///
+    /// - Returns: false if the process does not exist or belongs to another user.
     @discardableResult
     func signal(_ number: Int32) -> Bool { kill(processID, number) == 0 }
 
@@ -68,9 +70,9 @@ struct Postmaster: Sendable, Equatable {
     #endif
 }
 
-/// The path without symbolic links; the path itself where it does not exist.
+/// Returns the path with symbolic links resolved, or the path itself if it does not exist.
 func realPath(_ path: String) -> String {
-    // realpath allocates the answer, which is copied and freed here.
+    // realpath allocates its result, which is copied and freed here.
     guard let resolved = unsafe realpath(path, nil) else { return path }
     defer { unsafe free(resolved) }
     return unsafe String(cString: resolved)

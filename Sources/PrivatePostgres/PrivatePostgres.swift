@@ -12,41 +12,42 @@ import Musl
 import Glibc
 #endif
 
-/// A PostgreSQL server of one's own, in one directory, for development, tests and measurements.
+/// A private PostgreSQL server in one directory, for development, tests and measurements.
 ///
-/// It listens on a Unix socket in a directory that is private to its user, and on nothing else unless its settings say
-/// so; whoever gets there needs no password. Where this process is root the server runs as an unprivileged user. It is
-/// stopped by `stop`, and goes by itself when this process ends in any other way, be it by `kill -9`.
+/// It listens on a Unix socket in a directory that only its user can access, and on nothing else unless its settings
+/// say so. It needs no password. If this process is root, the server runs as an unprivileged user. It stops on `stop`,
+/// and by itself when this process ends in any other way, including `kill -9`.
 public actor PrivatePostgres {
-    /// How a server is stopped.
+    /// The ways to stop a server.
     public enum StopMode: String, Sendable {
-        /// Sessions are ended, and the data is written down in order.
+        /// Ends sessions and writes a checkpoint.
         case fast
-        /// Everything is dropped at once; the next start recovers from the log.
+        /// Stops at once; the next start recovers from the WAL.
         case immediate
     }
 
-    /// The PostgreSQL that this server is run by.
+    /// The installation that runs this server.
     public nonisolated let installation: PostgresInstallation
-    /// The directory that was asked for.
+    /// The requested directory.
     public nonisolated let directory: String
 
-    /// The file by which a directory that was used by a server is known.
+    /// The lock file, which marks a directory that was used by a server.
     public static let lockName = "lock"
-    /// What the name of a cluster begins with that is still being made; the number of our process follows.
+    /// The prefix of a cluster that is being created; the id of this process follows.
     private static let draftName = "data.new."
 
     private let settings: [String: String]
     private let primary: String?
-    private var place: ServerPlace?
+    private var location: ServerLocation?
     private var lock: DirectoryLock?
     private var orphanGuard: OrphanGuard?
 
-    /// A server in `directory`, which is made where it is missing.
+    /// Creates a server in `directory`, which is created if missing.
+    ///
     /// - Parameters:
-    ///   - settings: PostgreSQL's settings by name, such as `["fsync": "off"]` for tests.
-    ///   - primary: the URL, as its superuser, of a server that runs: this one begins as a copy of it, and follows it as
-    ///     a streaming replica. Its `max_connections` must not be less. Nil: a cluster of its own.
+    ///     - settings: PostgreSQL's settings by name, such as `["fsync": "off"]` for tests.
+    ///     - primary: the URL of a running server, as its superuser, of which this one becomes a streaming replica. Its
+    ///     `max_connections` must not be greater than this server's. Nil creates a new cluster.
     public init(
         installation: PostgresInstallation, directory: String, settings: [String: String] = [:],
         standbyOf primary: String? = nil
@@ -60,99 +61,102 @@ public actor PrivatePostgres {
 
     deinit { orphanGuard?.latch.finish() }
 
-    /// Makes the database cluster where there is none, starts the server, and returns when it takes connections.
+    /// Creates the database cluster if there is none, starts the server, and returns once it accepts connections.
     ///
-    /// A server that an earlier process left running on the same directory is stopped first. Calling it on a server
-    /// that runs already does nothing.
-    /// - Throws: `PrivatePostgresError`, whose text is for a person.
+    /// A server that an earlier process left on the same directory is stopped first. Does nothing if the server already
+    /// runs.
+    ///
+    /// - Throws: `PrivatePostgresError`, whose text is for people.
     public func start() async throws {
-        // Its lock file has the path in one line.
+        // The lock file contains the path in one line.
         guard !directory.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
             throw PrivatePostgresError.unusable(
-                directory: directory, reason: "PostgreSQL takes no path with a line break or another control character")
+                directory: directory,
+                reason: "PostgreSQL accepts no path with a line break or another control character")
         }
         try makeDirectories(directory)
         if lock == nil { lock = try DirectoryLock(file: "\(directory)/\(Self.lockName)", of: directory) }
         do {
-            let place = try await ServerPlace(asked: directory)
-            self.place = place
-            if orphanGuard != nil, let running = Postmaster(data: place.data), running.isServing { return }
+            let location = try await ServerLocation(asked: directory)
+            self.location = location
+            if orphanGuard != nil, let running = Postmaster(data: location.data), running.isServing { return }
             dismissKeeper()
-            try await clearLeftovers(of: place)
-            if FileManager.default.fileExists(atPath: place.data) {
-                try checkData(of: place)
+            try await clearLeftovers(of: location)
+            if FileManager.default.fileExists(atPath: location.data) {
+                try checkData(of: location)
             } else {
-                try await makeCluster(in: place)
+                try await makeCluster(in: location)
             }
-            try await startServer(in: place)
+            try await startServer(in: location)
         } catch {
             lock = nil
             throw error
         }
     }
 
-    /// Stops the server and returns when it is gone; does nothing where none runs.
+    /// Stops the server, and returns once it has ended. Does nothing if it does not run.
     public func stop(mode: StopMode = .fast) async throws {
         defer {
             dismissKeeper()
             lock = nil
         }
-        guard lock != nil, let place, let running = Postmaster(data: place.data), running.isServing else {
+        guard lock != nil, let location, let running = Postmaster(data: location.data), running.isServing else {
             return
         }
-        try await stop(running, of: place, mode)
+        try await stop(running, of: location, mode)
     }
 
-    /// Removes the data and sockets of a server that was stopped, or did not start. `directory` itself stays.
+    /// Removes the data and sockets of a stopped server. `directory` itself stays.
     ///
-    /// - Returns: false if the directory was never this server's, as when another process had its lock.
+    /// - Returns: false if this server never held the directory, for example because another process has its lock.
     public func erase() -> Bool {
-        guard let place else { return false }
-        for path in [place.data, place.sockets] + (place.directory == directory ? [] : [place.directory]) {
+        guard let location else { return false }
+        for path in [location.data, location.sockets] + (location.directory == directory ? [] : [location.directory]) {
             try? FileManager.default.removeItem(atPath: path)
         }
         return true
     }
 
-    /// Kills the server process with SIGKILL, as a crash would, and returns when it is gone.
+    /// Kills the server process with SIGKILL, as a crash would, and returns once it has ended.
     ///
-    /// Its backends notice by themselves; `start` recovers.
+    /// Its backends exit by themselves, and `start` recovers.
     public func kill() async throws {
-        guard let place, let running = Postmaster(data: place.data), running.isServing else { return }
+        guard let location, let running = Postmaster(data: location.data), running.isServing else { return }
         running.signal(SIGKILL)
         try await running.awaitEnd()
         dismissKeeper()
     }
 
-    /// The process number of the running server; nil where none runs.
+    /// The process id of the running server, or nil.
     public var serverProcessID: Int32? {
-        guard let place, let running = Postmaster(data: place.data), running.isServing else { return nil }
+        guard let location, let running = Postmaster(data: location.data), running.isServing else { return nil }
         return running.processID
     }
 
-    /// The directory of the data. Not below `directory` where the server's user cannot get there. Empty before `start`.
-    public var dataDirectory: String { place?.data ?? "" }
+    /// The data directory. It is not below `directory` if the server's user cannot access that. Empty before `start`.
+    public var dataDirectory: String { location?.data ?? "" }
 
     /// The directory of the Unix socket, for libpq's `host`. Empty before `start`.
-    public var socketDirectory: String { place?.sockets ?? "" }
+    public var socketDirectory: String { location?.sockets ?? "" }
 
-    /// The user that the server runs as where that is another than ours; nil otherwise, and before `start`.
-    public var serverUser: String? { place?.user?.name }
+    /// The user that the server runs as, if it is not the user of this process. Nil before `start`.
+    public var serverUser: String? { location?.user?.name }
 
     /// The connection URL of a database, for libpq and for `psql`. The superuser is `postgres`.
     public func url(user: String = "postgres", database: String = "postgres") -> String {
         "postgresql://\(percentEncoded(user))@/\(percentEncoded(database))?host=\(percentEncoded(socketDirectory))&port=5432"
     }
 
-    /// Takes all of libpq's variables (`PGPORT`, `PGHOSTADDR`, `PGSERVICE`, …) from this process's environment: some of
-    /// them go before what a URL says. To be called before other threads read the environment.
+    /// Removes all of libpq's variables (`PGPORT`, `PGHOSTADDR`, `PGSERVICE`, …) from this process's environment, since
+    /// some of them take precedence over a URL. Call it before other threads read the environment.
     public static func clearEnvironment() {
         for name in ProcessInfo.processInfo.environment.keys where name.hasPrefix("PG") { unsafe unsetenv(name) }
     }
 
-    /// Runs `psql` with SQL on its standard input, stopping at the first error.
-    /// - Returns: what it printed: rows without headings or padding, columns apart by `|`.
-    /// - Throws: `PrivatePostgresError.failed` with what the server said.
+    /// Runs `psql` with SQL on its standard input, and stops at the first error.
+    ///
+    /// - Returns: the output: rows without headings or padding, columns separated by `|`.
+    /// - Throws: `PrivatePostgresError.failed` with the server's message.
     @discardableResult
     public func psql(_ sql: String, user: String = "postgres", database: String = "postgres") async throws -> String {
         let result = try await Tool.run(
@@ -164,59 +168,60 @@ public actor PrivatePostgres {
         return result.output
     }
 
-    private func checkData(of place: ServerPlace) throws {
-        let file = "\(place.data)/PG_VERSION"
+    private func checkData(of location: ServerLocation) throws {
+        let file = "\(location.data)/PG_VERSION"
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-            guard FileManager.default.isReadableFile(atPath: place.data) else {
-                throw PrivatePostgresError.unusable(directory: place.data, reason: "it belongs to another user")
+            guard FileManager.default.isReadableFile(atPath: location.data) else {
+                throw PrivatePostgresError.unusable(directory: location.data, reason: "it belongs to another user")
             }
-            throw PrivatePostgresError.notData(directory: place.data)
+            throw PrivatePostgresError.notData(directory: location.data)
         }
         let version = trimmed(text)
         guard version == String(installation.majorVersion) else {
             throw PrivatePostgresError.otherMajorVersion(
-                directory: place.directory, data: version, installed: installation.majorVersion)
+                directory: location.directory, data: version, installed: installation.majorVersion)
         }
     }
 
-    /// Stops a server that an earlier process of ours left, and removes the traces of one that is dead, and of starts that
-    /// were cut short.
-    private func clearLeftovers(of place: ServerPlace) async throws {
-        if let left = Postmaster(data: place.data), left.isServing {
+    /// Stops a server that an earlier process left running, and removes the files of dead servers and interrupted
+    /// starts.
+    private func clearLeftovers(of location: ServerLocation) async throws {
+        if let left = Postmaster(data: location.data), left.isServing {
             guard left.signal(0) else {
-                throw PrivatePostgresError.foreignServer(directory: place.directory, process: left.processID)
+                throw PrivatePostgresError.foreignServer(directory: location.directory, process: left.processID)
             }
-            try await stop(left, of: place, .fast)
+            try await stop(left, of: location, .fast)
         }
-        // We hold the directory's lock, so what is left is of no living server; PostgreSQL would refuse to start over
-        // a lock file whose number a zombie or another process has.
-        for file in [Postmaster.file(place.data), "\(place.sockets)/\(ServerPlace.socketName).lock"] {
+        // This process holds the directory's lock, so the files belong to no living server. PostgreSQL would refuse to
+        // start if a zombie or another process had the id in them.
+        for file in [Postmaster.file(location.data), "\(location.sockets)/\(ServerLocation.socketName).lock"] {
             guard let left = Postmaster(file: file), !left.isServing else { continue }
             try? FileManager.default.removeItem(atPath: file)
         }
-        // Of a draft that is still being written to, a part stays for the next time.
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: place.directory)) ?? []
+        // If `initdb` still writes to a draft, the rest of it is removed the next time.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: location.directory)) ?? []
         where name.hasPrefix(Self.draftName) {
-            try? FileManager.default.removeItem(atPath: "\(place.directory)/\(name)")
+            try? FileManager.default.removeItem(atPath: "\(location.directory)/\(name)")
         }
     }
 
-    /// Makes the cluster beside its place and moves it there whole, so that a start cut short leaves none that is half made.
+    /// Creates the cluster under another name and renames it when complete, so that an interrupted start leaves no
+    /// partial cluster.
     ///
-    /// Each start has a draft of its own: `initdb` may still be at work for one that was killed.
-    private func makeCluster(in place: ServerPlace) async throws {
-        let draft = "\(place.directory)/\(Self.draftName)\(getpid())"
-        try makePrivateDirectory(draft, for: place.user)
-        if let primary { return try await copy(primary, to: draft, in: place) }
+    /// Each start uses a name of its own: `initdb` of a killed process may still run.
+    private func makeCluster(in location: ServerLocation) async throws {
+        let draft = "\(location.directory)/\(Self.draftName)\(getpid())"
+        try makePrivateDirectory(draft, for: location.user)
+        if let primary { return try await copy(primary, to: draft, in: location) }
         var arguments = ["-D", draft, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-instructions"]
         if settings["fsync"] == "off" { arguments.append("--no-sync") }
-        // C.UTF-8 knows the case of letters beyond ASCII. Not every system has it.
+        // C.UTF-8 maps the case of letters beyond ASCII. Not every system has it.
         let locales = [["--locale=C.UTF-8"], ["--locale=C", "--lc-ctype=UTF-8"], ["--locale=C"]]
         var said = ""
         for locale in locales {
-            let result = try await Tool.run(installation.program("initdb"), arguments + locale, as: place.user)
+            let result = try await Tool.run(installation.program("initdb"), arguments + locale, as: location.user)
             if result.succeeded {
-                guard unsafe rename(draft, place.data) == 0 else { throw unusable(place.data) }
+                guard unsafe rename(draft, location.data) == 0 else { throw unusable(location.data) }
                 return
             }
             said = result.output
@@ -225,36 +230,36 @@ public actor PrivatePostgres {
         throw PrivatePostgresError.failed(program: "initdb", output: end(of: said))
     }
 
-    private func copy(_ primary: String, to draft: String, in place: ServerPlace) async throws {
+    private func copy(_ primary: String, to draft: String, in location: ServerLocation) async throws {
         var arguments = ["-D", draft, "-d", primary, "-R", "-X", "stream", "-c", "fast"]
         if settings["fsync"] == "off" { arguments.append("--no-sync") }
-        let result = try await Tool.run(installation.program("pg_basebackup"), arguments, as: place.user)
+        let result = try await Tool.run(installation.program("pg_basebackup"), arguments, as: location.user)
         guard result.succeeded else {
             throw PrivatePostgresError.failed(program: "pg_basebackup", output: end(of: result.output))
         }
-        guard unsafe rename(draft, place.data) == 0 else { throw unusable(place.data) }
+        guard unsafe rename(draft, location.data) == 0 else { throw unusable(location.data) }
     }
 
-    private func startServer(in place: ServerPlace) async throws {
+    private func startServer(in location: ServerLocation) async throws {
         var options = settings
         options["listen_addresses"] = options["listen_addresses"] ?? ""
         options["port"] = "5432"
-        options["unix_socket_directories"] = "\"\(place.sockets)\""
+        options["unix_socket_directories"] = "\"\(location.sockets)\""
         options["unix_socket_permissions"] = "0700"
         // pg_ctl hands this text to a shell.
         let quoted = options.sorted { $0.key < $1.key }
             .map { "-c \(shellQuoted("\($0.key)=\($0.value)"))" }.joined(separator: " ")
-        // It hands the paths to a shell too, in double quotes. Relative ones have nothing in them that one expands.
-        let arguments = ["start", "-D", ".", "-l", place.logName, "-o", quoted, "-w", "-t", "60", "-s"]
-        // After a kill, the dead server's backends hold its shared memory until they notice, which takes a moment.
+        // It passes the paths to a shell too, in double quotes. Relative paths contain nothing that a shell expands.
+        let arguments = ["start", "-D", ".", "-l", location.logName, "-o", quoted, "-w", "-t", "60", "-s"]
+        // After a kill, the server's backends hold its shared memory until they exit, which takes a moment.
         var attempt = 0
         while true {
-            // Each start has a log of its own, so that what it says is about this start; the one before is kept.
-            if FileFacts(of: place.log) != nil { _ = unsafe rename(place.log, "\(place.log).old") }
+            // Each start has its own log file, so that errors in it belong to this start. The previous one is kept.
+            if FileStatus(of: location.log) != nil { _ = unsafe rename(location.log, "\(location.log).old") }
             let result = try await Tool.run(
-                installation.program("pg_ctl"), arguments, as: place.user, in: place.data)
+                installation.program("pg_ctl"), arguments, as: location.user, in: location.data)
             if result.succeeded { break }
-            let logged = contents(of: place.log)
+            let logged = contents(of: location.log)
             attempt += 1
             guard attempt <= 50, logged.contains("pre-existing shared memory block") else {
                 throw PrivatePostgresError.failed(
@@ -262,10 +267,10 @@ public actor PrivatePostgres {
             }
             try await Task.sleep(for: .milliseconds(100))
         }
-        guard let running = Postmaster(data: place.data) else {
-            throw PrivatePostgresError.failed(program: "postgres", output: end(of: contents(of: place.log)))
+        guard let running = Postmaster(data: location.data) else {
+            throw PrivatePostgresError.failed(program: "postgres", output: end(of: contents(of: location.log)))
         }
-        orphanGuard = OrphanGuard(of: running, as: place.user)
+        orphanGuard = OrphanGuard(of: running, as: location.user)
     }
 
     private func dismissKeeper() {
@@ -273,12 +278,12 @@ public actor PrivatePostgres {
         orphanGuard = nil
     }
 
-    /// Stops a server, and returns when it is gone.
-    private func stop(_ server: Postmaster, of place: ServerPlace, _ mode: StopMode) async throws {
-        let arguments = ["stop", "-D", place.data, "-m", mode.rawValue, "-w", "-t", "60", "-s"]
-        let result = try await Tool.run(installation.program("pg_ctl"), arguments, as: place.user)
+    /// Stops a server, and returns once it has ended.
+    private func stop(_ server: Postmaster, of location: ServerLocation, _ mode: StopMode) async throws {
+        let arguments = ["stop", "-D", location.data, "-m", mode.rawValue, "-w", "-t", "60", "-s"]
+        let result = try await Tool.run(installation.program("pg_ctl"), arguments, as: location.user)
         guard !result.succeeded else { return }
-        // One that is stopping already, since its guard saw our process die, may be gone before pg_ctl finds it.
+        // A server that stops already because its guard saw our process end may be gone before pg_ctl finds it.
         try await server.awaitEnd()
         guard !server.isServing else {
             throw PrivatePostgresError.failed(program: "pg_ctl", output: trimmed(result.output))
@@ -303,7 +308,7 @@ private func trimmed(_ text: String) -> String {
     return String(start.reversed().drop(while: \.isWhitespace).reversed())
 }
 
-/// The last lines of what a program said: the reason is there.
+/// Returns the last lines of a program's output, which contain the reason.
 private func end(of text: String) -> String {
     text.split(whereSeparator: \.isNewline).suffix(5).joined(separator: "\n")
 }
@@ -312,7 +317,7 @@ private func shellQuoted(_ text: String) -> String {
     "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }
 
-/// Percent-encodes everything but unreserved characters and the slash, which libpq takes as it is.
+/// Percent-encodes everything but unreserved characters and the slash, which libpq accepts.
 private func percentEncoded(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF")
     var encoded = ""

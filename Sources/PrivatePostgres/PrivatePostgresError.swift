@@ -1,4 +1,4 @@
-/// What keeps a private PostgreSQL from being found, made, started or stopped: each a sentence that says what to do.
+/// An error of a private PostgreSQL, as a sentence that says what to do.
 public enum PrivatePostgresError: Error, Sendable, Equatable, CustomStringConvertible {
     /// No PostgreSQL server programs were found; `found` names what was too old.
     case notInstalled(found: [String])
@@ -6,16 +6,16 @@ public enum PrivatePostgresError: Error, Sendable, Equatable, CustomStringConver
     case inUse(directory: String, process: String)
     /// A PostgreSQL that this process did not start, and may not stop, runs on the data.
     case foreignServer(directory: String, process: Int32)
-    /// The data was made by another major version than the one that was found.
+    /// The data belongs to another major version than the installed one.
     case otherMajorVersion(directory: String, data: String, installed: Int)
-    /// The directory holds something that is not a database's data.
+    /// The directory contains something other than a database cluster.
     case notData(directory: String)
-    /// The directory cannot be made or used; `reason` is the system's word for it.
+    /// The directory cannot be created or used; `reason` is the system's message.
     case unusable(directory: String, reason: String)
-    /// A program of PostgreSQL failed; `output` is the end of what it said.
+    /// A program of PostgreSQL failed; `output` is the end of its output.
     case failed(program: String, output: String)
 
-    /// A sentence or two for a person.
+    /// The error as one or two sentences.
     public var description: String {
         switch self {
         case .notInstalled(let found):

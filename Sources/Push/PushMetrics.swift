@@ -9,10 +9,10 @@ struct PushMetrics: Sendable {
 
     init(_ factory: any MetricsFactory) {
         self.factory = factory
-        leads = Meter(label: "postline_push_leader", factory: factory)
+        leads = Meter(label: "postline_device_notification_leader", factory: factory)
         leads.set(0)
         // There from the beginning, so that an alert on it sees the first.
-        givenUp = Counter(label: "postline_pushes_given_up_total", factory: factory)
+        givenUp = Counter(label: "postline_device_notifications_abandoned_total", factory: factory)
         givenUp.increment(by: 0)
     }
 
@@ -27,9 +27,12 @@ struct PushMetrics: Sendable {
             case .later: "later"
             }
         let dimensions = [("provider", platform.rawValue), ("outcome", name)]
-        Counter(label: "postline_device_pushes_total", dimensions: dimensions, factory: factory).increment()
-        Timer(label: "postline_push_seconds", dimensions: [("provider", platform.rawValue)], factory: factory)
-            .recordNanoseconds(duration.count(of: .nanoseconds(1)))
+        Counter(label: "postline_device_notifications_total", dimensions: dimensions, factory: factory).increment()
+        Timer(
+            label: "postline_device_notification_duration_seconds", dimensions: [("provider", platform.rawValue)],
+            factory: factory
+        )
+        .recordNanoseconds(duration.count(of: .nanoseconds(1)))
     }
 
     func gaveUp(_ count: Int) { givenUp.increment(by: count) }
@@ -38,9 +41,9 @@ struct PushMetrics: Sendable {
 extension Pusher {
     /// What the figures say, by their names.
     public static let metricHelp = [
-        "postline_push_leader": "1 on the node that pushes, 0 on those that would follow it.",
-        "postline_device_pushes_total": "Pushes given to providers, by provider and what became of them.",
-        "postline_push_seconds": "How long a provider took to answer.",
-        "postline_pushes_given_up_total": "Pushes that nobody took for a day.",
+        "postline_device_notification_leader": "1 on the node that sends device pushes, 0 on all others.",
+        "postline_device_notifications_total": "Device pushes, by provider and outcome.",
+        "postline_device_notification_duration_seconds": "The time that a provider took to respond.",
+        "postline_device_notifications_abandoned_total": "Device pushes dropped after a day of failed attempts.",
     ]
 }

@@ -1,23 +1,23 @@
-/// How many cells of a terminal a text takes, and where it can be cut.
+/// The width of text in terminal cells, and its truncation.
 public enum TextWidth {
-    /// The cells of a whole text.
+    /// Returns the width of a text, in cells.
     public static func of(_ text: String) -> Int {
         if text.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) { return text.utf8.count }
         return text.reduce(0) { $0 + of($1) }
     }
 
-    /// The cells of one character: 0, 1 or 2.
+    /// Returns the width of a character: 0, 1 or 2 cells.
     public static func of(_ character: Character) -> Int {
         var width = 0
         for scalar in character.unicodeScalars {
-            // A variation selector asks for the coloured picture, which is wide.
+            // A variation selector requests the coloured picture, which is wide.
             if scalar.value == 0xFE0F { return 2 }
             width = max(width, of(scalar))
         }
         return width
     }
 
-    /// The text's beginning that fits into `width` cells, with an ellipsis where something was cut off.
+    /// Returns the beginning of the text that fits into `width` cells, with an ellipsis if it was cut.
     public static func truncate(_ text: String, to width: Int) -> String {
         guard of(text) > width else { return text }
         guard width > 0 else { return "" }
@@ -32,13 +32,13 @@ public enum TextWidth {
         return kept + "…"
     }
 
-    /// The text cut or filled with blanks to just `width` cells.
+    /// Returns the text cut or padded to exactly `width` cells.
     public static func fit(_ text: String, to width: Int) -> String {
         let cut = truncate(text, to: width)
         return cut + String(repeating: " ", count: max(0, width - of(cut)))
     }
 
-    /// The text in lines of at most `width` cells, broken between words where that is possible.
+    /// Returns the text in lines of at most `width` cells, broken between words if possible.
     public static func wrap(_ text: String, to width: Int) -> [String] {
         let width = max(1, width)
         var lines: [String] = []
@@ -57,7 +57,7 @@ public enum TextWidth {
                     line = ""
                     used = 0
                 }
-                // A blank at a line's end is not carried over, and a word longer than a line is cut.
+                // A blank at a line's end is dropped, and a word longer than a line is cut.
                 for character in word where !(used == 0 && character == " ") {
                     let next = of(character)
                     if used + next > width {
@@ -74,7 +74,7 @@ public enum TextWidth {
         return lines
     }
 
-    /// Runs of blanks and runs of other characters, in order.
+    /// Returns runs of blanks and of other characters, in order.
     private static func words(of paragraph: Substring) -> [String] {
         var words: [String] = []
         var wasBlank: Bool?

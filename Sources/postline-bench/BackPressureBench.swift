@@ -5,13 +5,14 @@ internal import NIOPosix
 internal import PrivatePostgres
 internal import Synchronization
 
-/// What sessions that do not read cost those that do, and the node: deliveries with and without them, in turn.
+/// The cost of sessions that do not read, for the others and for the node: deliveries with and without them,
+/// alternating.
 struct BackPressureBench {
     private static let readers = 20
     private static let slow = 50
     private static let senders = 8
 
-    /// Large, so that what the kernel takes for a socket is soon full. It begins with the one byte that is counted.
+    /// Large, so that socket buffers fill soon. It begins with the byte that is counted.
     private static let content = "🌊" + String(repeating: "x", count: 7_900)
 
     let world: BenchWorld
@@ -19,7 +20,7 @@ struct BackPressureBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         say("making a group of \(Self.readers) who read and \(Self.slow) who do not …")
         let delivered = Deliveries()
         let readers = try await guests(Self.readers) { delivered.take($0) }
@@ -27,7 +28,7 @@ struct BackPressureBench {
         let senders = try await guests(Self.senders) { _ in }
         let group = try await join(readers + slow + senders)
         for reader in readers { _ = try await reader.client.call("sync.open", Self.live) }
-        // Caches fill and plans are made before anything counts.
+        // Warm up caches and plans.
         _ = try await round(senders, group, delivered, for: 1)
 
         var without: [Double] = []
@@ -50,7 +51,7 @@ struct BackPressureBench {
             }
             say("round \(number): \(Int(without[number - 1]))/s without, \(Int(with[number - 1]))/s with")
         }
-        let lagged = try await OperationsClient.figure("postline_lagged_total", port: world.operationsPort)
+        let lagged = try await OperationsClient.figure("postline_slow_consumer_drops_total", port: world.operationsPort)
         for person in readers + slow + senders { await person.client.close() }
         let ratio = with.reduce(0, +) / without.reduce(0, +)
         let mebibytes = growth / 1_048_576
@@ -60,13 +61,13 @@ struct BackPressureBench {
                 "  alone: \(Int(without.reduce(0, +) / Double(rounds)))/s; "
                     + "beside \(Self.slow) live sessions that do not read: \(Int(with.reduce(0, +) / Double(rounds)))/s",
                 "  times that a session fell behind: \(Int(lagged)); the node's memory grew by at most "
-                    + "\(BenchFigure.text(mebibytes, 1)) MiB in a round",
+                    + "\(BenchResult.text(mebibytes, 1)) MiB in a round",
             ],
             [
-                BenchFigure(name: "backpressure_ratio", value: ratio, unit: "ratio", goal: .atLeast(0.9)),
-                BenchFigure(name: "backpressure_lagged", value: lagged, unit: "times", goal: nil),
-                // A queue each at the most.
-                BenchFigure(
+                BenchResult(name: "backpressure_ratio", value: ratio, unit: "ratio", goal: .atLeast(0.9)),
+                BenchResult(name: "backpressure_lagged", value: lagged, unit: "times", goal: nil),
+                // At most a queue per session.
+                BenchResult(
                     name: "backpressure_memory", value: mebibytes, unit: "MiB", goal: .below(Double(Self.slow))),
             ]
         )
@@ -102,7 +103,7 @@ struct BackPressureBench {
         return id
     }
 
-    /// Sends for so long, and waits until all who read have all of it: the deliveries to them in a second.
+    /// Sends for the given time, waits until all readers have everything, and returns the deliveries per second.
     private func round(
         _ senders: [Guest], _ group: String, _ delivered: Deliveries, for seconds: Int
     ) async throws -> Double {
@@ -123,7 +124,7 @@ struct BackPressureBench {
     }
 }
 
-/// Counts the messages that are pushed, by a byte that each has once.
+/// Counts pushed messages by a byte that each contains once.
 private final class Deliveries: Sendable {
     private let count = Atomic(0)
 
@@ -137,19 +138,21 @@ private final class Deliveries: Sendable {
         count.add(found, ordering: .relaxed)
     }
 
-    /// Waits until so many have come; one that does not come within a minute is a fault.
+    /// Waits for the given number of messages.
+    ///
+    /// - Throws: if one is missing for a minute.
     func reach(_ expected: Int) async throws {
         for _ in 0..<60_000 where value < expected { try await Task.sleep(for: .milliseconds(1)) }
         guard value >= expected else { throw BenchError("\(expected - value) messages were not delivered.") }
     }
 }
 
-/// Reads a node's figures.
+/// Reads a node's metrics.
 enum OperationsClient {
-    /// What the node's process has of the machine's memory.
+    /// The metric of the node's resident memory.
     static let memory = "process_resident_memory_bytes"
 
-    /// - Parameter name: with its labels, as `/metrics` writes it.
+    /// - Parameter name: the metric with its labels, as `/metrics` writes it.
     static func figure(_ name: String, port: Int) async throws -> Double {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: "127.0.0.1", port: port) { channel in

@@ -6,7 +6,7 @@ internal import Foundation
 
 /// The files of a measurement.
 enum BenchFiles {
-    /// Below `TMPDIR`, where that is set.
+    /// The temporary directory, below `TMPDIR` if set.
     static var temporaryDirectory: String {
         let process = ProcessInfo.processInfo
         var parent = process.environment["TMPDIR"] ?? ""
@@ -30,7 +30,8 @@ enum BenchFiles {
         }
     }
 
-    /// What pgbench logged of its transactions: `client number microseconds script epoch microseconds`, a line each.
+    /// Returns the latencies in pgbench's log, which has a line per transaction: `client number microseconds script
+    /// epoch microseconds`.
     static func latencies(prefix: String) throws -> [Duration] {
         guard let slash = prefix.lastIndex(of: "/") else { return [] }
         let directory = String(prefix[..<slash])

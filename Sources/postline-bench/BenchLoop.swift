@@ -2,20 +2,20 @@ internal import EventLoops
 internal import LineClient
 internal import NIOCore
 
-/// What a measurement asks by: it runs on its connection's own thread.
+/// A client of a measurement. It runs on its connection's thread.
 protocol BenchClient: Actor {
-    /// What its task is to prefer.
+    /// The preferred executor of its task.
     nonisolated var executor: LoopExecutor { get }
 
-    /// Asks one thing, with params that are JSON text, and gives the result as JSON text.
+    /// Sends a request with params as JSON text, and returns the result as JSON text.
     func answer(to method: String, _ params: ByteBuffer) async throws -> ByteBuffer
 }
 
 extension LineClient: BenchClient {}
 
-/// Clients that each ask one thing after another for some time.
+/// Clients that each send one request after another for some time.
 enum BenchLoop {
-    /// - Parameter write: writes the params of one request of the client that stands with this text.
+    /// - Parameter write: writes the params of a request of the client with this text.
     static func run<Client: BenchClient>(
         _ clients: [(Client, String)], for time: Duration, method: String,
         _ write: @escaping @Sendable (String, inout ByteBuffer) -> Void
@@ -28,7 +28,7 @@ enum BenchLoop {
                     try await ask(client, until: end, method) { write(text, &$0) }
                 }
             }
-            // A request that is never answered must not make the measurement wait for ever.
+            // A request without a response must not block the measurement forever.
             group.addTask {
                 try? await Task.sleep(until: end + .seconds(30))
                 return nil
@@ -47,7 +47,7 @@ enum BenchLoop {
         return BenchRound(perSecond: Double(latencies.count) / elapsed, latencies: Percentiles(latencies))
     }
 
-    /// Runs on the client's own thread, so that asking and being answered needs no change of threads.
+    /// Runs on the client's thread, so that requests and responses need no thread change.
     private static func ask<Client: BenchClient>(
         _ client: isolated Client, until end: ContinuousClock.Instant, _ method: String,
         _ write: (inout ByteBuffer) -> Void

@@ -13,20 +13,20 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A node that is measured.
+/// The measured node.
 enum BenchNode {
-    /// Where it listens.
+    /// The ports of a node.
     struct Ports: Sendable {
         let line: Int
         let http: Int
         let operations: Int
     }
 
-    /// A node in a process of its own: the `postline` that was built beside this program.
+    /// Runs a node in its own process: the `postline` built beside this program.
     ///
     /// - Parameters:
-    ///   - settings: what it has beside what every node here has, by the names of its environment.
-    ///   - body: gets its ports, once it serves; when it returns, the node ends.
+    ///     - settings: additional settings, by their environment variables.
+    ///     - body: receives the ports once the node serves. The node ends when it returns.
     static func run(
         on postgres: PrivatePostgres, database: String = "postline", secret: String,
         environment settings: [String: String] = [:], _ body: (Ports) async throws -> Void
@@ -40,7 +40,7 @@ enum BenchNode {
             "POSTLINE_HTTP_PORT": "\(ports.http)", "POSTLINE_OPERATIONS_PORT": "\(ports.operations)",
             "POSTLINE_AUTH": "builtin",
             "POSTLINE_JWT_SECRET": secret, "POSTLINE_RATE_LIMITS": "off",
-            // A run may take hours, and nobody here signs in anew.
+            // A run may take hours without a new sign-in.
             "POSTLINE_ACCESS_TOKEN_SECONDS": "86400",
             "POSTLINE_LOG_LEVEL": "warning",
         ])
@@ -52,7 +52,7 @@ enum BenchNode {
         guard endsWell else { throw BenchError("The node did not end well.") }
     }
 
-    /// Returns when the node says hello.
+    /// Returns once the node sends its hello.
     private static func awaitNode(port: Int) async throws {
         var last: (any Error)?
         for _ in 0..<300 {
@@ -66,7 +66,7 @@ enum BenchNode {
         throw BenchError("The node does not serve: \(last.map { "\($0)" } ?? "it is silent").")
     }
 
-    /// A port that was free a moment ago.
+    /// Returns a port that was free a moment ago.
     static func freePort() async throws -> Int {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()
@@ -81,7 +81,7 @@ enum BenchNode {
         #else
         let link = CommandLine.arguments.first ?? "postline-bench"
         #endif
-        // realpath allocates the answer, which is copied and freed here.
+        // realpath allocates its result, which is copied and freed here.
         guard let path = unsafe realpath(link, nil) else { return "postline" }
         defer { unsafe free(path) }
         return FilePath(unsafe String(cString: path)).removingLastComponent().appending("postline").string

@@ -1,18 +1,18 @@
 internal import Subprocess
 
-/// A program that runs beside the measurement, and ends with it.
+/// A program that runs during a measurement.
 enum BenchProcess {
-    /// Runs `body` while the program runs; then the program is told to stop.
+    /// Runs `body` while the program runs, then stops the program.
     ///
-    /// - Returns: Whether it ended well.
-    /// - Throws: what `body` throws.
+    /// - Returns: true if the program exited successfully.
+    /// - Throws: the error of `body`.
     @discardableResult
     static func run(
         _ program: String, _ arguments: [String], environment: Environment = .inherit, _ body: () async throws -> Void
     ) async throws -> Bool {
         var options = PlatformOptions()
-        // A Ctrl-C ends the bench, and that ends the program: the shell tells it to stop when its own input ends, which
-        // it does with this process, however that goes.
+        // Ctrl-C ends the bench, and so the program: the shell stops it when its own input ends, which happens however
+        // this process ends.
         options.createSession = true
         let script = """
             "$0" "$@" & program=$!; cat >/dev/null; kill -TERM $program
@@ -22,8 +22,8 @@ enum BenchProcess {
             .name("sh"), arguments: Arguments(["-c", script, program] + arguments), environment: environment,
             platformOptions: options, input: .inputWriter, output: .discarded, error: .currentStandardError
         ) { shell -> (any Error)? in
-            // Thrown only when the program has ended: a closure that throws has its process killed, the shell before
-            // the program that it is to stop.
+            // Thrown only after the program has ended: a closure that throws has its process killed, and the shell
+            // would die before it stops the program.
             var failure: (any Error)?
             do { try await body() } catch { failure = error }
             try await shell.standardInputWriter.finish()

@@ -1,16 +1,17 @@
 internal import TerminalText
 
-/// What one side did in one round.
+/// The result of one side in one round.
 struct BenchRound: Sendable {
     let perSecond: Double
     let latencies: Percentiles
 }
 
-/// Rounds of two sides in turn, Postline and pgbench unless named otherwise, so that a machine that gets faster or slower does so for both.
+/// Alternating rounds of two sides, by default Postline and pgbench, so that changes of the machine's speed affect
+/// both.
 struct Comparison: Sendable {
     let title: String
 
-    /// The two sides.
+    /// The names of the sides.
     let names: (ours: String, theirs: String)
     private var ours: [BenchRound] = []
     private var theirs: [BenchRound] = []
@@ -25,10 +26,10 @@ struct Comparison: Sendable {
         self.theirs.append(theirs)
     }
 
-    /// The median over the rounds of what the first side does for each thing that the second does.
+    /// The median ratio of the first side's rate to the second's.
     var ratio: Double { median(zip(ours, theirs).map { $0.perSecond / $1.perSecond }) ?? 0 }
 
-    /// The median over the rounds of how much longer the first side takes, by the median of each.
+    /// The median ratio of the first side's median latency to the second's.
     var p50Ratio: Double {
         median(
             zip(ours, theirs).map {
@@ -45,7 +46,7 @@ struct Comparison: Sendable {
                 median(rounds.compactMap { $0.latencies.milliseconds(99) }),
             ]
             let texts = zip(columns, [0, 2, 2, 2]).map { value, digits in
-                Self.right(value.map { BenchFigure.text($0, digits) } ?? "–")
+                Self.right(value.map { BenchResult.text($0, digits) } ?? "–")
             }
             return "  " + TextWidth.fit(name, to: 10) + texts.joined()
         }

@@ -4,9 +4,9 @@ internal import NIOCore
 internal import NIOPosix
 internal import PrivatePostgres
 
-/// A database and a node of our own, as they are by default, and pairs of people who talk.
+/// A private database and node with default settings, and pairs of users who exchange messages.
 struct BenchWorld: Sendable {
-    /// Two who share a conversation.
+    /// Two users who share a conversation.
     struct Pair: Sendable {
         let sender: User
         let receiver: User
@@ -16,28 +16,28 @@ struct BenchWorld: Sendable {
     struct User: Sendable {
         let id: String
         let accessToken: String
-        /// The token's claims, as the service hands them to the database.
+        /// The token's claims, as the service passes them to the database.
         let claims: String
     }
 
-    /// Everybody's.
+    /// The password of all users.
     static let password = "postline-bench"
 
     let postgres: PrivatePostgres
     let installation: PostgresInstallation
     let port: Int
-    /// Where the node serves HTTP.
+    /// The node's HTTP port.
     let httpPort: Int
-    /// Where the node's figures are.
+    /// The node's operations port.
     let operationsPort: Int
-    /// What tokens are signed with, on every node.
+    /// The signing secret of all nodes.
     let secret: String
     let directory: String
     let pairs: [Pair]
-    /// One thread for all clients: they share the machine with what is measured.
+    /// One thread for all clients, since they share the machine with the server.
     let threads: MultiThreadedEventLoopGroup
 
-    /// Starts all, runs `body`, and takes all away again.
+    /// Starts everything, runs `body`, and removes everything.
     static func with(pairs count: Int, _ body: (BenchWorld) async throws -> Void) async throws {
         let installation = try await PostgresInstallation.find()
         let directory = BenchFiles.temporaryDirectory
@@ -67,9 +67,9 @@ struct BenchWorld: Sendable {
         if let failure { throw failure }
     }
 
-    /// Connects, signs in, and with `onPush` follows all changes live.
+    /// Connects and signs in, and with `onPush` follows all changes live.
     ///
-    /// - Parameter port: the node's; that of the world's own by default.
+    /// - Parameter port: the node's port; by default that of this world's node.
     func connect(
         _ user: User, port: Int? = nil, group: MultiThreadedEventLoopGroup? = nil,
         onPush: (@Sendable (ServerNotification) -> Void)? = nil
@@ -84,7 +84,7 @@ struct BenchWorld: Sendable {
     static func makePairs(
         _ count: Int, port: Int, threads: MultiThreadedEventLoopGroup
     ) async throws -> [Pair] {
-        // Four at a time: each registration keeps a core busy with hashing.
+        // Four at a time: each registration occupies a core with hashing.
         var pairs: [Pair] = []
         var next = 0
         while next < count {
@@ -125,8 +125,8 @@ struct BenchWorld: Sendable {
         return Pair(sender: sender, receiver: receiver, conversationID: id)
     }
 
-    /// Tells pgbench's clients whom they play, and gives each conversation a past: plans made for empty tables are not
-    /// those that a service has after its first minutes.
+    /// Assigns users to pgbench's clients, and fills each conversation: plans made for empty tables differ from those
+    /// of a running service.
     static func describe(
         _ pairs: [Pair], in postgres: PrivatePostgres, database: String = "postline"
     ) async throws {
@@ -145,7 +145,7 @@ struct BenchWorld: Sendable {
             """, database: database)
     }
 
-    /// The payload of a token, which the service has made and verified itself.
+    /// Returns the payload of a token. The service has signed and verified it.
     private static func claims(of token: String) -> String? {
         let parts = token.split(separator: ".")
         guard parts.count == 3 else { return nil }

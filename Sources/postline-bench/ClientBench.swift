@@ -8,9 +8,9 @@ internal import PrivatePostgres
 internal import Subprocess
 internal import SystemPackage
 
-/// What an app waits for: its start without a network, the return to one, and a change that another makes.
+/// The waiting times of an app: its start without a network, its return to one, and a change by another user.
 ///
-/// All of it stands on one store of 50 conversations with 10,000 messages; at last it has a million of them.
+/// The store has 50 conversations with 10,000 messages, at last a million.
 @MainActor
 struct ClientBench {
     private static let conversations = 50
@@ -19,7 +19,7 @@ struct ClientBench {
     let world: BenchWorld
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("postline-bench-client")
         try? FileManager.default.removeItem(at: folder)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -60,19 +60,19 @@ struct ClientBench {
                 "  its start without a network, until list and newest messages are there: p50 \(start.text(50)) ms, "
                     + "p95 \(start.text(95)) ms",
                 "  the same with a million messages in the store: p50 \(large.text(50)) ms, p95 \(large.text(95)) ms",
-                "  memory that it takes, in a process of its own: \(BenchFigure.text(memory, 1)) MB",
-                "  its return to a server: \(BenchFigure.text(empty, 0)) ms, with 1,000 new messages "
-                    + "\(BenchFigure.text(full, 0)) ms",
+                "  memory that it takes, in a process of its own: \(BenchResult.text(memory, 1)) MB",
+                "  its return to a server: \(BenchResult.text(empty, 0)) ms, with 1,000 new messages "
+                    + "\(BenchResult.text(full, 0)) ms",
                 "  from another's send until it is shown: p50 \(observed.text(50)) ms, p95 \(observed.text(95)) ms, p99 \(observed.text(99)) ms",
             ],
             [
-                BenchFigure(
+                BenchResult(
                     name: "client_cold_start_ms", value: start.milliseconds(95) ?? 0, unit: "ms", goal: .below(100)),
-                BenchFigure(
+                BenchResult(
                     name: "client_million_start_ms", value: large.milliseconds(95) ?? 0, unit: "ms", goal: .below(100)),
-                BenchFigure(name: "client_memory_mb", value: memory, unit: "MB", goal: .below(40)),
-                BenchFigure(name: "client_delta_ms", value: full - empty, unit: "ms", goal: .below(150)),
-                BenchFigure(
+                BenchResult(name: "client_memory_mb", value: memory, unit: "MB", goal: .below(40)),
+                BenchResult(name: "client_delta_ms", value: full - empty, unit: "ms", goal: .below(150)),
+                BenchResult(
                     name: "client_observed_p99_ms", value: observed.milliseconds(99) ?? 0, unit: "ms", goal: .below(50)),
             ]
         )
@@ -90,7 +90,7 @@ struct ClientBench {
         while client.state != .live { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    /// Somebody says so much in each of these, by SQL.
+    /// Inserts messages of a user into each conversation, by SQL.
     private func say(_ count: Int, by user: BenchWorld.User, in conversations: [String]) async throws {
         let ids = conversations.map { "'\($0)'" }.joined(separator: ",")
         try await world.postgres.psql(
@@ -101,10 +101,10 @@ struct ClientBench {
             """, database: "postline")
     }
 
-    /// How long it takes until an app that starts without a network has its list and a chat's newest messages.
+    /// Returns the time in which an app that starts without a network shows its list and a chat's newest messages.
     private func coldStart(_ folder: URL, _ ids: [String]) async throws -> Duration {
         let start = ContinuousClock.now
-        // Nothing listens there.
+        // Nothing listens on this port.
         let client = try make(folder, port: 1)
         let chat = client.chat(with: ids[0])
         guard client.conversations.count == Self.conversations, chat.messages.count == 50 else {
@@ -116,7 +116,7 @@ struct ClientBench {
         return time
     }
 
-    /// How much memory a process of its own takes to have the list and a chat there, in megabytes.
+    /// Returns the memory that a separate process needs for the list and a chat, in megabytes.
     private static func memoryOfOwnProcess(_ folder: URL, _ id: String) async throws -> Double {
         let run = try await Subprocess.run(
             .path("/proc/self/exe"), arguments: ["--client-store", folder.path, "--client-chat", id],
@@ -127,12 +127,12 @@ struct ClientBench {
         return bytes / 1e6
     }
 
-    /// What that process does: it opens the store, and says by how many bytes it has grown.
+    /// Opens the store and returns the growth of this process in bytes.
     static func growth(opening folder: String, chat id: String) async throws -> Int {
         let before = try residentBytes()
         let client = try make(URL(fileURLWithPath: folder), port: 1)
         let chat = client.chat(with: id)
-        // As long as it takes to see that nobody is there.
+        // Until the connection attempt has failed.
         while client.state == .connecting { try await Task.sleep(for: .milliseconds(1)) }
         let after = try residentBytes()
         guard client.conversations.count == conversations, !chat.messages.isEmpty else {
@@ -142,14 +142,14 @@ struct ClientBench {
         return after - before
     }
 
-    /// The second figure of `/proc/self/statm`, which counts pages.
+    /// Returns the second number of `/proc/self/statm`, which counts pages.
     private static func residentBytes() throws -> Int {
         let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
         guard fields.count > 1, let pages = Int(fields[1]) else { throw BenchError("/proc/self/statm says nothing") }
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    /// Puts messages into the store's file, the same number into each conversation.
+    /// Inserts messages into the store's file, the same number into each conversation.
     private func fill(_ folder: URL, to count: Int) throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".sqlite") }
         guard let name = names.first, names.count == 1 else { throw BenchError("there are stores \(names)") }
@@ -172,7 +172,7 @@ struct ClientBench {
         }
     }
 
-    /// How long a return takes with nothing new, and with a thousand new messages, in milliseconds.
+    /// Returns the duration of a return without new messages and with a thousand, in milliseconds.
     private func returns(
         _ client: PostlineClient, _ other: BenchWorld.User, _ ids: [String]
     ) async throws -> (Double, Double) {
@@ -195,7 +195,7 @@ struct ClientBench {
         return (median(empty) ?? 0, median(full) ?? 0)
     }
 
-    /// From the moment at which another sends until the chat shows it.
+    /// Returns the time from another user's send until the chat shows it.
     private func observedChange(
         _ client: PostlineClient, _ other: BenchWorld.User, _ id: String
     ) async throws -> Percentiles {
@@ -212,7 +212,7 @@ struct ClientBench {
             while chat.messages.last?.content != content { try await Task.sleep(for: .microseconds(200)) }
             times.append(ContinuousClock.now - start)
             _ = try await answer
-            // Within what a user may send.
+            // Stay within the user's rate limit.
             try await Task.sleep(for: .milliseconds(50))
         }
         await line.close()

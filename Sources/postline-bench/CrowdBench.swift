@@ -4,8 +4,8 @@ internal import NIOCore
 internal import NIOPosix
 internal import PrivatePostgres
 
-/// Ten thousand live sessions: what each costs while it is idle, and how soon all are back when their node was
-/// restarted.
+/// Ten thousand live sessions: the cost of each while idle, and the time until all are back after a restart of their
+/// node.
 struct CrowdBench {
     private static let sessions = 10_000
     private static let senders = 4
@@ -14,9 +14,9 @@ struct CrowdBench {
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         say("making \(Self.sessions) guests, which takes a minute or some …")
-        let crowd = try await Crowd.make(Self.sessions, port: world.port, group: world.threads)
+        let crowd = try await GuestCrowd.make(Self.sessions, port: world.port, group: world.threads)
         let tally = Tally()
         var table: [String] = []
         var kibibytes = 0.0
@@ -36,7 +36,7 @@ struct CrowdBench {
             for watcher in watchers { watcher.close() }
         }
         table += [
-            "\(Self.sessions) idle live sessions: \(BenchFigure.text(kibibytes, 1)) KiB of resident memory each",
+            "\(Self.sessions) idle live sessions: \(BenchResult.text(kibibytes, 1)) KiB of resident memory each",
             "  a send beside them: p50 \(crowded.text(50)) ms, p99 \(crowded.text(99)) ms; "
                 + "without them p50 \(quiet.text(50)) ms, p99 \(quiet.text(99)) ms",
         ]
@@ -61,7 +61,7 @@ struct CrowdBench {
         try await observers.shutdownGracefully()
         table += [
             "\(Self.sessions) clients reconnect at once, each with its cursor: all are live again after "
-                + "\(BenchFigure.text(storm, 1)) s",
+                + "\(BenchResult.text(storm, 1)) s",
             "  a send at the other node in its first 3 s: p99 \(stormy.text(99)) ms; before it \(calm.text(99)) ms",
         ]
         func ratio(_ after: Percentiles, _ before: Percentiles) -> Double {
@@ -70,16 +70,16 @@ struct CrowdBench {
         return (
             table,
             [
-                BenchFigure(name: "idle_session_kib", value: kibibytes, unit: "KiB", goal: .below(6)),
-                BenchFigure(name: "idle_send_p99_ratio", value: ratio(crowded, quiet), unit: "ratio", goal: nil),
-                BenchFigure(name: "reconnect_storm_seconds", value: storm, unit: "s", goal: .below(5)),
-                BenchFigure(
+                BenchResult(name: "idle_session_kib", value: kibibytes, unit: "KiB", goal: .below(6)),
+                BenchResult(name: "idle_send_p99_ratio", value: ratio(crowded, quiet), unit: "ratio", goal: nil),
+                BenchResult(name: "reconnect_storm_seconds", value: storm, unit: "s", goal: .below(5)),
+                BenchResult(
                     name: "reconnect_storm_p99_ratio", value: ratio(stormy, calm), unit: "ratio", goal: .below(2)),
             ]
         )
     }
 
-    /// A cursor that has seen all: one from within a page that goes on is another question.
+    /// Returns a cursor that has seen everything. A cursor within a page is another case.
     private static func cursor(by client: LineClient) async throws -> String? {
         var page = try await client.call("sync.open", ["messages_per_conversation": .integer(0)])
         while page["more"]?.booleanValue == true, let cursor = page["cursor"] {

@@ -3,9 +3,9 @@ internal import Messaging
 internal import Postgres
 internal import PrivatePostgres
 
-/// How many deliveries a second a node sustains of messages that come from the database, made by SQL beside it.
+/// The deliveries per second that a node sustains for messages inserted by SQL.
 ///
-/// More and more are offered, at an even pace whatever the service does, until they come late.
+/// The load grows at an even pace, independent of the service, until deliveries are late.
 struct DeliveryBench {
     private static let watchers = 1_000
     private static let offers = [50_000, 100_000, 150_000, 200_000, 300_000, 400_000]
@@ -15,10 +15,10 @@ struct DeliveryBench {
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         guard let sender = world.pairs.first?.sender else { throw BenchError("There is nobody to write.") }
         say("making \(Self.watchers) members of five groups …")
-        let crowd = try await Crowd.make(Self.watchers, port: world.port, group: world.threads)
+        let crowd = try await GuestCrowd.make(Self.watchers, port: world.port, group: world.threads)
         let groups = try await crowd.group(with: [sender.id], in: world.postgres)
         let tally = Tally()
         let watchers = try await crowd.watch(ports: [world.port], group: world.threads, tally: tally)
@@ -58,15 +58,15 @@ struct DeliveryBench {
         return (
             table,
             [
-                BenchFigure(name: "deliveries_per_second", value: best.rate, unit: "/s", goal: .atLeast(150_000)),
-                BenchFigure(name: "deliveries_p99_ms", value: best.p99, unit: "ms", goal: .below(Self.bound)),
+                BenchResult(name: "deliveries_per_second", value: best.rate, unit: "/s", goal: .atLeast(150_000)),
+                BenchResult(name: "deliveries_p99_ms", value: best.p99, unit: "ms", goal: .below(Self.bound)),
             ]
         )
     }
 
-    /// Writes at an even pace; one that was late does not delay the next.
+    /// Writes at an even pace. A late write does not delay the next.
     ///
-    /// - Returns: when each was due.
+    /// - Returns: the time at which each was due.
     private func write(
         _ statement: Statement, over database: Connection, each interval: Duration
     ) async throws -> [ContinuousClock.Instant] {
@@ -81,7 +81,7 @@ struct DeliveryBench {
         }
     }
 
-    /// How long each change took to one watcher, which gets them in order.
+    /// Returns the latency of each change for one watcher, which receives them in order.
     private static func times(_ sent: [ContinuousClock.Instant], _ arrivals: [Watcher.Arrival]) -> [Duration] {
         var times: [Duration] = []
         var next = 0

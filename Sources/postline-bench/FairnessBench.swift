@@ -18,7 +18,7 @@ struct FairnessBench {
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    /// The victims' figures in one phase.
+    /// The victims' results in one phase.
     private struct Phase {
         var sends: [Duration] = []
         var syncs: [Duration] = []
@@ -40,11 +40,11 @@ struct FairnessBench {
         }
     }
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         guard let offender = world.pairs.last else { throw BenchError("There is nobody to offend.") }
         say("making \(Self.groups) groups of \(Self.groupSize) …")
         try await makeGroups(of: offender.sender)
-        var result: (table: [String], figures: [BenchFigure])?
+        var result: (table: [String], figures: [BenchResult])?
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let limits = ["POSTLINE_RATE_LIMITS": "on", "POSTLINE_SIGN_INS_PER_MINUTE": "100000"]
         try await BenchNode.run(on: world.postgres, secret: world.secret, environment: limits) { ports in
@@ -57,8 +57,8 @@ struct FairnessBench {
 
     private func measure(
         _ offender: BenchWorld.Pair, _ ports: BenchNode.Ports, _ threads: MultiThreadedEventLoopGroup
-    ) async throws -> (table: [String], figures: [BenchFigure]) {
-        // Caches fill and plans are made before anything counts.
+    ) async throws -> (table: [String], figures: [BenchResult]) {
+        // Warm up caches and plans.
         _ = try await runVictims(for: .seconds(1), ports)
         let calm = try await runVictims(for: .seconds(seconds), ports)
         let before = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
@@ -79,17 +79,17 @@ struct FairnessBench {
             [
                 "\(Self.connections) connections of one account beside \(Self.victims) other users",
                 calm.row("undisturbed"), disturbed.row("disturbed"),
-                "  the account was answered \(offences) times; the node grew by \(BenchFigure.text(growth, 0)) MB",
+                "  the account was answered \(offences) times; the node grew by \(BenchResult.text(growth, 0)) MB",
                 crowded.row("\(Self.cheapConnections) connections with cheap requests"),
                 "  the account was answered \(cheapOffences) times",
             ],
             [
-                BenchFigure(name: "fairness_p99_ratio", value: ratio, unit: "ratio", goal: .below(3)),
-                BenchFigure(
+                BenchResult(name: "fairness_p99_ratio", value: ratio, unit: "ratio", goal: .below(3)),
+                BenchResult(
                     name: "fairness_errors",
                     value: Double((disturbed + crowded).errors.values.reduce(0, +)), unit: "errors", goal: .below(1)),
-                BenchFigure(name: "fairness_cheap_p99_ratio", value: cheapRatio, unit: "ratio", goal: .below(3)),
-                BenchFigure(name: "fairness_memory", value: growth, unit: "MB", goal: .below(300)),
+                BenchResult(name: "fairness_cheap_p99_ratio", value: cheapRatio, unit: "ratio", goal: .below(3)),
+                BenchResult(name: "fairness_memory", value: growth, unit: "MB", goal: .below(300)),
             ]
         )
     }
@@ -187,7 +187,7 @@ struct FairnessBench {
                     port: ports.http, accessToken: user.accessToken, group: threads, acceptsGzip: true)
             else { return 0 }
             while ContinuousClock.now < end {
-                // A refusal ends this client's loop for a moment, and not the measurement.
+                // A refusal pauses this client's loop, and does not end the measurement.
                 if (try? await client.answer(to: "conversations.list", ByteBuffer(string: #"{"limit":100}"#))) == nil {
                     try? await Task.sleep(for: .milliseconds(100))
                 }
@@ -254,7 +254,7 @@ struct FairnessBench {
                 }
             }
             round += 1
-            // Within what a user may send.
+            // Stay within the user's rate limit.
             try await Task.sleep(for: .milliseconds(60))
         }
         await client.close()

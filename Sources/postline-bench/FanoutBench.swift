@@ -4,14 +4,14 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import TerminalText
 
-/// One change to a thousand connected members, beside what `nats-server` does with an event of the same size.
+/// One change to a thousand connected members, compared with `nats-server` and an event of the same size.
 ///
-/// Both have the same watchers on the same machine. One in flight tells how long a fan-out takes, eight how many
-/// deliveries there are in a second.
+/// Both have the same watchers on the same machine. One change in flight shows the latency of a fan-out, eight show the
+/// deliveries per second.
 struct FanoutBench {
     private static let watchers = 1_000
     private static let inFlight = 8
-    /// Twice as many as are in flight: two changes of one profile in one look would be one.
+    /// Twice the number in flight, since two changes of one profile in one poll would be merged.
     private static let owners = 16
 
     let world: BenchWorld
@@ -19,11 +19,11 @@ struct FanoutBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         let owners = Array(world.pairs.prefix(Self.owners).map(\.sender))
         guard owners.count == Self.owners else { throw BenchError("There are too few people.") }
         say("making \(Self.watchers) contacts …")
-        let crowd = try await Crowd.make(Self.watchers, port: world.port, group: world.threads)
+        let crowd = try await GuestCrowd.make(Self.watchers, port: world.port, group: world.threads)
         _ = try await crowd.group(with: owners.map(\.id), in: world.postgres)
         let tally = Tally()
         let watchers = try await crowd.watch(ports: [world.port], group: world.threads, tally: tally)
@@ -88,25 +88,25 @@ struct FanoutBench {
                 row("nats-server, \(Self.inFlight) in flight", theirs.map(\.many)),
             ],
             [
-                BenchFigure(name: "fanout_ratio_nats", value: ratio, unit: "ratio", goal: .atLeast(1)),
-                BenchFigure(name: "fanout_ratio_single", value: single, unit: "ratio", goal: .atLeast(0.8)),
-                BenchFigure(name: "fanout_p50_ratio", value: timesRatio(50), unit: "ratio", goal: .below(1.3)),
-                BenchFigure(name: "fanout_p99_ratio", value: timesRatio(99), unit: "ratio", goal: .below(1)),
-                BenchFigure(
+                BenchResult(name: "fanout_ratio_nats", value: ratio, unit: "ratio", goal: .atLeast(1)),
+                BenchResult(name: "fanout_ratio_single", value: single, unit: "ratio", goal: .atLeast(0.8)),
+                BenchResult(name: "fanout_p50_ratio", value: timesRatio(50), unit: "ratio", goal: .below(1.3)),
+                BenchResult(name: "fanout_p99_ratio", value: timesRatio(99), unit: "ratio", goal: .below(1)),
+                BenchResult(
                     name: "fanout_p99_ms", value: Percentiles(ours.flatMap(\.single.times)).milliseconds(99) ?? 0,
                     unit: "ms", goal: nil),
             ]
         )
     }
 
-    /// One round of both, in many short turns: the machine's speed, which others share, changes within seconds.
+    /// Runs a round of both sides in many short turns, since the speed of a shared machine changes within seconds.
     private func inTurns(
         _ ours: (Int, Duration) async throws -> FanoutRound, _ theirs: (Int, Duration) async throws -> FanoutRound
     ) async throws -> (ours: (single: FanoutRound, many: FanoutRound), theirs: (single: FanoutRound, many: FanoutRound))
     {
         let turns = seconds * 2
         let turn = Duration.seconds(seconds) / 2 / turns
-        // There are eighty in a second, of which the slowest hundredth is to be told: it takes some seconds more.
+        // There are eighty per second, and the 99th percentile needs some seconds more.
         let singleTurn = turn * 3
         var single: (ours: [FanoutRound], theirs: [FanoutRound]) = ([], [])
         var many: (ours: [FanoutRound], theirs: [FanoutRound]) = ([], [])
@@ -123,7 +123,7 @@ struct FanoutBench {
         )
     }
 
-    /// An event of 300 bytes.
+    /// Returns an event of 300 bytes.
     private static func event() -> String {
         let text = FanoutRound.text()
         return text + String(repeating: "x", count: 300 - text.utf8.count)

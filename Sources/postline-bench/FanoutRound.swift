@@ -1,19 +1,19 @@
 internal import LineClient
 
-/// What came to all watchers of one change after another.
+/// The deliveries of a sequence of changes to all watchers.
 struct FanoutRound: Sendable {
-    /// How many came, and in how many seconds.
+    /// The number of deliveries, and the seconds.
     private let count: Int
     private let seconds: Double
 
     var perSecond: Double { Double(count) / seconds }
 
-    /// From each change until the last watcher had it; exact where one is in flight.
+    /// The time from each change until the last watcher has it; exact with one in flight.
     let times: [Duration]
 
     var text: String { "\(Int(perSecond))/s" }
 
-    /// All of these together.
+    /// Combines rounds.
     init(_ parts: [FanoutRound]) {
         count = parts.reduce(0) { $0 + $1.count }
         seconds = parts.reduce(0) { $0 + $1.seconds }
@@ -26,12 +26,12 @@ struct FanoutRound: Sendable {
         self.times = times
     }
 
-    /// What a profile is changed to, never twice the same: some 300 bytes as an object on the wire.
+    /// Returns a new profile text, never the same twice; about 300 bytes as an object on the wire.
     static func text() -> String { "\(Watcher.markText) Change \(randomUUID())." }
 
     /// - Parameters:
-    ///   - watchers: how many get each change.
-    ///   - publish: makes the change of that number.
+    ///     - watchers: the number of receivers of each change.
+    ///     - publish: makes the change with that number.
     static func run(
         _ watchers: Int, _ tally: Tally, inFlight: Int, for time: Duration,
         _ publish: @escaping @Sendable (Int) async throws -> Void

@@ -4,8 +4,8 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import TerminalText
 
-/// What a database that has grown costs: the same people do the same in one that holds nobody else, and in one with a
-/// million messages, in turn.
+/// The cost of a large database: the same users do the same in an empty one and in one with a million messages,
+/// alternating.
 struct GrowthBench {
     private static let users = 100_000
     private static let conversations = 100_000
@@ -17,7 +17,7 @@ struct GrowthBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         try await world.postgres.psql("create database empty")
         try await world.postgres.psql("create database grown")
         var sends: [Pair] = []
@@ -37,7 +37,7 @@ struct GrowthBench {
                             params.writeStaticString(#"{"live":false,"messages_per_conversation":20}"#)
                         },
                     ]
-                    // Caches fill and plans are made in a round that does not count.
+                    // The first round warms up caches and plans.
                     if number == 0 { continue }
                     sends.append(pairs[0])
                     lists.append(pairs[1])
@@ -47,8 +47,8 @@ struct GrowthBench {
                 for (client, _) in empty + grown { await client.close() }
             }
         }
-        func figure(_ name: String, _ pairs: [Pair]) -> BenchFigure {
-            BenchFigure(
+        func figure(_ name: String, _ pairs: [Pair]) -> BenchResult {
+            BenchResult(
                 name: name, value: median(pairs.map { $0.grown / $0.empty }) ?? 0, unit: "ratio", goal: .atLeast(0.95))
         }
         func row(_ name: String, _ pairs: [Pair]) -> String {
@@ -79,8 +79,8 @@ struct GrowthBench {
         _ empty: [(LineClient, String)], _ grown: [(LineClient, String)], in round: Int, _ method: String,
         _ write: @escaping @Sendable (String, inout ByteBuffer) -> Void
     ) async throws -> Pair {
-        // Each is first and last in turn: who is second comes while the database still writes down what the first has
-        // sent, and the machine is not as fast at every moment.
+        // The sides alternate in going first: the second runs while the database still flushes the writes of the first,
+        // and the machine's speed varies.
         var sums = (empty: 0.0, grown: 0.0)
         let turns = round % 2 == 0 ? [false, true, true, false] : [true, false, false, true]
         for isGrown in turns + turns {
@@ -93,7 +93,7 @@ struct GrowthBench {
         return Pair(empty: sums.empty / Double(turns.count), grown: sums.grown / Double(turns.count))
     }
 
-    /// The people who are measured: alike in both databases.
+    /// Creates the measured users, alike in both databases.
     private func settle(port: Int, _ database: String) async throws -> [(LineClient, String)] {
         let pairs = try await BenchWorld.makePairs(Self.people, port: port, threads: world.threads)
         try await BenchWorld.describe(pairs, in: world.postgres, database: database)
@@ -102,7 +102,7 @@ struct GrowthBench {
         return clients
     }
 
-    /// As a restored dump brings them: without triggers, which is quicker. Each user has two conversations.
+    /// Inserts rows without triggers, as a restored dump does, which is faster. Each user has two conversations.
     private func fill() async throws {
         try await world.postgres.psql(
             """

@@ -1,15 +1,15 @@
 internal import LineClient
 
-/// What the HTTP side does beside the line protocol: requests, fan-out, and the memory of idle sessions.
+/// HTTP compared with the line protocol: requests, fan-out, and the memory of idle sessions.
 struct HTTPBench {
     let world: BenchWorld
     let seconds: Int
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         var table: [String] = []
-        var figures: [BenchFigure] = []
+        var figures: [BenchResult] = []
         for part in [requests, fanOut, idle] {
             let (lines, found) = try await part()
             table += lines
@@ -18,15 +18,15 @@ struct HTTPBench {
         return (table, figures)
     }
 
-    private func requests() async throws -> (table: [String], figures: [BenchFigure]) {
+    private func requests() async throws -> (table: [String], figures: [BenchResult]) {
         try await HTTPRequestBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
     }
 
-    private func fanOut() async throws -> (table: [String], figures: [BenchFigure]) {
-        try await WaysFanoutBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+    private func fanOut() async throws -> (table: [String], figures: [BenchResult]) {
+        try await TransportFanoutBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
     }
 
-    private func idle() async throws -> (table: [String], figures: [BenchFigure]) {
-        try await WaysIdleBench(world: world, say: say).run()
+    private func idle() async throws -> (table: [String], figures: [BenchResult]) {
+        try await TransportIdleBench(world: world, say: say).run()
     }
 }

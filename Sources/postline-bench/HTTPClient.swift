@@ -3,7 +3,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import Threads
 
-/// One kept connection over which methods are called by HTTP, one after another, with a bearer token.
+/// A kept HTTP connection that calls methods one after another, with a bearer token.
 actor HTTPClient: BenchClient {
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         // This actor holds the executor.
@@ -14,10 +14,10 @@ actor HTTPClient: BenchClient {
 
     private nonisolated let channel: any Channel
 
-    /// What of a request's head comes after its path and before its length.
+    /// The part of a request's head between its path and its length.
     private let fields: String
-    private var answers = HTTPAnswerReader()
-    private var caller: CheckedContinuation<Result<HTTPAnswerReader.Answer, any Error>, Never>?
+    private var answers = HTTPResponseReader()
+    private var caller: CheckedContinuation<Result<HTTPResponseReader.Answer, any Error>, Never>?
     private var isClosed = false
 
     static func connect(
@@ -41,9 +41,9 @@ actor HTTPClient: BenchClient {
             + (acceptsGzip ? "Accept-Encoding: gzip\r\n" : "") + "Content-Type: application/json\r\nContent-Length: "
     }
 
-    /// - Throws: `BenchError` where the status is not 200.
+    /// - Throws: `BenchError` if the status is not 200.
     func answer(to method: String, _ params: ByteBuffer) async throws -> ByteBuffer {
-        let answer: Result<HTTPAnswerReader.Answer, any Error> = await withSuspension { caller in
+        let answer: Result<HTTPResponseReader.Answer, any Error> = await withSuspension { caller in
             if isClosed { return .resume(.failure(ChannelError.eof)) }
             self.caller = caller
             var request = channel.allocator.buffer(capacity: 128 + fields.utf8.count + params.readableBytes)
@@ -79,7 +79,7 @@ actor HTTPClient: BenchClient {
         resume(.failure(ChannelError.eof))
     }
 
-    private func resume(_ result: Result<HTTPAnswerReader.Answer, any Error>) {
+    private func resume(_ result: Result<HTTPResponseReader.Answer, any Error>) {
         let caller = caller
         self.caller = nil
         caller?.resume(returning: result)

@@ -1,7 +1,7 @@
 internal import LineClient
 internal import NIOCore
 
-/// How many methods are answered in a second over kept HTTP connections, beside the same over the line protocol.
+/// Requests per second over kept HTTP connections, compared with the line protocol.
 struct HTTPRequestBench {
     private static let connections = 16
 
@@ -10,7 +10,7 @@ struct HTTPRequestBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         let pushed = PushCounter()
         var receivers: [LineClient] = []
         var overHTTP: [(HTTPClient, String)] = []
@@ -32,13 +32,13 @@ struct HTTPRequestBench {
         return (
             reads.table + sends.table,
             [
-                BenchFigure(name: "http_me_ratio_\(count)", value: reads.ratio, unit: "ratio", goal: .atLeast(0.7)),
-                BenchFigure(name: "http_send_ratio_\(count)", value: sends.ratio, unit: "ratio", goal: .atLeast(0.7)),
+                BenchResult(name: "http_me_ratio_\(count)", value: reads.ratio, unit: "ratio", goal: .atLeast(0.7)),
+                BenchResult(name: "http_send_ratio_\(count)", value: sends.ratio, unit: "ratio", goal: .atLeast(0.7)),
             ]
         )
     }
 
-    /// - Parameter pushed: what is sent is pushed too; a round is over when it has come.
+    /// - Parameter pushed: counts pushes. A round ends when all sent messages were pushed.
     private func compare(
         _ method: String, _ overHTTP: [(HTTPClient, String)], _ overLines: [(LineClient, String)],
         _ pushed: PushCounter, _ write: @escaping @Sendable (String, inout ByteBuffer) -> Void
@@ -47,7 +47,7 @@ struct HTTPRequestBench {
             "\(method) at \(overHTTP.count) connections, \(rounds) rounds of \(seconds) s each in turn",
             names: ("http", "line"))
         for number in 0...rounds {
-            // Caches fill and plans are made in a round that does not count.
+            // The first round warms up caches and plans.
             let time = Duration.seconds(number == 0 ? 1 : seconds)
             let ours = try await BenchLoop.run(overHTTP, for: time, method: method, write)
             try await pushed.settle()

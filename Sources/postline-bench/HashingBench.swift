@@ -2,7 +2,7 @@ internal import LineClient
 internal import Messaging
 internal import NIOCore
 
-/// What people who sign in cost those who read: reads at a modest pace, without sign-ins and with twenty a second.
+/// The cost of sign-ins for readers: reads at a modest pace, without sign-ins and with twenty per second.
 struct HashingBench {
     private static let readers = 4
     private static let loginsPerSecond = 20
@@ -12,12 +12,12 @@ struct HashingBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         var readers: [(LineClient, String)] = []
         for pair in world.pairs.prefix(Self.readers) {
             readers.append((try await world.connect(pair.sender), pair.conversationID))
         }
-        // Each signs in again and again as the same user.
+        // Each client repeatedly signs in as the same user.
         var visitors: [(client: LineClient, email: String)] = []
         for number in 0..<min(Self.loginsPerSecond, world.pairs.count) {
             let client = try await LineClient.connect(host: "127.0.0.1", port: world.port, group: world.threads)
@@ -34,25 +34,25 @@ struct HashingBench {
             busy.append(storm)
             ratios.append(storm / calm)
             say(
-                "round \(number): p99 of a read \(BenchFigure.text(calm, 2)) ms, and "
-                    + "\(BenchFigure.text(storm, 2)) ms with \(logins / seconds) sign-ins a second")
+                "round \(number): p99 of a read \(BenchResult.text(calm, 2)) ms, and "
+                    + "\(BenchResult.text(storm, 2)) ms with \(logins / seconds) sign-ins a second")
         }
         let refusals = try await refusals(of: visitors)
         for (client, _) in readers + visitors { await client.close() }
         return (
             [
                 "Reads of the 50 newest messages by \(readers.count) who pause between, \(rounds) rounds of \(seconds) s each",
-                "  alone:                    p99 \(BenchFigure.text(median(quiet) ?? 0, 2)) ms",
-                "  beside \(Self.loginsPerSecond) sign-ins a second: p99 \(BenchFigure.text(median(busy) ?? 0, 2)) ms",
+                "  alone:                    p99 \(BenchResult.text(median(quiet) ?? 0, 2)) ms",
+                "  beside \(Self.loginsPerSecond) sign-ins a second: p99 \(BenchResult.text(median(busy) ?? 0, 2)) ms",
             ],
             [
-                BenchFigure(name: "list_p99_logins", value: median(ratios) ?? 0, unit: "ratio", goal: .below(2)),
-                BenchFigure(name: "unknown_to_wrong", value: refusals, unit: "ratio", goal: nil),
+                BenchResult(name: "list_p99_logins", value: median(ratios) ?? 0, unit: "ratio", goal: .below(2)),
+                BenchResult(name: "unknown_to_wrong", value: refusals, unit: "ratio", goal: nil),
             ]
         )
     }
 
-    /// How long the refusal of an unknown address takes for each that of a wrong password takes: it should tell nothing.
+    /// Returns the ratio of the refusal times of an unknown address and a wrong password. It should reveal nothing.
     private func refusals(of visitors: [(client: LineClient, email: String)]) async throws -> Double {
         guard let visitor = visitors.first else { return 0 }
         func time(_ email: String) async throws -> Double {
@@ -91,7 +91,7 @@ struct HashingBench {
         }
     }
 
-    /// Signs in at a steady pace until the time is over; one of `count` who take turns.
+    /// Signs in at a steady pace until the time is over, as one of `count` clients that take turns.
     private static func signIn(
         _ client: LineClient, _ email: String, until end: ContinuousClock.Instant, after number: Int, of count: Int
     ) async throws -> Int {

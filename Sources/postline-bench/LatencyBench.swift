@@ -3,14 +3,14 @@ internal import Messaging
 internal import Postgres
 internal import PrivatePostgres
 
-/// How long it takes from a change made beside the service, by SQL, to its push at a client; and, of the very same
-/// changes, to the notification at a bare C program that listens.
+/// The time from a change by SQL to its push at a client, compared with the notification of the same changes at a bare
+/// C program that listens.
 struct LatencyBench {
     let world: BenchWorld
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         guard let pair = world.pairs.first else { throw BenchError("There is nobody to watch.") }
         let (pushes, sink) = AsyncStream.makeStream(of: ServerNotification.self)
         let watcher = try await world.connect(pair.receiver) { sink.yield($0) }
@@ -31,10 +31,10 @@ struct LatencyBench {
                 _ = try await database.run([Call(update, [name, pair.sender.id])], deadline: .seconds(5))
                 let committed = ContinuousClock.now
                 let received = try await Self.arrival(of: name, in: &incoming)
-                // A push may be read before the commit's own answer is.
+                // A push may arrive before the commit's response.
                 sinceCommit.append(max(.zero, received - committed))
                 sinceSent.append(received - start)
-                // Out of step with whatever beats in the service.
+                // A random pause, to be independent of periodic tasks of the service.
                 try await Task.sleep(for: .microseconds(Int.random(in: 0...10_000)))
             }
             let stop = Statement("stop", "select pg_notify('postline', 'stop')")
@@ -60,14 +60,14 @@ struct LatencyBench {
                 "  from the statement: \(times(bare))",
             ],
             [
-                BenchFigure(
+                BenchResult(
                     name: "notify_latency_ratio",
                     value: (total.milliseconds(50) ?? 0) / (bare.milliseconds(50) ?? .infinity), unit: "ratio",
                     goal: .below(2)),
-                BenchFigure(name: "notify_p50_ms", value: commit.milliseconds(50) ?? 0, unit: "ms", goal: nil),
-                BenchFigure(
+                BenchResult(name: "notify_p50_ms", value: commit.milliseconds(50) ?? 0, unit: "ms", goal: nil),
+                BenchResult(
                     name: "notify_p99_ms", value: commit.milliseconds(99) ?? 0, unit: "ms", goal: .below(5)),
-                BenchFigure(
+                BenchResult(
                     name: "notify_p99_ratio",
                     value: (total.milliseconds(99) ?? 0) / (bare.milliseconds(99) ?? .infinity), unit: "ratio",
                     goal: .below(2)),
@@ -75,7 +75,7 @@ struct LatencyBench {
         )
     }
 
-    /// When the push came that carries this name.
+    /// Returns the arrival time of the push with this name.
     private static func arrival(
         of name: String, in pushes: inout AsyncStream<ServerNotification>.Iterator
     ) async throws -> ContinuousClock.Instant {

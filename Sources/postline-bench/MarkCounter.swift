@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// When how much came to one watcher.
+/// The arrivals of one watcher.
 final class MarkCounter: Sendable {
     private struct State {
-        /// The socket, as long as it is read.
+        /// The socket, while it is read.
         var socket: CInt?
         var count = 0
         var arrivals: [Watcher.Arrival] = []
@@ -25,7 +25,7 @@ final class MarkCounter: Sendable {
 
     func begin(_ socket: CInt) { state.withLock { $0.socket = socket } }
 
-    /// - Parameter found: how many have come just now; nil when no more will.
+    /// - Parameter found: the number of new arrivals, or nil at the end.
     func note(_ found: Int?) {
         guard let found else { return state.withLock { $0.socket = nil } }
         let now = ContinuousClock.now

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import TerminalText
 
-/// Pictures into the node's own folder, beside nginx that takes files by PUT; and a hundred at once, beside those who send.
+/// Uploads into the node's folder, compared with nginx and PUT, and a hundred at once beside senders.
 struct MediaBench {
     private static let bytes = 5_000_000
     private static let atOnce = 100
@@ -21,11 +21,11 @@ struct MediaBench {
         return picture
     }
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
-        var result: (table: [String], figures: [BenchFigure])?
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
+        var result: (table: [String], figures: [BenchResult])?
         let directory = "\(world.directory)/media"
         try BenchFiles.makeDirectory(directory)
-        // Its port is of no account: addresses are asked by their paths.
+        // The port is irrelevant: only the path of addresses is used.
         let settings = ["POSTLINE_MEDIA_DIR": directory, "POSTLINE_MEDIA_URL": "http://localhost"]
         try await BenchNode.run(on: world.postgres, secret: world.secret, environment: settings) { ports in
             try await NginxServer.run(in: directory) { nginx in
@@ -38,12 +38,12 @@ struct MediaBench {
 
     private func run(
         _ ports: BenchNode.Ports, nginx: Int
-    ) async throws -> (table: [String], figures: [BenchFigure]) {
+    ) async throws -> (table: [String], figures: [BenchResult]) {
         let clients = try await clients(port: ports.line)
         var (own, others): ([Double], [Double]) = ([], [])
         for round in 1...rounds {
             let targets = try await targets(Self.uploads, clients)
-            // Beside requests pictures have a pace.
+            // Uploads are throttled while requests are served.
             try await Task.sleep(for: .milliseconds(200))
             let rate = try await megabytesPerSecond(targets, port: ports.http)
             let files = (0..<Self.uploads).map { "/\(round)-\($0)" }
@@ -57,7 +57,7 @@ struct MediaBench {
         let ratio = ratios[ratios.count / 2]
 
         let senders = try await senders(port: ports.line)
-        // About as long as the uploads take: their pace beside requests is 32 MiB a second.
+        // About the duration of the uploads, which are limited to 32 MiB per second beside requests.
         let time = Duration.seconds(max(seconds, Self.atOnce * Self.bytes >> 25))
         let alone = try await PacedSends.run(senders, pace: 100, for: time)
         let before = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
@@ -87,14 +87,14 @@ struct MediaBench {
                     + "\(Int(each)) KB of the node's memory an upload",
             ],
             [
-                BenchFigure(name: "upload_ratio", value: ratio, unit: "ratio", goal: .atLeast(0.5)),
-                BenchFigure(name: "upload_send_p99_ratio", value: slower, unit: "ratio", goal: .below(1.5)),
-                BenchFigure(name: "upload_memory_kb", value: each, unit: "KB", goal: .below(1_024)),
+                BenchResult(name: "upload_ratio", value: ratio, unit: "ratio", goal: .atLeast(0.5)),
+                BenchResult(name: "upload_send_p99_ratio", value: slower, unit: "ratio", goal: .below(1.5)),
+                BenchResult(name: "upload_memory_kb", value: each, unit: "KB", goal: .below(1_024)),
             ]
         )
     }
 
-    /// Two who upload in turn: nobody has too many that wait.
+    /// Two users upload alternately, so that neither exceeds its pending uploads.
     private func clients(port: Int) async throws -> [LineClient] {
         var clients: [LineClient] = []
         for pair in world.pairs.prefix(20) {
@@ -115,7 +115,7 @@ struct MediaBench {
         return senders
     }
 
-    /// Where so many pictures may be put.
+    /// Returns that many upload addresses.
     private func targets(_ count: Int, _ clients: [LineClient]) async throws -> [String] {
         var targets: [String] = []
         for number in 0..<count {

@@ -1,10 +1,10 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// `nats-server`, as it is by default, on a port of its own.
+/// `nats-server` with default settings on its own port.
 enum NatsServer {
-    /// - Parameter body: gets its port, once it serves; when it returns, the server ends.
-    /// - Throws: `BenchError` where it cannot be started.
+    /// - Parameter body: receives the port once the server accepts connections. The server ends when it returns.
+    /// - Throws: `BenchError` if the server cannot be started.
     static func run(_ body: (_ port: Int) async throws -> Void) async throws {
         let port = try await BenchNode.freePort()
         try await BenchProcess.run("nats-server", ["--addr", "127.0.0.1", "--port", "\(port)", "--log", "/dev/null"]) {

@@ -1,9 +1,9 @@
 internal import SystemPackage
 
-/// `nginx` that takes files by PUT into a folder, on a port of its own.
+/// `nginx` that stores files by PUT in a folder, on its own port.
 enum NginxServer {
-    /// - Parameter body: gets its port; when it returns, the server ends.
-    /// - Throws: `BenchError` where it cannot be started.
+    /// - Parameter body: receives the port. The server ends when it returns.
+    /// - Throws: `BenchError` if the server cannot be started.
     static func run(in directory: String, _ body: (_ port: Int) async throws -> Void) async throws {
         let port = try await BenchNode.freePort()
         let configuration = """

@@ -1,14 +1,14 @@
 internal import CNotifyPeer
 internal import Threads
 
-/// A bare C program that LISTENs, on a thread of its own: what a change costs to hear of without Postline.
+/// A bare C program that LISTENs on its own thread: the latency of a notification without Postline.
 enum NotifyPeer {
     /// Runs `body` while the program listens.
     ///
     /// - Parameters:
-    ///   - capacity: how many notifications it notes at most.
-    ///   - body: must at its end notify `stop`.
-    /// - Returns: when each notification came, as `now` says.
+    ///     - capacity: the maximum number of recorded notifications.
+    ///     - body: must end by notifying `stop`.
+    /// - Returns: the arrival time of each notification, by the clock of `now`.
     static func run(url: String, channel: String, capacity: Int, _ body: () async throws -> Void) async throws
         -> [Int64]
     {
@@ -31,7 +31,7 @@ enum NotifyPeer {
         throw BenchError("The program that listens was not let in.")
     }
 
-    /// Nanoseconds of a clock that only goes forward.
+    /// Nanoseconds of a monotonic clock.
     static var now: Int64 { notify_peer_now() }
 
     private enum Event: Sendable {

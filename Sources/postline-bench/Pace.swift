@@ -1,4 +1,4 @@
-/// An even pace: one that was late does not delay the next, and what has not begun when the time is over does not begin.
+/// An even pace. A late operation does not delay the next, and none starts after the time is over.
 struct Pace: Sendable {
     let interval: Duration
     let begin: ContinuousClock.Instant
@@ -11,7 +11,7 @@ struct Pace: Sendable {
         self.end = end
     }
 
-    /// Waits until the next one is due, and gives the time; nil when it is over.
+    /// Waits until the next operation is due, and returns that time, or nil when the time is over.
     mutating func next() async throws -> ContinuousClock.Instant? {
         let due = begin + interval * count
         guard due < end else { return nil }

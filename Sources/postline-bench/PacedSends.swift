@@ -2,9 +2,9 @@ internal import LineClient
 internal import Messaging
 internal import NIOCore
 
-/// Messages that some sent at an even pace (`Pace`).
+/// Messages sent at an even pace (`Pace`).
 struct PacedSends: Sendable {
-    /// One who sends to one of its conversations after the other.
+    /// A sender that cycles through its conversations.
     struct Sender: Sendable {
         let client: LineClient
         let conversations: [String]
@@ -23,8 +23,8 @@ struct PacedSends: Sendable {
     var latencies: Percentiles { Percentiles(sent.map(\.latency)) }
 
     /// - Parameters:
-    ///   - pace: how many all together send in a second.
-    ///   - first: which of its conversations each begins with.
+    ///     - pace: the sends per second of all senders together.
+    ///     - first: the index of the conversation that each begins with.
     static func run(
         _ senders: [Sender], pace: Double, for time: Duration, first: Int = 0
     ) async throws -> PacedSends {
@@ -44,7 +44,7 @@ struct PacedSends: Sendable {
         return PacedSends(sent: all, perSecond: Double(all.count) / ((ContinuousClock.now - start) / .seconds(1)))
     }
 
-    /// Runs on the client's own thread, as `BenchLoop` does.
+    /// Runs on the client's thread, as `BenchLoop` does.
     private static func run(
         _ client: isolated LineClient, to conversations: [String], at pace: Pace, first: Int
     ) async throws -> [Sent] {

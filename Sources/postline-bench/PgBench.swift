@@ -4,7 +4,7 @@ internal import Subprocess
 
 /// `pgbench`, running the statements of one request in one pipeline, as Postline does.
 struct PgBench: Sendable {
-    /// The statement before each call: the same as Postline's own, with its default time limits.
+    /// The statement before each call: Postline's own, with its default timeouts.
     private static let preamble = """
         select set_config('role', 'authenticated', true), set_config('request.jwt.claims', :claims, true), \
         set_config('request.jwt.claim.sub', :id, true), set_config('statement_timeout', '10000ms', true), \
@@ -16,15 +16,15 @@ struct PgBench: Sendable {
     static let mostClients = 16
 
     let installation: PostgresInstallation
-    /// As the superuser: pgbench prepares a call before the preamble has set the role that may make it. What runs,
-    /// runs in that role all the same.
+    /// The superuser's URL: pgbench prepares a call before the preamble has set the role that may make it. The call
+    /// still runs in that role.
     let url: String
     let directory: String
 
-    /// What each client does again and again: `call` may name `:conversation`.
+    /// Runs a call repeatedly in each client. It may use `:conversation`.
     func run(_ call: String, clients: Int, seconds: Int) async throws -> BenchRound {
         let name = "\(directory)/pgbench-\(randomUUID())"
-        // Each client first looks up whom it plays; that is done once.
+        // Each client first looks up its user, once.
         try BenchFiles.write(
             """
             \\if :ready = 0
@@ -53,7 +53,7 @@ struct PgBench: Sendable {
         return BenchRound(perSecond: rate, latencies: Percentiles(try BenchFiles.latencies(prefix: "\(name).log")))
     }
 
-    /// From `tps = 8589.123456 (without initial connection time)`.
+    /// Parses `tps = 8589.123456 (without initial connection time)`.
     private static func rate(in output: String) -> Double? {
         for line in output.split(whereSeparator: \.isNewline) where line.hasPrefix("tps = ") {
             return line.dropFirst(6).split(separator: " ").first.flatMap { Double(String($0)) }
@@ -62,7 +62,7 @@ struct PgBench: Sendable {
     }
 }
 
-/// Why a measurement could not be made: a sentence for a person.
+/// The reason why a measurement failed, as a sentence.
 struct BenchError: Error, CustomStringConvertible {
     let description: String
 

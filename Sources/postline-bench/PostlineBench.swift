@@ -5,7 +5,7 @@ internal import Logging
 internal import PrivatePostgres
 internal import SystemPackage
 
-/// `postline-bench`: a program of its own, so that the server ships none of what only measuring needs.
+/// `postline-bench`, a separate program so that the server ships no measuring code.
 @main
 struct PostlineBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -43,7 +43,7 @@ struct PostlineBench: AsyncParsableCommand {
     enum Measurement: String, CaseIterable, ExpressibleByArgument {
         case hotpaths, latency, sends, reads, nodes, standby, fanout, deliveries, profiles, logins, backpressure, crowd
         case http, client, presence, push, media, fairness, growth
-        // Comes last: it makes the database large.
+        // Last, since it makes the database large.
         case search
         case steady
         case all
@@ -73,7 +73,7 @@ struct PostlineBench: AsyncParsableCommand {
     @Flag(help: "One JSON object a figure, and nothing else, on standard output.")
     var json = false
 
-    // What this program does for itself, in a process of its own (`ClientBench.growth`).
+    // The mode in which this program runs itself as a separate process (`ClientBench.growth`).
     @Option(help: .private) var clientStore: String?
     @Option(help: .private) var clientChat: String?
 
@@ -90,7 +90,7 @@ struct PostlineBench: AsyncParsableCommand {
             let bytes = try await ClientBench.growth(opening: clientStore, chat: clientChat)
             return Self.write("\(bytes)", to: .standardOutput)
         }
-        // With --json, standard output belongs to the figures.
+        // With --json, standard output contains only results.
         let say: @Sendable (String) -> Void = { [json] line in
             Self.write(line, to: json ? .standardError : .standardOutput)
         }
@@ -99,12 +99,12 @@ struct PostlineBench: AsyncParsableCommand {
         #endif
         DescriptorLimit.raise(forConnections: 12_000, logger: Logger(label: "bench"))
         let chosen = Measurement.allCases.filter {
-            // An hour is asked for by name.
+            // The measurement that takes an hour must be named.
             $0 != .all && (measurements.contains($0) || measurements.contains(.all) && $0 != .steady)
         }
         let steps = connections.map { [$0] } ?? [16, 64, 1]
         let pairs = max(20, chosen.contains(.sends) ? PgBench.mostClients + (steps.max() ?? 0) : connections ?? 0)
-        var figures: [BenchFigure] = []
+        var figures: [BenchResult] = []
         do {
             say("starting a PostgreSQL and a node, and making \(2 * pairs) people …")
             try await BenchWorld.with(pairs: pairs) { world in
@@ -125,7 +125,7 @@ struct PostlineBench: AsyncParsableCommand {
         for figure in figures { Self.write(json ? figure.json : figure.line, to: .standardOutput) }
     }
 
-    /// Not `print`, which keeps back what goes to a pipe.
+    /// Written directly, since `print` buffers output to a pipe.
     private static func write(_ line: String, to output: FileDescriptor) {
         _ = try? output.writeAll((line + "\n").utf8)
     }
@@ -137,10 +137,10 @@ struct PostlineBench: AsyncParsableCommand {
 
     private func measure(
         _ measurement: Measurement, in world: BenchWorld, _ steps: [Int], _ say: @escaping @Sendable (String) -> Void
-    ) async throws -> (table: [String], figures: [BenchFigure]) {
+    ) async throws -> (table: [String], figures: [BenchResult]) {
         switch measurement {
         case .sends:
-            var all: (table: [String], figures: [BenchFigure]) = ([], [])
+            var all: (table: [String], figures: [BenchResult]) = ([], [])
             for count in steps {
                 let (table, figures) = try await SendBench(
                     world: world, connections: count, seconds: seconds, rounds: rounds, say: say
@@ -172,9 +172,9 @@ struct PostlineBench: AsyncParsableCommand {
             return try await BackPressureBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .fairness: return try await FairnessBench(world: world, seconds: seconds, say: say).run()
         case .search: return try await SearchBench(world: world, seconds: seconds, say: say).run()
-        case .hotpaths: return try HotPathBench().run()
+        case .hotpaths: return try Microbenchmarks().run()
         case .steady:
-            return try await SteadyBench(
+            return try await SoakBench(
                 world: world, minutes: minutes, rate: Double(rate), file: svg, say: say
             ).run()
         case .all: return ([], [])

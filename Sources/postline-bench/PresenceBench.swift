@@ -3,45 +3,45 @@ internal import NIOCore
 internal import NIOPosix
 internal import PrivatePostgres
 
-/// Ten thousand come online at two nodes: how soon one who knows them all is told of all, how many statements that
-/// takes, and what it costs those who send. And how soon somebody at the other node sees that one is typing.
+/// Ten thousand users come online at two nodes: the time until a contact of all of them knows, the statements that it
+/// takes, and the cost for senders. Also the latency of typing notices between nodes.
 struct PresenceBench {
     private static let guests = 10_000
     private static let groupSize = 10
     private static let senders = 4
 
-    /// How many come at a time: enough for the machine to have no rest, and not all, which is `crowd`.
+    /// The connections at a time: enough to keep the machine busy, but not all, which is `crowd`.
     private static let atOnce = 256
 
-    /// How much of an arrival the sends are measured beside.
+    /// The part of an arrival in which sends are measured.
     private static let beginning = Duration.seconds(5)
 
-    /// After so long a backend that has nothing to do has said what it wrote.
+    /// The time after which an idle backend has reported its statistics.
     private static let countsAreLate = Duration.seconds(11)
 
     let world: BenchWorld
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    /// What was seen of one arrival.
+    /// The measurements of one arrival.
     private struct Arrival {
         let watchers: [Watcher]
         let end: ContinuousClock.Instant
         let seconds: Double
         let sends: Percentiles
 
-        var text: String { BenchFigure.text(seconds, 1) }
+        var text: String { BenchResult.text(seconds, 1) }
     }
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
-        // Not one of those who are told of typing: with so many conversations a sync is live after some pages alone.
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
+        // Not a receiver of typing notices: with so many conversations a sync is live only after several pages.
         guard let observer = world.pairs.last?.sender else { throw BenchError("There is nobody to tell.") }
         say("making \(Self.guests) guests in groups of \(Self.groupSize), which takes a minute or some …")
-        let crowd = try await Crowd.make(Self.guests, port: world.port, group: world.threads)
+        let crowd = try await GuestCrowd.make(Self.guests, port: world.port, group: world.threads)
         _ = try await crowd.group(by: Self.groupSize, with: [observer.id], in: world.postgres)
         try await world.postgres.psql("vacuum analyze", database: "postline")
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        var result: (table: [String], figures: [BenchFigure])?
+        var result: (table: [String], figures: [BenchResult])?
         try await BenchNode.run(on: world.postgres, secret: world.secret) { first in
             try await BenchNode.run(on: world.postgres, secret: world.secret) { second in
                 result = try await measure(crowd, observer, ports: [first.line, second.line], threads)
@@ -53,21 +53,21 @@ struct PresenceBench {
     }
 
     private func measure(
-        _ crowd: Crowd, _ observer: BenchWorld.User, ports: [Int], _ threads: MultiThreadedEventLoopGroup
-    ) async throws -> (table: [String], figures: [BenchFigure]) {
+        _ crowd: GuestCrowd, _ observer: BenchWorld.User, ports: [Int], _ threads: MultiThreadedEventLoopGroup
+    ) async throws -> (table: [String], figures: [BenchResult]) {
         var senders: [(LineClient, String)] = []
         for (number, pair) in world.pairs.prefix(Self.senders).enumerated() {
             let client = try await world.connect(pair.sender, port: ports[number % ports.count], group: threads)
             senders.append((client, pair.conversationID))
         }
-        // Caches fill and plans are made before anything counts.
+        // Warm up caches and plans.
         _ = try await send(senders, for: .seconds(1))
         let calm = try await send(senders, for: .seconds(seconds))
 
         say("\(Self.guests) arrive in the background …")
         let unseen = try await arrive(crowd, ports, beside: senders, inBackground: true)
         for watcher in unseen.watchers { watcher.close() }
-        // The nodes see to those who have gone.
+        // Let the nodes handle the disconnects.
         try await Task.sleep(for: .seconds(2))
 
         say("\(Self.guests) come online …")
@@ -76,7 +76,7 @@ struct PresenceBench {
         let reportsBefore = try await reports()
         let seen = try await arrive(crowd, ports, beside: senders, inBackground: false)
         let shown = max(.zero, try await following.allShown() - seen.end) / .seconds(1)
-        let waited = BenchFigure.text(seen.seconds + shown + Self.countsAreLate / .seconds(1), 0)
+        let waited = BenchResult.text(seen.seconds + shown + Self.countsAreLate / .seconds(1), 0)
         try await Task.sleep(for: Self.countsAreLate)
         let statements = try await reports() - reportsBefore
 
@@ -93,29 +93,29 @@ struct PresenceBench {
             [
                 "\(Self.guests) come online at two nodes, in groups of \(Self.groupSize) in each of which is one who "
                     + "is told of all",
-                "  all were live after \(seen.text) s; \(BenchFigure.text(shown, 2)) s later that one was told of the "
+                "  all were live after \(seen.text) s; \(BenchResult.text(shown, 2)) s later that one was told of the "
                     + "last (\(lagged) times it was told to ask)",
                 "  reports in the \(waited) s until all were counted, renewals of leases among them: "
-                    + "\(BenchFigure.text(statements, 0))",
+                    + "\(BenchResult.text(statements, 0))",
                 "  a send in the first \(Self.beginning / .seconds(1)) s: \(times(seen.sends)); before: \(times(calm))",
                 "  the same arrival in the background, which nobody is told of: \(unseen.text) s, a send: "
                     + times(unseen.sends),
                 "\(typing.count) notices of typing, from one node to the other beside them: \(times(typing))",
             ],
             [
-                BenchFigure(name: "presence_shown_seconds", value: shown, unit: "s", goal: .below(3)),
-                BenchFigure(name: "presence_arrival_seconds", value: seen.seconds, unit: "s", goal: nil),
-                BenchFigure(name: "presence_statements", value: statements, unit: "reports", goal: .below(100)),
-                BenchFigure(name: "presence_send_p99_ratio", value: ratio(seen), unit: "ratio", goal: .below(2)),
-                BenchFigure(name: "background_send_p99_ratio", value: ratio(unseen), unit: "ratio", goal: nil),
-                BenchFigure(name: "typing_p99_ms", value: typing.milliseconds(99) ?? 0, unit: "ms", goal: .below(50)),
+                BenchResult(name: "presence_shown_seconds", value: shown, unit: "s", goal: .below(3)),
+                BenchResult(name: "presence_arrival_seconds", value: seen.seconds, unit: "s", goal: nil),
+                BenchResult(name: "presence_statements", value: statements, unit: "reports", goal: .below(100)),
+                BenchResult(name: "presence_send_p99_ratio", value: ratio(seen), unit: "ratio", goal: .below(2)),
+                BenchResult(name: "background_send_p99_ratio", value: ratio(unseen), unit: "ratio", goal: nil),
+                BenchResult(name: "typing_p99_ms", value: typing.milliseconds(99) ?? 0, unit: "ms", goal: .below(50)),
             ]
         )
     }
 
-    /// All come, as quickly as the machine can take them, while some send.
+    /// Connects all users as fast as the machine can, while some send.
     private func arrive(
-        _ crowd: Crowd, _ ports: [Int], beside senders: [(LineClient, String)], inBackground: Bool
+        _ crowd: GuestCrowd, _ ports: [Int], beside senders: [(LineClient, String)], inBackground: Bool
     ) async throws -> Arrival {
         let start = ContinuousClock.now
         async let sends = send(senders, for: Self.beginning)
@@ -130,7 +130,7 @@ struct PresenceBench {
         try await BenchLoop.run(senders, for: time, method: "messages.send", SendBench.write).latencies
     }
 
-    /// How often nodes wrote that they are there, with or without news of somebody.
+    /// Returns how often nodes recorded their presence.
     private func reports() async throws -> Double {
         let text = try await world.postgres.psql(
             "select n_tup_ins + n_tup_upd from pg_stat_user_tables where relid = 'app.nodes'::regclass",

@@ -3,12 +3,12 @@ internal import Messaging
 internal import NIOPosix
 internal import Synchronization
 
-/// A client that is told who is online, as an app is: what it is not pushed, it asks for.
+/// A client that follows presence as an app does: it fetches what is not pushed.
 final class PresenceObserver: Sendable {
     private struct State {
-        /// Of whom it was not told yet.
+        /// The users not yet reported online.
         var awaited: Set<String>
-        /// When it was told of the last.
+        /// The time of the last report.
         var end: ContinuousClock.Instant?
         var lagged = 0
     }
@@ -16,9 +16,9 @@ final class PresenceObserver: Sendable {
     private let client: LineClient
     private let state: Mutex<State>
 
-    /// Returns once its sync is live.
+    /// Opens a client, and returns once its sync is live.
     ///
-    /// - Parameter users: of whom it is to be told that they are online.
+    /// - Parameter users: the users to be reported online.
     static func open(
         _ world: BenchWorld, _ user: BenchWorld.User, of users: Set<String>, port: Int,
         group: MultiThreadedEventLoopGroup
@@ -34,7 +34,9 @@ final class PresenceObserver: Sendable {
         state = Mutex(State(awaited: users))
     }
 
-    /// When it was told of the last; who is not told of within a minute is a fault.
+    /// Returns the time at which the last user was reported.
+    ///
+    /// - Throws: if one is missing for a minute.
     func allShown() async throws -> ContinuousClock.Instant {
         for _ in 0..<12_000 {
             if let end = state.withLock({ $0.end }) { return end }
@@ -43,13 +45,13 @@ final class PresenceObserver: Sendable {
         throw BenchError("\(state.withLock { $0.awaited.count }) were not shown online.")
     }
 
-    /// - Returns: how often it was told to ask.
+    /// - Returns: the number of `sync.lagged` notices.
     func close() async -> Int {
         await client.close()
         return state.withLock { $0.lagged }
     }
 
-    /// Ends with the connection.
+    /// Runs until the connection ends.
     private func follow() async {
         for await push in client.pushes {
             guard let params = try? push.params() else { continue }
@@ -57,7 +59,7 @@ final class PresenceObserver: Sendable {
             case "changes": note(params["presence"], at: push.received)
             case "sync.lagged":
                 state.withLock { $0.lagged += 1 }
-                // What fails is not told of, which is noticed.
+                // A failure shows as a missing report.
                 try? await sync(from: params["cursor"])
             default: break
             }
@@ -68,7 +70,7 @@ final class PresenceObserver: Sendable {
         var cursor = cursor
         var isWhole = false
         while !isWhole {
-            // Null is as good as none.
+            // Null means no cursor.
             let page = try await client.call(
                 "sync.open", ["messages_per_conversation": .integer(0), "cursor": cursor ?? .null])
             note(page["presence"], at: .now)

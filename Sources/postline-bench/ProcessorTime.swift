@@ -11,9 +11,9 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// What processes have had of the processors.
+/// The processor time of processes.
 enum ProcessorTime {
-    /// Seconds of a process and of those that it has started, those among them that have ended. On Linux alone.
+    /// Returns the processor seconds of a process and its children, including those that have ended. Linux only.
     ///
     /// Source: proc_pid_stat(5).
     static func ofFamily(_ parent: Int32) throws -> Double {
@@ -22,7 +22,7 @@ enum ProcessorTime {
             guard let process = Int32(name),
                 let text = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8)
             else { continue }
-            // What follows the program's name, which may hold anything: state, parent and so on.
+            // The fields after the program's name, which may contain anything: state, parent and so on.
             let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ").dropFirst()
                 .map { Int($0) ?? 0 }
             guard fields.count > 14 else { continue }

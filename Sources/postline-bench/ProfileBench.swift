@@ -4,7 +4,7 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import Synchronization
 
-/// How long it takes from a user's change of its profile until all of a thousand contacts have it, on two nodes.
+/// The time from a profile change until all of a thousand contacts have it, on two nodes.
 struct ProfileBench {
     private static let contacts = 1_000
 
@@ -12,14 +12,14 @@ struct ProfileBench {
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         guard let owner = world.pairs.first?.sender else { throw BenchError("There is nobody to rename.") }
-        var result: (table: [String], figures: [BenchFigure])?
+        var result: (table: [String], figures: [BenchResult])?
         try await BenchNode.run(on: world.postgres, secret: world.secret) { second in
             say("making \(Self.contacts) contacts, on two nodes …")
             let arrivals = Arrivals(expected: Self.contacts)
             let contacts = try await connect(ports: [world.port, second.line], arrivals)
-            _ = try await Crowd(guests: contacts.map(\.guest)).group(with: [owner.id], in: world.postgres)
+            _ = try await GuestCrowd(guests: contacts.map(\.guest)).group(with: [owner.id], in: world.postgres)
             for contact in contacts {
                 _ = try await contact.client.call("sync.open", ["messages_per_conversation": .integer(0)])
             }
@@ -32,7 +32,7 @@ struct ProfileBench {
 
     private func measure(
         _ owner: BenchWorld.User, _ arrivals: Arrivals
-    ) async throws -> (table: [String], figures: [BenchFigure]) {
+    ) async throws -> (table: [String], figures: [BenchResult]) {
         let client = try await world.connect(owner)
         var each: [Duration] = []
         var last: [Duration] = []
@@ -47,7 +47,7 @@ struct ProfileBench {
             let times = try await arrivals.all()
             each += times.map { $0 - sent }
             if let latest = times.max() { last.append(latest - sent) }
-            // Out of step with whatever beats in the service.
+            // A random pause, to be independent of periodic tasks of the service.
             try await Task.sleep(for: .microseconds(Int.random(in: 0...20_000)))
         }
         await client.close()
@@ -60,29 +60,30 @@ struct ProfileBench {
                 "  the last one: p50 \(all.text(50)) ms, p95 \(all.text(95)) ms, p99 \(all.text(99)) ms",
             ],
             [
-                BenchFigure(name: "profile_all_p50_ms", value: all.milliseconds(50) ?? 0, unit: "ms", goal: nil),
-                BenchFigure(name: "profile_all_p99_ms", value: all.milliseconds(99) ?? 0, unit: "ms", goal: .below(50)),
+                BenchResult(name: "profile_all_p50_ms", value: all.milliseconds(50) ?? 0, unit: "ms", goal: nil),
+                BenchResult(name: "profile_all_p99_ms", value: all.milliseconds(99) ?? 0, unit: "ms", goal: .below(50)),
             ]
         )
     }
 
-    private func connect(ports: [Int], _ arrivals: Arrivals) async throws -> [(client: LineClient, guest: Crowd.Guest)]
-    {
-        var contacts: [(client: LineClient, guest: Crowd.Guest)] = []
+    private func connect(ports: [Int], _ arrivals: Arrivals) async throws -> [(
+        client: LineClient, guest: GuestCrowd.Guest
+    )] {
+        var contacts: [(client: LineClient, guest: GuestCrowd.Guest)] = []
         for number in 0..<Self.contacts {
             let client = try await LineClient.connect(
                 host: "127.0.0.1", port: ports[number % ports.count], group: world.threads
             ) { arrivals.take($0) }
             let tokens = try await client.call("auth.guest", ["full_name": .string("Contact \(number)")])
-            contacts.append((client, try Crowd.Guest(tokens)))
+            contacts.append((client, try GuestCrowd.Guest(tokens)))
         }
         return contacts
     }
 }
 
 extension ByteBuffer {
-    /// Whether these bytes stand in it. The library's `firstRange(of:)` takes as long for one push as all that a node
-    /// does for it.
+    /// Returns true if it contains these bytes. The library's `firstRange(of:)` takes as long for a push as the node's
+    /// whole work for it.
     fileprivate func contains(_ bytes: [UInt8]) -> Bool {
         let all = readableBytesUInt8Span
         guard let first = bytes.first, all.count >= bytes.count else { return false }
@@ -93,7 +94,7 @@ extension ByteBuffer {
     }
 }
 
-/// When each of many clients got the push that is waited for.
+/// The arrival times of one push at many clients.
 private final class Arrivals: Sendable {
     private struct State {
         var wanted: [UInt8] = []
@@ -105,7 +106,7 @@ private final class Arrivals: Sendable {
 
     init(expected: Int) { self.expected = expected }
 
-    /// From now on pushes are looked for that hold this text.
+    /// Starts to wait for pushes that contain this text.
     func begin(_ text: String) { state.withLock { $0 = State(wanted: Array(text.utf8)) } }
 
     func take(_ push: ServerNotification) {
@@ -115,7 +116,9 @@ private final class Arrivals: Sendable {
         }
     }
 
-    /// Waits until all have it; one that does not within ten seconds is a fault.
+    /// Waits until all clients have it.
+    ///
+    /// - Throws: if one is missing for ten seconds.
     func all() async throws -> [ContinuousClock.Instant] {
         let limit = ContinuousClock.now + .seconds(10)
         while true {

@@ -4,17 +4,17 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import TerminalText
 
-/// Messages to people who have no app open, at a pace: how soon each is pushed to a webhook, and what the pushes cost
-/// those who send. A node without a provider and one with it, in turn.
+/// Messages to offline users at a steady pace: the latency of their device pushes to a webhook, and the cost for
+/// senders. A node without a provider and one with it alternate.
 struct PushBench {
     private static let guests = 10_000
     private static let senders = 20
     private static let pace = 1_000.0
 
-    /// How long the webhook takes to answer: it is seldom on the same machine.
+    /// The webhook's response time, since it is rarely on the same machine.
     private static let answerTime = TimeAmount.milliseconds(50)
 
-    /// How long after the last send a push is waited for.
+    /// The time to wait for pushes after the last send.
     private static let waitTimeout = Duration.seconds(15)
 
     let world: BenchWorld
@@ -22,15 +22,15 @@ struct PushBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    /// Messages whose pushes came, and how many did not.
+    /// The messages that were pushed, and the number of missing ones.
     private struct Pushed {
         let lags: [Duration]
         let missing: Int
     }
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         say("making \(Self.guests) guests with a device each, which takes a minute or some …")
-        let crowd = try await Crowd.make(Self.guests, port: world.port, group: world.threads)
+        let crowd = try await GuestCrowd.make(Self.guests, port: world.port, group: world.threads)
         let conversations = try await acquaint(crowd)
         var comparison = Comparison(
             "\(Int(Self.pace)) messages a second to \(Self.guests) who have no app open, \(rounds) rounds of "
@@ -38,7 +38,7 @@ struct PushBench {
         var lags: [Duration] = []
         var missing = 0
         var number = 0
-        // Where in its conversations each sender is: a message to one of them is not soon followed by another.
+        // The next conversation of each sender, so that messages to one conversation are far apart.
         var place = 0
         while number < rounds {
             number += 1
@@ -64,22 +64,22 @@ struct PushBench {
                     + "\(lag.count + missing) did not come within \(Self.waitTimeout / .seconds(1)) s after the last"
             ],
             [
-                BenchFigure(
+                BenchResult(
                     name: "push_lag_p99_seconds", value: (lag.milliseconds(99) ?? .infinity) / 1_000, unit: "s",
                     goal: .below(5)),
-                BenchFigure(name: "push_missing", value: Double(missing), unit: "pushes", goal: .below(1)),
-                BenchFigure(name: "push_send_ratio", value: comparison.ratio, unit: "ratio", goal: .atLeast(0.95)),
+                BenchResult(name: "push_missing", value: Double(missing), unit: "pushes", goal: .below(1)),
+                BenchResult(name: "push_send_ratio", value: comparison.ratio, unit: "ratio", goal: .atLeast(0.95)),
             ]
         )
     }
 
-    /// Long enough for each of the ten thousand to be sent one.
+    /// Long enough to send one message to each of the ten thousand.
     private var length: Int { max(10, seconds) }
 
-    /// Gives each guest a device, and a conversation with one of the senders: by SQL, since it is the world.
+    /// Gives each guest a device and a conversation with a sender, by SQL since this is not measured.
     ///
     /// - Returns: the conversations of each sender.
-    private func acquaint(_ crowd: Crowd) async throws -> [[String]] {
+    private func acquaint(_ crowd: GuestCrowd) async throws -> [[String]] {
         let pairs = world.pairs.prefix(Self.senders)
         guard pairs.count == Self.senders else { throw BenchError("There are too few people.") }
         let senders = pairs.map(\.sender.id)
@@ -109,11 +109,11 @@ struct PushBench {
         return conversations
     }
 
-    /// A round at a node that pushes.
+    /// Runs a round at a node that pushes.
     private func pushedRound(
         _ conversations: [[String]], _ place: inout Int
     ) async throws -> (PacedSends, Pushed) {
-        // What was sent while no node pushed is told of no more.
+        // Messages sent while no node pushed are no longer pushed.
         try await world.postgres.psql("delete from app.push_cursor", database: "postline")
         var result: (PacedSends, Pushed)?
         try await WebhookSink.with(answeringAfter: Self.answerTime) { sink in
@@ -134,7 +134,7 @@ struct PushBench {
         return result
     }
 
-    /// Returns when a node has begun to look for what is to be pushed.
+    /// Returns once a node has started to send device pushes.
     private func awaitPusher() async throws {
         for _ in 0..<100 {
             let count = try await world.postgres.psql("select count(*) from app.push_cursor", database: "postline")
@@ -150,7 +150,7 @@ struct PushBench {
             senders.append(
                 .init(client: try await world.connect(pair.sender, port: port), conversations: conversations))
         }
-        // Caches fill and plans are made before anything counts.
+        // Warm up caches and plans.
         let first = try await PacedSends.run(senders, pace: Self.pace, for: .seconds(2), first: place)
         place += first.sent.count / senders.count + 1
         let sends = try await PacedSends.run(senders, pace: Self.pace, for: .seconds(length), first: place)
@@ -159,7 +159,7 @@ struct PushBench {
         return sends
     }
 
-    /// Of a message it is told by its own push, or by one of a later message of its conversation.
+    /// Matches messages with pushes. A message is covered by its own push or by a later one of its conversation.
     private static func pushed(_ sent: [PacedSends.Sent], _ sink: WebhookSink) -> Pushed {
         let arrivals = sink.arrivals
         var lags: [Duration] = []

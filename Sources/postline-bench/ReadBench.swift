@@ -3,7 +3,7 @@ internal import Messaging
 internal import NIOCore
 internal import PrivatePostgres
 
-/// How often in a second the 50 newest messages of a conversation are read, beside what the database alone does.
+/// Reads per second of the 50 newest messages of a conversation, compared with the database alone.
 struct ReadBench {
     let world: BenchWorld
     let connections: Int
@@ -11,7 +11,7 @@ struct ReadBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         let pairs = world.pairs.prefix(connections)
         for pair in pairs {
             let client = try await world.connect(pair.sender)
@@ -25,7 +25,7 @@ struct ReadBench {
             }
             await client.close()
         }
-        let readers = try await Askers.connect(
+        let readers = try await RequestClients.connect(
             pairs.map { ($0.sender, $0.conversationID) }, port: world.port, group: world.threads)
         let pgbench = PgBench(
             installation: world.installation, url: await world.postgres.url(database: "postline"),
@@ -45,15 +45,15 @@ struct ReadBench {
         readers.end()
         return (
             comparison.table,
-            [BenchFigure(name: "list_ratio_\(count)", value: comparison.ratio, unit: "ratio", goal: .atLeast(0.8))]
+            [BenchResult(name: "list_ratio_\(count)", value: comparison.ratio, unit: "ratio", goal: .atLeast(0.8))]
         )
     }
 
-    private static func round(_ readers: Askers, for time: Duration) async throws -> BenchRound {
+    private static func round(_ readers: RequestClients, for time: Duration) async throws -> BenchRound {
         try await readers.ask("messages.list", for: time, write)
     }
 
-    /// The params of one read.
+    /// Writes the params of one read.
     static func write(conversationID: String, params: inout ByteBuffer) {
         params.writeStaticString(#"{"conversation_id":""#)
         params.writeString(conversationID)

@@ -3,7 +3,7 @@ internal import Messaging
 internal import PrivatePostgres
 internal import TerminalText
 
-/// How long a search for people takes among a million, typos included.
+/// The duration of a search among a million users, including typos.
 struct SearchBench {
     private static let profiles = 1_000_000
     private static let first = [
@@ -11,7 +11,7 @@ struct SearchBench {
         "Maria", "Noah", "Olivia", "Pedro", "Qing", "Rosa", "Samuel", "Tariq", "Ulrike", "Victor", "Wanjiru", "Xavier",
         "Yara", "Zoë", "Søren", "Émile", "Łukasz", "Nguyễn",
     ]
-    /// Three of them make a last name: 216,000 there are, about as many words as a million people's names have.
+    /// Three of them form a last name: 216,000 combinations, about the vocabulary of a million names.
     private static let syllables = [
         "ba", "be", "bo", "cas", "ce", "chi", "da", "der", "do", "el", "en", "fa", "fer", "ga", "gar", "go", "ha",
         "hen",
@@ -26,7 +26,7 @@ struct SearchBench {
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         guard let user = world.pairs.first?.sender else { throw BenchError("There is nobody to search.") }
         say("making \(Self.profiles) profiles, which takes a minute or some …")
         try await fill()
@@ -47,7 +47,7 @@ struct SearchBench {
             let times = Percentiles(latencies)
             table.append(
                 "  \(TextWidth.fit(kind, to: 22)) p50 \(times.text(50)) ms, p99 \(times.text(99)) ms, "
-                    + "\(BenchFigure.text(Double(found) / Double(max(1, times.count)), 1)) found")
+                    + "\(BenchResult.text(Double(found) / Double(max(1, times.count)), 1)) found")
             all += latencies
         }
         await client.close()
@@ -55,8 +55,8 @@ struct SearchBench {
         return (
             table,
             [
-                BenchFigure(name: "search_p50_ms", value: times.milliseconds(50) ?? 0, unit: "ms", goal: nil),
-                BenchFigure(name: "search_p99_ms", value: times.milliseconds(99) ?? 0, unit: "ms", goal: .below(20)),
+                BenchResult(name: "search_p50_ms", value: times.milliseconds(50) ?? 0, unit: "ms", goal: nil),
+                BenchResult(name: "search_p99_ms", value: times.milliseconds(99) ?? 0, unit: "ms", goal: .below(20)),
             ]
         )
     }
@@ -78,7 +78,7 @@ struct SearchBench {
         (0..<3).map { _ in pick(syllables) }.joined().capitalizedFirst
     }
 
-    /// The name with two letters exchanged.
+    /// Returns the name with two letters swapped.
     private static func typo(_ name: String) -> String {
         var letters = Array(name)
         guard letters.count > 3 else { return name }
@@ -87,7 +87,7 @@ struct SearchBench {
         return String(letters)
     }
 
-    /// As a restored dump brings them: without triggers, which is quicker.
+    /// Inserts rows without triggers, as a restored dump does, which is faster.
     private func fill() async throws {
         func list(_ names: [String]) -> String { "array['\(names.joined(separator: "','"))']" }
         try await world.postgres.psql(

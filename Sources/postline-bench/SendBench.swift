@@ -4,28 +4,28 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import Synchronization
 
-/// How many messages are answered in a second, each pushed to a live receiver, beside what the database alone does.
+/// Messages acknowledged per second, each pushed to a live receiver, compared with the database alone.
 struct SendBench {
-    /// Within so long the feed has seen what pgbench wrote, which no bell announces: in one look with so much nothing else
-    /// would be told.
+    /// The time within which the feed has read pgbench's rows, which send no notification. A poll with so many changes
+    /// would contain nothing else.
     private static let sweep = Duration.seconds(2)
 
     private static let content = "Shall we meet at the harbour at seven? I could bring the maps and something to eat."
 
     let world: BenchWorld
-    /// How many send at once.
+    /// The number of concurrent senders.
     let connections: Int
     let seconds: Int
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         let pushed = PushCounter()
         var receivers: [LineClient] = []
-        // Others than pgbench's, of whose messages there are more than are told.
+        // Not pgbench's users, who have more messages than a poll contains.
         let pairs = world.pairs.dropFirst(PgBench.mostClients).prefix(connections)
         for pair in pairs { receivers.append(try await world.connect(pair.receiver) { pushed.take($0) }) }
-        let senders = try await Askers.connect(
+        let senders = try await RequestClients.connect(
             pairs.map { ($0.sender, $0.conversationID) }, port: world.port, group: world.threads)
         let pgbench = PgBench(
             installation: world.installation, url: await world.postgres.url(database: "postline"),
@@ -35,7 +35,7 @@ struct SendBench {
         let count = senders.count
         var comparison = Comparison(
             "Sends at \(count) connections, \(rounds) rounds of \(seconds) s each in turn, every message pushed")
-        // Caches fill and plans are made before anything counts.
+        // Warm up caches and plans.
         _ = try await Self.round(senders, for: .seconds(1))
         _ = try await pgbench.run(call, clients: min(PgBench.mostClients, count), seconds: 1)
         for number in 1...rounds {
@@ -51,19 +51,19 @@ struct SendBench {
         senders.end()
         let figure =
             count == 1
-            ? BenchFigure(name: "send_alone_p50_ratio", value: comparison.p50Ratio, unit: "ratio", goal: .below(1.6))
-            : BenchFigure(
+            ? BenchResult(name: "send_alone_p50_ratio", value: comparison.p50Ratio, unit: "ratio", goal: .below(1.6))
+            : BenchResult(
                 name: "send_ratio_\(count)", value: comparison.ratio, unit: "ratio",
                 goal: .atLeast(count < 64 ? 1 : 1.5))
         return (comparison.table, [figure])
     }
 
-    /// All senders send, one message after another, until the time is over.
-    private static func round(_ senders: Askers, for time: Duration) async throws -> BenchRound {
+    /// All senders send one message after another until the time is over.
+    private static func round(_ senders: RequestClients, for time: Duration) async throws -> BenchRound {
         try await senders.ask("messages.send", for: time, write)
     }
 
-    /// The params of one send.
+    /// Writes the params of one send.
     static func write(conversationID: String, params: inout ByteBuffer) {
         params.writeStaticString(#"{"conversation_id":""#)
         params.writeString(conversationID)
@@ -75,11 +75,11 @@ struct SendBench {
     }
 }
 
-/// Counts the messages that are pushed, over all receivers.
+/// Counts pushed messages over all receivers.
 final class PushCounter: Sendable {
     private let count = Atomic(0)
 
-    /// How often one was told to ask for what is not pushed.
+    /// The number of `sync.lagged` notices.
     private let lags = Atomic(0)
 
     var value: Int { count.load(ordering: .relaxed) }
@@ -90,7 +90,9 @@ final class PushCounter: Sendable {
         count.add(params["messages"]?.arrayValue?.count ?? 0, ordering: .relaxed)
     }
 
-    /// Waits until so many have come; a push that does not come within ten seconds is a fault.
+    /// Waits for the given number of pushes.
+    ///
+    /// - Throws: if one is missing for ten seconds.
     func reach(_ expected: Int) async throws {
         for _ in 0..<1000 where value < expected { try await Task.sleep(for: .milliseconds(10)) }
         guard value >= expected else {
@@ -100,7 +102,7 @@ final class PushCounter: Sendable {
         }
     }
 
-    /// Waits until nothing has come for a quarter of a second.
+    /// Waits until nothing has arrived for a quarter of a second.
     func settle() async throws {
         var last = -1
         for _ in 0..<120 where last != value {

@@ -1,9 +1,9 @@
-/// Several small charts of one run, all over the same time, as the text of an SVG file.
+/// Several small charts of one run over the same time, as an SVG file.
 ///
-/// It follows the reader's light or dark background, and needs nothing but itself: no script, no font, no other file.
+/// It adapts to a light or dark background, and needs no script, font or other file.
 struct SmallMultiples: Sendable {
     struct Line: Sendable {
-        /// Written at the line's end where a chart has several.
+        /// The label at the line's end, if a chart has several lines.
         let name: String
         let points: [Point]
     }
@@ -14,10 +14,10 @@ struct SmallMultiples: Sendable {
     }
 
     struct Chart: Sendable {
-        /// What it shows, with its unit, such as `The node's memory, MiB`.
+        /// The title with its unit, such as `The node's memory, MiB`.
         let title: String
 
-        /// What is said of it at the right, such as `× 1.02`.
+        /// The note at the right, such as `× 1.02`.
         let note: String
 
         let lines: [Line]
@@ -26,10 +26,10 @@ struct SmallMultiples: Sendable {
     let title: String
     let explanation: String
 
-    /// How long the run is, whether or not it is over.
+    /// The planned length of the run.
     let minutes: Double
 
-    /// Spans of time that are to be seen in each chart.
+    /// Spans of time that are shaded in each chart.
     let shaded: [ClosedRange<Double>]
     let charts: [Chart]
 
@@ -37,7 +37,7 @@ struct SmallMultiples: Sendable {
     private static let margin = 24.0
     private static let head = 76.0
 
-    /// A chart with its title and its axes, and the lines' part of it.
+    /// The size of a chart with title and axes, and of its plot.
     static let chart = (width: 376.0, height: 196.0)
     static let plot = (left: 52.0, top: 34.0, width: 272.0, height: 128.0)
 
@@ -77,7 +77,7 @@ struct SmallMultiples: Sendable {
         let bottom = plot.top + plot.height
         let across = ChartAxis(holding: minutes, steps: 6)
         let upwards = ChartAxis(holding: chart.lines.flatMap { $0.points.map(\.value) }.max() ?? 0)
-        // The run's end, where the axis would go on to a round number.
+        // Clamped to the run's end, since the axis may extend to a round number.
         func x(_ minutes: Double) -> Double { plot.left + plot.width * min(max(minutes / self.minutes, 0), 1) }
         func y(_ value: Double) -> Double { bottom - plot.height * min(max(upwards.part(value), 0), 1) }
 
@@ -112,7 +112,7 @@ struct SmallMultiples: Sendable {
                 "<circle class=\"end line\(number)\" cx=\"\(Self.text(x(last.minutes)))\" "
                     + "cy=\"\(Self.text(y(last.value)))\" r=\"2.5\"/>")
             guard chart.lines.count > 1 else { continue }
-            // Above the name that it would be written over.
+            // Moved above a label that it would overlap.
             let height = names.reduce(y(last.value) + 4) { abs($1 - $0) < 13 ? $1 - 13 : $0 }
             names.append(height)
             parts.append(Self.label(line.name, "name\(number)", x(last.minutes) + 7, height))
@@ -127,14 +127,14 @@ struct SmallMultiples: Sendable {
             + "\(escaped(text))</text>"
     }
 
-    private static func text(_ number: Double) -> String { BenchFigure.text(number, 1, trimmed: true) }
+    private static func text(_ number: Double) -> String { BenchResult.text(number, 1, trimmed: true) }
 
     static func escaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
             .replacing("\"", with: "&quot;")
     }
 
-    /// The two lines' colours can be told apart by those who see no red or no green too, on both grounds.
+    /// The two colours are distinguishable for people without red or green vision, on both backgrounds.
     private static let style = """
         svg { font: 12px system-ui, -apple-system, "Segoe UI", sans-serif; }
         .ground { fill: #fcfcfb; } .shaded { fill: #0b0b0b; opacity: 0.05; }

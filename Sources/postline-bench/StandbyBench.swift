@@ -4,9 +4,9 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import Synchronization
 
-/// What a standby takes off the primary, and what it costs in time: the same people, who send, receive and read at an
-/// even pace, at a node that reads from a streaming replica and at one that does not, in turn. The replica follows in
-/// both, as one does that is there for the primary's loss.
+/// The load that a standby takes off the primary, and its cost in latency: the same users send, receive and read at an
+/// even pace, at a node that reads from a streaming replica and at one that does not, alternating. The replica follows
+/// in both cases.
 struct StandbyBench {
     private static let people = 16
     private static let sendsPerSecond = 100.0
@@ -18,7 +18,7 @@ struct StandbyBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         try await world.postgres.psql("create database \(Self.database)")
         var pairs: [BenchWorld.Pair] = []
         try await BenchNode.run(on: world.postgres, database: Self.database, secret: world.secret) { ports in
@@ -44,17 +44,17 @@ struct StandbyBench {
     }
 
     private struct Round {
-        /// How much of a core each server had.
+        /// The processor use of each server, in cores.
         let primary: Double
         let standby: Double
         let lists: Percentiles
-        /// From the beginning of a send until its receiver had the message.
+        /// The time from the start of a send until its receiver has the message.
         let pushes: Percentiles
     }
 
     private func compare(
         _ pairs: [BenchWorld.Pair], _ standby: PrivatePostgres
-    ) async throws -> (table: [String], figures: [BenchFigure]) {
+    ) async throws -> (table: [String], figures: [BenchResult]) {
         var without: [Round] = []
         var with: [Round] = []
         let url = await standby.url(user: "postline", database: Self.database)
@@ -63,15 +63,15 @@ struct StandbyBench {
             with.append(try await round(pairs, standby, reading: url))
             guard let one = without.last, let two = with.last else { break }
             say(
-                "round \(number): the primary has \(BenchFigure.text(one.primary, 3)) of a core, "
-                    + "and \(BenchFigure.text(two.primary, 3)) where a standby is read from")
+                "round \(number): the primary has \(BenchResult.text(one.primary, 3)) of a core, "
+                    + "and \(BenchResult.text(two.primary, 3)) where a standby is read from")
         }
         func middle(_ rounds: [Round], _ value: (Round) -> Double) -> Double { median(rounds.map(value)) ?? 0 }
         func row(_ name: String, _ rounds: [Round]) -> String {
-            "  \(name): of a core the primary has \(BenchFigure.text(middle(rounds, \.primary), 3)), "
-                + "the standby \(BenchFigure.text(middle(rounds, \.standby), 3)); p50 of a list "
-                + "\(BenchFigure.text(middle(rounds) { $0.lists.milliseconds(50) ?? 0 }, 2)) ms, until a push "
-                + "\(BenchFigure.text(middle(rounds) { $0.pushes.milliseconds(50) ?? 0 }, 2)) ms"
+            "  \(name): of a core the primary has \(BenchResult.text(middle(rounds, \.primary), 3)), "
+                + "the standby \(BenchResult.text(middle(rounds, \.standby), 3)); p50 of a list "
+                + "\(BenchResult.text(middle(rounds) { $0.lists.milliseconds(50) ?? 0 }, 2)) ms, until a push "
+                + "\(BenchResult.text(middle(rounds) { $0.pushes.milliseconds(50) ?? 0 }, 2)) ms"
         }
         return (
             [
@@ -80,10 +80,10 @@ struct StandbyBench {
                 row("all from the primary", without), row("reads from a standby", with),
             ],
             [
-                BenchFigure(
+                BenchResult(
                     name: "standby_primary_ratio",
                     value: median(zip(with, without).map { $0.primary / $1.primary }) ?? 0, unit: "ratio", goal: nil),
-                BenchFigure(
+                BenchResult(
                     name: "standby_push_ratio",
                     value: median(
                         zip(with, without).map {
@@ -93,7 +93,7 @@ struct StandbyBench {
         )
     }
 
-    /// - Parameter url: the standby's for the node, or nothing.
+    /// - Parameter url: the standby's URL for the node, or nothing.
     private func round(
         _ pairs: [BenchWorld.Pair], _ standby: PrivatePostgres, reading url: String
     ) async throws -> Round {
@@ -115,7 +115,7 @@ struct StandbyBench {
                 let sender = try await world.connect(pair.sender, port: ports.line)
                 senders.append(.init(client: sender, conversations: [pair.conversationID]))
             }
-            // Plans are made, and caches filled, in what does not count.
+            // Warm up caches and plans.
             let before = try await Self.load(senders, readers, for: .seconds(2))
             let start = ContinuousClock.now
             let primary = try ProcessorTime.ofFamily(primaryProcess)
@@ -133,10 +133,10 @@ struct StandbyBench {
         return round
     }
 
-    /// Returns when the node's feed looks at its standby.
+    /// Returns once the node's feed polls its standby.
     private static func awaitStandby(port: Int) async throws {
         for _ in 0..<300 {
-            if try await OperationsClient.figure("postline_feed_at_standby", port: port) == 1 { return }
+            if try await OperationsClient.figure("postline_feed_polls_standby", port: port) == 1 { return }
             try await Task.sleep(for: .milliseconds(100))
         }
         throw BenchError("The node does not read from its standby.")
@@ -175,7 +175,7 @@ struct StandbyBench {
     }
 }
 
-/// When which message was pushed.
+/// The arrival times of pushed messages.
 private final class Arrivals: Sendable {
     private let times = Mutex<[String: ContinuousClock.Instant]>([:])
     let tally = Tally()
@@ -192,7 +192,7 @@ private final class Arrivals: Sendable {
         tally.add(messages.count, at: push.received)
     }
 
-    /// How long each message took from the beginning of its send.
+    /// Returns the latency of each message from the start of its send.
     func times(of sends: PacedSends) throws -> Percentiles {
         let times = times.withLock { $0 }
         return Percentiles(

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import Threads
 
-/// How much came to all watchers together.
+/// The number of arrivals at all watchers together.
 final class Tally: Sendable {
     fileprivate struct State {
         var count = 0
@@ -14,7 +14,7 @@ final class Tally: Sendable {
 
     var count: Int { state.withLock { $0.count } }
 
-    /// When the latest came.
+    /// The time of the latest arrival.
     var lastTime: ContinuousClock.Instant { state.withLock { $0.lastTime } }
 
     func reset() { state.withLock { $0.count = 0 } }
@@ -28,12 +28,12 @@ final class Tally: Sendable {
         waiter?.resume()
     }
 
-    /// Waits until so many have come in all; for one task at a time.
+    /// Waits for the given total. Only one task may wait.
     ///
-    /// - Throws: `BenchError` where they do not come within ten seconds.
+    /// - Throws: `BenchError` if it is not reached within ten seconds.
     func reach(_ target: Int) async throws {
         let deadline = Task {
-            // Ends with the wait below, which cancels it.
+            // The wait below cancels this task when it ends.
             try await Task.sleep(for: .seconds(10))
             state.withLock { $0.release() }?.resume()
         }

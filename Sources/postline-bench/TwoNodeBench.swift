@@ -2,8 +2,8 @@ internal import LineClient
 internal import PrivatePostgres
 internal import TerminalText
 
-/// Whether a second node costs anything: the same people at one node and spread over two, in turn, every message pushed
-/// to its receiver.
+/// The cost of a second node: the same users at one node and spread over two, alternating, with every message pushed to
+/// its receiver.
 struct TwoNodeBench {
     private static let people = 16
 
@@ -12,14 +12,14 @@ struct TwoNodeBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         var sends: [(one: Double, two: Double)] = []
         var lists: [(one: Double, two: Double)] = []
         try await BenchNode.run(on: world.postgres, secret: world.secret) { second in
             for number in 0...rounds {
                 let one = try await round([world.port])
                 let two = try await round([world.port, second.line])
-                // Caches fill and plans are made in a round that does not count.
+                // The first round warms up caches and plans.
                 if number == 0 { continue }
                 sends.append((one.sends, two.sends))
                 lists.append((one.lists, two.lists))
@@ -36,10 +36,10 @@ struct TwoNodeBench {
                 row("sends", sends), row("lists", lists),
             ],
             [
-                BenchFigure(
+                BenchResult(
                     name: "two_node_send_ratio", value: median(sends.map { $0.two / $0.one }) ?? 0, unit: "ratio",
                     goal: .atLeast(1.2)),
-                BenchFigure(
+                BenchResult(
                     name: "two_node_list_ratio", value: median(lists.map { $0.two / $0.one }) ?? 0, unit: "ratio",
                     goal: .atLeast(1)),
             ]
@@ -51,7 +51,7 @@ struct TwoNodeBench {
         var senders: [(LineClient, String)] = []
         var receivers: [LineClient] = []
         for (number, pair) in world.pairs.prefix(Self.people).enumerated() {
-            // Each receiver is at another node than its sender, where there is one.
+            // Each receiver is at another node than its sender, if there are two.
             let receiver = try await world.connect(pair.receiver, port: ports[(number + 1) % ports.count]) {
                 pushed.take($0)
             }

@@ -3,20 +3,20 @@ internal import Messaging
 internal import NIOPosix
 internal import Synchronization
 
-/// How long it takes from one's word that it is typing until the other, at another node, is told.
+/// The time from a typing request until the other user, at another node, is notified.
 enum TypingRound {
     private static let pairs = 20
     private static let samples = 100
 
-    /// Each pair has its turn after well more than two seconds: of what is said before nothing is passed on.
+    /// Each pair's turns are more than two seconds apart: earlier notices are not forwarded.
     private static let pace = Duration.milliseconds(125)
 
-    /// A notice may be lost; one that is counts as this.
+    /// The value of a lost notice, which may happen.
     private static let most = Duration.seconds(2)
 
     /// - Parameters:
-    ///   - typists: the port of the node at which those are who type.
-    ///   - watchers: of that at which those are who are told.
+    ///     - typists: the port of the node of the typing users.
+    ///     - watchers: the port of the node of the notified users.
     static func run(
         _ world: BenchWorld, from typists: Int, to watchers: Int, group: MultiThreadedEventLoopGroup
     ) async throws -> Percentiles {
@@ -31,7 +31,7 @@ enum TypingRound {
         }
         var times: [Duration] = []
         for sample in 0..<samples {
-            // Not at fixed times: after one that was late the next would come too soon.
+            // Not at fixed times: after a late notice the next would be too early.
             try await Task.sleep(for: pace)
             let number = sample % people.count
             notices.expect(number)
@@ -48,7 +48,7 @@ enum TypingRound {
         return Percentiles(times)
     }
 
-    /// When the notice that is waited for came.
+    /// The arrival of the expected notice.
     private final class Notices: Sendable {
         private let state = Mutex<(number: Int, time: ContinuousClock.Instant?)>((0, nil))
 

@@ -1,15 +1,15 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Puts bytes to an address of this machine, on a connection of its own.
+/// Uploads bytes to a local address on its own connection.
 enum UploadClient {
-    /// How much of a body is handed to the socket at once.
+    /// The size of the pieces written to the socket.
     private static let part = 1 << 18
 
-    /// Returns when it was answered.
+    /// Uploads and returns once the response has arrived.
     ///
     /// - Parameter target: the address's path and query.
-    /// - Throws: `BenchError` where it was not taken.
+    /// - Throws: `BenchError` if the upload was refused.
     static func put(
         _ body: ByteBuffer, to target: String, port: Int, group: MultiThreadedEventLoopGroup
     ) async throws {
@@ -33,7 +33,7 @@ enum UploadClient {
         guard answer.hasPrefix("HTTP/1.1 20") else { throw BenchError("An upload was answered with: \(answer)") }
     }
 
-    /// Returns when somebody listens there.
+    /// Returns once a server listens on the port.
     static func awaitServer(port: Int) async throws {
         for _ in 0..<50 {
             let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)

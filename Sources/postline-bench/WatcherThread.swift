@@ -1,10 +1,10 @@
 internal import CClients
 internal import Threads
 
-/// The one thread that reads for all watchers, in C: a fan-out to a thousand is a thousand reads, and whatever one of
-/// them costs is in the time of every server that is measured.
+/// The thread that reads for all watchers, in C: a fan-out to a thousand is a thousand reads, whose cost is part of
+/// every measured server's time.
 enum WatcherThread {
-    /// Nil where it runs.
+    /// The reason why the thread could not start, or nil.
     private static let failure: BenchError? = {
         let error = watchers_open(Watcher.mark.0, Watcher.mark.1)
         if error != 0 { return BenchError("Watchers cannot be read from (error \(error)).") }
@@ -12,7 +12,7 @@ enum WatcherThread {
             try DetachedThread.start(name: "watchers") {
                 unsafe watchers_run { owner, count in
                     guard let owner = unsafe owner else { return }
-                    // `read` has retained it, until nothing more comes.
+                    // `read` retains it until the end of the input.
                     let counter = unsafe Unmanaged<MarkCounter>.fromOpaque(owner)
                     unsafe counter.takeUnretainedValue().note(count < 0 ? nil : count)
                     if count < 0 { unsafe counter.release() }
@@ -24,7 +24,7 @@ enum WatcherThread {
         return nil
     }()
 
-    /// Reads a socket from now on, and closes it when nothing more comes.
+    /// Reads a socket until its end, then closes it.
     static func read(_ socket: CInt, for counter: MarkCounter) throws(BenchError) {
         if let failure { throw failure }
         counter.begin(socket)
@@ -35,6 +35,6 @@ enum WatcherThread {
         throw BenchError("A watcher's socket cannot be read from (error \(error)).")
     }
 
-    /// Ends a socket that is read.
+    /// Stops reading a socket.
     static func end(_ socket: CInt) { watchers_end(socket) }
 }

@@ -5,9 +5,9 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import Synchronization
 
-/// A server that takes every push, and notes what came when.
+/// A server that accepts every push and records its arrival.
 final class WebhookSink: Sendable {
-    /// That all up to this message was told.
+    /// A push that covers all messages up to this one.
     struct Arrival: Sendable {
         let seq: Int
         let time: ContinuousClock.Instant
@@ -17,14 +17,14 @@ final class WebhookSink: Sendable {
     private let channel: any Channel
     private let log: Log
 
-    /// What was told of each conversation, in the order in which it came.
+    /// The arrivals of each conversation, in order.
     var arrivals: [String: [Arrival]] { log.arrivals.withLock { $0 } }
 
     var url: String { "http://127.0.0.1:\(port)/" }
 
-    /// Runs one for as long as `body` does, on a thread of its own: the clients' is busy.
+    /// Runs a server while `body` runs, on its own thread, since the clients' is busy.
     ///
-    /// - Parameter delay: how long after a push has come it is answered.
+    /// - Parameter delay: the time from the arrival of a push to its response.
     static func with<Value: Sendable>(
         answeringAfter delay: TimeAmount = .zero, _ body: (WebhookSink) async throws -> Value
     ) async throws -> Value {

@@ -58,7 +58,7 @@ struct PostlineChat: AsyncParsableCommand {
         do {
             try await chat.run()
         } catch let error as ChatEnded {
-            // With standard error closed there is nobody to tell; the exit code is still right.
+            // If standard error is closed, the exit code remains.
             _ = try? FileDescriptor.standardError.writeAll("postline: \(error)\n".utf8)
             throw ExitCode.failure
         }

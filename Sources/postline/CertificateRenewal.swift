@@ -3,15 +3,15 @@ internal import Logging
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// Reads the certificate again at each SIGHUP, which those who renew certificates send.
+/// Reloads the certificate on SIGHUP, which certificate tools send after a renewal.
 ///
-/// Connections that there are go on with what they began with.
+/// Open connections keep the certificate that they began with.
 final class CertificateRenewal: Service {
     private let certificate: ServerCertificate
     private let signals: UnixSignalsSequence
     private let logger: Logger
 
-    /// From here on SIGHUP no longer ends the process; one that comes before ``run()`` is not lost.
+    /// Traps SIGHUP: it no longer ends the process, and one that arrives before ``run()`` is not lost.
     init(of certificate: ServerCertificate, logger: Logger) async {
         self.certificate = certificate
         self.logger = logger
@@ -22,11 +22,11 @@ final class CertificateRenewal: Service {
         for await _ in signals.cancelOnGracefulShutdown() {
             do {
                 try certificate.reload()
-                logger.notice("the certificate was read again")
+                logger.notice("the certificate was reloaded")
             } catch {
                 logger.error(
-                    "the certificate cannot be read again, the old one stays", metadata: ["reason": "\(error.sentence)"]
-                )
+                    "the certificate cannot be reloaded; the old one stays in use",
+                    metadata: ["reason": "\(error.sentence)"])
             }
         }
     }

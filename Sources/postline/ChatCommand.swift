@@ -9,7 +9,8 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// `postline chat`: becomes the program `postline-chat`, which stands beside this one and is made of what apps link.
+/// `postline chat`. It executes the program `postline-chat` in the same directory, which is built from the client
+/// package.
 struct ChatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat",
@@ -22,16 +23,16 @@ struct ChatCommand: ParsableCommand {
     func run() throws {
         let program = Self.program
         var arguments = unsafe ([program.string] + arguments).map { unsafe strdup($0) } + [nil]
-        // It returns only where there is nothing to become; the copies end with the process.
+        // execv returns only on failure; the copies are freed with the process.
         unsafe execv(program.string, &arguments)
         throw Failure.say(Self.absence(of: program.string), .failure)
     }
 
-    /// Says that there is no such program, and how to build it where it is looked for.
+    /// Returns an error that the program is missing, with the command that builds it.
     static func absence(of program: String) -> String {
         let isRelease = FilePath(program).removingLastComponent().lastComponent == "release"
         let build = "swift build\(isRelease ? " -c release" : "") --product postline-chat"
-        return "The chat is a program of its own, and there is none at \(program): build it with `\(build)`."
+        return "The chat is a separate program, and \(program) does not exist: build it with `\(build)`."
     }
 
     private static var program: FilePath {
@@ -40,7 +41,7 @@ struct ChatCommand: ParsableCommand {
         #else
         let link = CommandLine.arguments.first ?? "postline"
         #endif
-        // realpath allocates the answer, which is copied and freed here.
+        // realpath allocates its result, which is copied and freed here.
         guard let path = unsafe realpath(link, nil) else { return "postline-chat" }
         defer { unsafe free(path) }
         return FilePath(unsafe String(cString: path)).removingLastComponent().appending("postline-chat")

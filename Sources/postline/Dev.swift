@@ -11,15 +11,15 @@ internal import SystemPackage
 /// `postline dev`.
 struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Serve a dev world from a PostgreSQL of its own.",
+        abstract: "Serve a dev world with a private PostgreSQL.",
         discussion: """
-            Starts a private PostgreSQL, migrates it, fills it with people who talk, and serves. All that it keeps lies \
-            in one directory; remove that to begin anew.
+            Starts a private PostgreSQL, migrates it, adds sample users and messages, and serves. All its data is in one \
+            directory; remove that to start over.
             """)
 
     @OptionGroup var options: SettingOptions
 
-    @Option(help: "Where the dev world is kept.", completion: .directory)
+    @Option(help: "The directory of the dev world.", completion: .directory)
     var directory = ".postline"
 
     func run() async throws {
@@ -28,10 +28,10 @@ struct Dev: AsyncParsableCommand {
             try settings.requireNoDatabase()
             let isNew = try Self.requireWorld(directory)
             let wasThere = FileManager.default.fileExists(atPath: directory)
-            // The world's own URL names its server whole; libpq would take the rest from the environment.
+            // The world's URL is complete. libpq would take missing parts from the environment.
             PrivatePostgres.clearEnvironment()
-            // With so little to do most of the log is whole pages, of which compression leaves two thirds. `on` is the
-            // one way that every PostgreSQL has.
+            // An idle database mostly writes full pages to its WAL; compression saves two thirds. All supported
+            // versions accept `on`.
             let postgres = PrivatePostgres(
                 installation: try await .find(), directory: directory, settings: ["wal_compression": "on"])
             let hasServed = DevWorld.Mark()
@@ -40,7 +40,7 @@ struct Dev: AsyncParsableCommand {
                 try await DevWorld(settings, postgres: postgres, directory: directory, hasServed: hasServed).serve()
             } catch {
                 try? await postgres.stop()
-                // A start that was refused, such as for a port in use, leaves nothing behind.
+                // A start that fails, for example because a port is in use, leaves nothing behind.
                 if isNew, !hasServed.isSet, await postgres.erase() { Self.erase(directory, itself: !wasThere) }
                 throw error
             }
@@ -48,22 +48,22 @@ struct Dev: AsyncParsableCommand {
         }
     }
 
-    /// A directory that is missing or empty becomes a world. One that has been one has its lock.
+    /// Checks that the directory is missing, empty, or already a world, which has a lock file.
     ///
-    /// - Returns: true if the directory is missing or empty.
-    /// - Throws: where it has anything else in it, which would be mixed with the world's files.
+    /// - Returns: true if it is missing or empty.
+    /// - Throws: `SettingsError` if it contains other files.
     private static func requireWorld(_ directory: String) throws -> Bool {
         guard !directory.isEmpty else { throw SettingsError("--directory must name a directory.") }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         guard names.isEmpty || names.contains(PrivatePostgres.lockName) else {
             throw SettingsError(
-                "\(directory) is not empty and holds no dev world: let --directory name one that is, or is not there yet."
+                "\(directory) is neither empty nor a dev world: let --directory name an empty or new directory."
             )
         }
         return names.isEmpty
     }
 
-    /// Removes all that is in the directory, and with `itself` the directory too.
+    /// Removes the contents of the directory, and with `itself` the directory too.
     private static func erase(_ directory: String, itself: Bool) {
         let files = FileManager.default
         if itself { return _ = try? files.removeItem(atPath: directory) }
@@ -74,7 +74,7 @@ struct Dev: AsyncParsableCommand {
 }
 
 extension Settings {
-    /// - Throws: where a database is named, which `dev` would not use.
+    /// - Throws: `SettingsError` if a database is set, which `dev` would not use.
     fileprivate func requireNoDatabase() throws {
         let given = [
             ("database_url", databaseURL), ("listen_database_url", listenDatabaseURL),
@@ -82,17 +82,17 @@ extension Settings {
         ]
         guard let (key, _) = given.first(where: { $0.1 != nil }) else { return }
         throw SettingsError(
-            "`postline dev` has a PostgreSQL of its own and does not use \(name(of: key)): leave that out, or "
+            "`postline dev` uses a private PostgreSQL, not \(name(of: key)): remove that, or "
                 + "run `postline serve`.")
     }
 }
 
-/// The database of `postline dev`, its secrets, and what a person is told of them.
+/// The database of `postline dev`, its secrets, and the text printed at the start.
 private struct DevWorld {
     private static let database = "postline"
     private static let password = "postline-dev"
 
-    /// What stands in the seed's hashes of that password, and in no other's: their salt.
+    /// The salt of the seed's password hashes, by which seeded users are found.
     private static let salt = "$cG9zdGxpbmUtZGV2LXNhbHQ$"
 
     private let postgres: PrivatePostgres
@@ -100,7 +100,7 @@ private struct DevWorld {
     private let hasServed: Mark
     private var settings: Settings
 
-    /// Set once the world is served.
+    /// A flag that is set once the world is served.
     final class Mark: Sendable {
         private let value = Atomic(false)
         var isSet: Bool { value.load(ordering: .acquiring) }
@@ -154,7 +154,7 @@ private struct DevWorld {
                 do {
                     try writeSettings(places(lines: address, http: http, operations: operations))
                 } catch {
-                    // They are for other commands alone: the world itself is served.
+                    // Only other commands need them: the world itself is served.
                     node.logger.error("settings.json cannot be written", metadata: ["error": "\(error)"])
                 }
                 let greeting = Self.greeting(
@@ -166,17 +166,17 @@ private struct DevWorld {
         }
     }
 
-    /// Not `print`, which keeps back what goes to a pipe.
+    /// Writes directly, since `print` buffers output to a pipe.
     private static func say(_ text: String) { _ = try? FileDescriptor.standardOutput.writeAll((text + "\n").utf8) }
 
-    /// One fact a line, `name: value`, for eyes and scripts.
+    /// Returns the text printed at the start, one `name: value` per line, for people and scripts.
     private static func greeting(
         address: LineServer.Address, http: LineServer.Address?, operations: LineServer.Address?, psql: String,
         emails: [String], data: String, directory: String, certificate: String?
     ) -> String {
         let program = CommandLine.arguments.first ?? "postline"
         let port = address.port == 7432 ? "" : " --port \(address.port)"
-        // One's own certificate is its own authority, and most often for that name.
+        // A self-signed certificate is its own authority, mostly for `localhost`.
         let host = ["127.0.0.1", "0.0.0.0", "::", "localhost"].contains(address.host) ? "" : " --host \(address.host)"
         let trust = certificate.map { " --host localhost --tls-ca \(Self.quoted($0))" } ?? host
         var lines = ["lines: \(address.hostAndPort)"]
@@ -187,17 +187,17 @@ private struct DevWorld {
         lines += emails.prefix(2).map { "try: \(program) chat \($0)\(port)\(trust)" }
         lines.append(
             "try: \(program) token \(emails.first ?? "EMAIL") --config \(Self.quoted("\(directory)/settings.json"))")
-        lines.append("stop: Ctrl-C (the world stays in \(directory); remove it to begin anew)")
+        lines.append("stop: Ctrl-C (the world stays in \(directory); remove it to start over)")
         return lines.joined(separator: "\n")
     }
 
-    /// As a shell takes it for one word.
+    /// Returns the word quoted for a shell, if necessary.
     private static func quoted(_ word: String) -> String {
         let plain = word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-+:,@".contains($0)) }
         return plain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
     }
 
-    /// Made once, and kept, so that tokens and cursors outlive a restart.
+    /// Returns the signing secret. It is created once and kept, so that tokens and cursors survive a restart.
     private static func secret(in directory: String) throws -> String {
         let path = "\(directory)/jwt-secret"
         if let secret = try? String(contentsOfFile: path, encoding: .utf8) {
@@ -214,7 +214,7 @@ private struct DevWorld {
         return secret
     }
 
-    /// The addresses that the world listens on, which may be others than were asked for, and its certificate.
+    /// Returns the addresses that the world actually listens on, and its certificate, as settings.
     private func places(
         lines: LineServer.Address, http: LineServer.Address?, operations: LineServer.Address?
     ) -> [String: String] {
@@ -238,7 +238,7 @@ private struct DevWorld {
         try Self.write(json.text + "\n", to: "\(directory)/settings.json")
     }
 
-    /// Writes a file that only its owner reads.
+    /// Writes a file that only its owner can read.
     private static func write(_ text: String, to path: String) throws {
         try? FileManager.default.removeItem(atPath: path)
         guard

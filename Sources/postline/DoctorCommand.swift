@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Doctor
 internal import LineServer
 
-/// `postline doctor`. Not called as the module is, whose name it would hide.
+/// `postline doctor`. The name differs from the module's, which it would shadow.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -18,7 +18,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @Flag(help: "Print each finding as a JSON object: level, check, message, advice.")
     var json = false
 
-    @Option(help: "From which age in seconds an open transaction is told of.")
+    @Option(help: "The age in seconds from which open transactions are reported.")
     var openTransactionSeconds = 600
 
     func run() async throws {
@@ -35,7 +35,7 @@ struct DoctorCommand: AsyncParsableCommand {
 }
 
 extension SettingsUnderTest {
-    /// What there is to look at of settings that were read.
+    /// Collects what `doctor` checks from the settings.
     fileprivate init(_ settings: Settings) async {
         self.init(
             flaw: await settings.flaw, jwtSecret: settings.jwtSecret, jwtIssuer: settings.jwtIssuer,
@@ -51,7 +51,7 @@ extension SettingsUnderTest {
             databaseURL: settings.databaseURL, listenDatabaseURL: settings.listenDatabaseURL,
             replicaDatabaseURL: settings.replicaDatabaseURL, adminDatabaseURL: settings.adminDatabaseURL,
             poolSize: settings.poolSize,
-            // What is wrong with them is the flaw.
+            // Errors in them are reported by `flaw`.
             push: try? settings.push.settings(),
             mail: try? settings.mail.settings(accounts: settings.accountProvider),
             media: try? settings.media.settings(jwtSecret: settings.jwtSecret),
@@ -68,7 +68,7 @@ extension Settings {
         _ = try apple.source()
     }
 
-    /// Why a node does not start with them, in a sentence; nil where they are enough.
+    /// The reason why a node would not start with these settings, or nil.
     fileprivate var flaw: String? {
         get async {
             do {

@@ -4,12 +4,12 @@ internal import Postgres
 internal import PrivatePostgres
 internal import SystemPackage
 
-/// Says on standard error, in one sentence, why a command ends, and ends it with a status that scripts can read.
+/// Prints why a command failed as one sentence on standard error, and maps the error to an exit code.
 enum Failure {
-    /// sysexits.h: something is wrong with the configuration, and trying again does not help.
+    /// EX_CONFIG of sysexits.h: the configuration is invalid, and a retry would fail too.
     static let configuration = ExitCode(78)
 
-    /// Runs a command's body; what it throws becomes a sentence and an exit code.
+    /// Runs a command's body, and turns its errors into a sentence and an exit code.
     static func reported(_ body: () async throws -> Void) async throws {
         do {
             try await body()
@@ -30,7 +30,7 @@ enum Failure {
     }
 
     static func say(_ sentence: String, _ code: ExitCode) -> ExitCode {
-        // With standard error closed there is nobody to tell; the exit code is still right.
+        // If standard error is closed, the exit code remains.
         _ = try? FileDescriptor.standardError.writeAll("postline: \(sentence)\n".utf8)
         return code
     }

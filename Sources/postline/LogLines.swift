@@ -4,15 +4,15 @@ internal import Messaging
 internal import Synchronization
 internal import SystemPackage
 
-/// Writes each event as one line on standard error: when, how grave, what, and what belongs to it as `key=value`.
+/// Writes each log event as one line on standard error: time, level, message, and metadata as `key=value`.
 ///
-/// Whatever the texts hold, an event is one line, and its values can be told apart.
+/// An event is always one line with distinguishable values, whatever the texts contain.
 struct LogLines: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    /// Lines of several threads do not mix.
+    /// The output, locked so that lines of several threads do not mix.
     private static let output = Mutex(FileDescriptor.standardError)
 
     init(_ level: Logger.Level) { logLevel = level }
@@ -27,11 +27,11 @@ struct LogLines: LogHandler {
         let line = Self.line(
             at: Timestamp.text(.now), event.level, event.message.description,
             own.merging(event.metadata ?? [:]) { $1 })
-        // With standard error closed there is nobody to tell.
+        // If standard error is closed, there is nowhere to write.
         Self.output.withLock { _ = try? $0.writeAll(line.utf8) }
     }
 
-    /// The line of an event, with its end.
+    /// Returns the line of an event, with the newline.
     static func line(at time: String, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
         var line = "\(time) \(level) \(printable(message))"
         for (key, value) in metadata.sorted(by: { $0.key < $1.key }) { line += " \(key)=\(written(value))" }
@@ -44,7 +44,7 @@ struct LogLines: LogHandler {
         return isPlain ? text : JSON.string(text).text
     }
 
-    /// As it is, but for what would end the line or stand for something else in a terminal.
+    /// Returns the text with control characters and line breaks escaped.
     private static func printable(_ text: String) -> String {
         String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))

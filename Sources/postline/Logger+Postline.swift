@@ -1,7 +1,7 @@
 internal import Logging
 
 extension Logger {
-    /// The program's own log, one line an event on standard error.
+    /// Returns the program's logger, which writes one line per event to standard error.
     static func postline(_ level: Logger.Level) -> Logger {
         Logger(label: "postline") { _ in LogLines(level) }
     }

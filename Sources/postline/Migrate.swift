@@ -27,7 +27,7 @@ struct Migrate: AsyncParsableCommand {
 }
 
 extension Settings {
-    /// Migrates as the owner, and says what was applied.
+    /// Migrates as the owner, and returns the applied files.
     func migrate(logger: Logger) async throws -> [AppliedFiles] {
         let url = try requireDatabaseURL()
         do {

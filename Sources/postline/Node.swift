@@ -11,7 +11,7 @@ internal import Push
 internal import ServiceLifecycle
 internal import UnixSignals
 
-/// One server process: the messaging service and the line server before it.
+/// One server process: the messaging service and the servers in front of it.
 struct Node: Sendable {
     let service: MessagingService
     let logger: Logger
@@ -20,19 +20,19 @@ struct Node: Sendable {
     private let lines: LineServer.Configuration
     private let stage = NodeStage()
 
-    /// Where pictures are; nil where none are kept.
+    /// The picture store, or nil if none is configured.
     private let media: (settings: MediaSettings, store: any MediaStore)?
 
-    /// Nil where nothing is pushed.
+    /// The sender of device pushes, or nil if none is configured.
     private let pusher: Pusher?
 
-    /// Nil where no mail is sent.
+    /// The sender of mails, or nil if none is configured.
     private let mailer: Mailer?
 
-    /// Nil where lines are not encrypted.
+    /// The certificate's reloader, or nil without TLS.
     private let renewal: CertificateRenewal?
 
-    /// The figures of this process, of which there is one node.
+    /// The metrics of this process, which has one node.
     private static let registry: MetricsRegistry = {
         let help = [
             LineServer.metricHelp, Gateway.metricHelp, MessagingService.metricHelp, ProcessMemory.metricHelp,
@@ -43,7 +43,7 @@ struct Node: Sendable {
         return registry
     }()
 
-    /// - Parameter mailWritten: is told where each mail is that went to a folder.
+    /// - Parameter mailWritten: called with the path of each mail that was written to a folder.
     /// - Throws: `SettingsError`.
     init(
         _ settings: Settings, mailWritten: @escaping @Sendable (String) -> Void = { _ in }
@@ -54,12 +54,12 @@ struct Node: Sendable {
         settings.logUnknownVariables(to: logger)
         var lines = settings.lines
         lines.version = Postline.version
-        // What bounds nothing need not be counted.
+        // A limit per address that can never be reached need not be counted.
         if let limit = lines.maxConnectionsPerAddress, limit >= lines.maxConnections {
             lines.maxConnectionsPerAddress = nil
         }
-        // The longest waits that a request may have: its turn to be asked about and its turn for a page of `sync.open`,
-        // and then, a few times over, one of the pool's connections and a statement to its end.
+        // The longest waits of a request: for its turn and for a page of `sync.open`, then several times for a pool
+        // connection and a full statement.
         lines.requestTimeout = .seconds(60) + (settings.limits.statement + .seconds(5)) * 4
         lines.certificate = try settings.certificate()
         media = try settings.media.settings(jwtSecret: settings.jwtSecret).map { ($0, try $0.store()) }
@@ -103,11 +103,10 @@ struct Node: Sendable {
         }
     }
 
-    /// Serves health and metrics, where they are wanted, for as long as `body` runs: also while it waits, and while it
-    /// stops.
+    /// Serves health and metrics, if enabled, while `body` runs, which includes waiting for the database and stopping.
     ///
-    /// - Parameter body: gets where they are served; nil where they are not.
-    /// - Throws: `SettingsError` or `StartError` where it cannot listen, or what `body` throws.
+    /// - Parameter body: receives the address of the operations port, or nil if it is off.
+    /// - Throws: `SettingsError` or `StartError` if the port cannot be opened, or the error of `body`.
     func observed(_ body: @escaping @Sendable (LineServer.Address?) async throws -> Void) async throws {
         guard let port = settings.operationsPort else { return try await body(nil) }
         let operations = OperationsServer(
@@ -130,7 +129,7 @@ struct Node: Sendable {
                     try await body(address)
                     return true
                 }
-                // It cannot listen: the other task says why.
+                // The other task throws the reason.
                 return false
             }
             defer { tasks.cancelAll() }
@@ -138,19 +137,19 @@ struct Node: Sendable {
         }
     }
 
-    /// Checks that this binary can serve the database as it is.
+    /// Checks that this binary can serve the database.
     ///
-    /// - Throws: `SettingsError` where it cannot, `MigrationError.unreachable` where that cannot be asked.
+    /// - Throws: `SettingsError` if it cannot, `MigrationError.unreachable` if the database cannot be reached.
     func requireSchema() async throws {
         if let shortfall = try await Migrator.shortfall(url: databaseURL, logger: logger) {
             throw SettingsError(shortfall)
         }
     }
 
-    /// Waits until the database can be reached, and checks that this binary can serve it.
+    /// Waits for the database, and checks that this binary can serve it.
     ///
-    /// - Throws: `SettingsError` where it is not migrated, the login role has rights that it must not have, or the
-    ///   doorbell would not be heard.
+    /// - Throws: `SettingsError` if the database is not migrated, the login role has excessive rights, or notifications
+    ///   do not arrive.
     func awaitDatabase(migrating: Bool) async throws {
         var backoff = Backoff(base: .milliseconds(100), limit: .seconds(5))
         while true {
@@ -169,14 +168,14 @@ struct Node: Sendable {
         }
     }
 
-    /// Without the doorbell all would seem to work, but each change of other programs and nodes would come late.
+    /// Checks that notifications arrive. Without them, changes of other programs and nodes would arrive late.
     private func checkDoorbell() async throws {
         let isHeard = try await NotifyPreflight.isHeard(
             notifyingOver: databaseURL, listeningOver: settings.listenDatabaseURL ?? databaseURL, logger: logger)
         if isHeard { return }
         guard settings.listenDatabaseURL == nil else {
             throw SettingsError(
-                "What is notified over POSTLINE_DATABASE_URL is not heard over POSTLINE_LISTEN_DATABASE_URL: it must "
+                "Notifications sent over POSTLINE_DATABASE_URL do not arrive over POSTLINE_LISTEN_DATABASE_URL: it must "
                     + "lead to the same database, and not through a pooler that shares connections between sessions.")
         }
         throw SettingsError(
@@ -184,23 +183,23 @@ struct Node: Sendable {
                 + "Set POSTLINE_LISTEN_DATABASE_URL to a URL that leads to PostgreSQL itself.")
     }
 
-    /// Serves until the process is told to stop.
+    /// Serves until the process is signalled to stop.
     ///
     /// - Parameters:
-    ///   - console: the page for people; nil: there is none.
-    ///   - ready: is called once lines are served, and HTTP, where it is.
+    ///     - console: the console's page, or nil if it is off.
+    ///     - ready: called once the line server and the gateway, if enabled, listen.
     func serve(
         console: Console?, ready: @escaping @Sendable (LineServer.Address, _ http: LineServer.Address?) -> Void
     ) async throws {
         DescriptorLimit.raise(forConnections: lines.maxConnections, logger: logger)
         let server = LineServer(configuration: lines, sessions: service, logger: logger, metrics: Self.registry)
         let gateway = gateway(beside: server, console)
-        // Stopped in reverse: clients first, so that what was taken is answered while there is a database.
+        // Services stop in reverse order: clients first, so that accepted requests still have a database.
         let services: [any Service] =
             [service, Servers(settings: settings, lines: server, gateway: gateway), stage]
             + (renewal.map { [$0] } ?? []) + (pusher.map { [$0] } ?? [])
             + (mailer.map { [$0] } ?? [])
-        // At its lowest levels the group logs the services themselves, with all that they hold.
+        // At debug level the group would log the services themselves with all their properties.
         var grouping = logger
         grouping.logLevel = max(logger.logLevel, .info)
         let group = ServiceGroup(
@@ -209,7 +208,7 @@ struct Node: Sendable {
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: grouping))
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }
-            // Where the server cannot listen, the group says why.
+            // If the server cannot listen, the group throws the reason.
             if let address = try? await server.address {
                 let http = try? await gateway?.address
                 if let http, settings.media.url == nil, let folder = media?.store as? FolderStore {
@@ -239,10 +238,10 @@ struct Node: Sendable {
 }
 
 extension LineServer.Address {
-    /// Host and port, with an IPv6 address in brackets.
+    /// The host and port, with an IPv6 address in brackets.
     var hostAndPort: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 
-    /// How it is reached over HTTP on this machine.
+    /// Returns the HTTP URL by which this machine reaches the address.
     func url(isEncrypted: Bool) -> String {
         var reached = self
         if ["0.0.0.0", "::"].contains(host) { reached = Self(host: "127.0.0.1", port: port) }

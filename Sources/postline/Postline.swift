@@ -5,7 +5,7 @@ internal import Messaging
 struct Postline: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "postline",
-        abstract: "A messaging backend that is one binary and one PostgreSQL.",
+        abstract: "A messaging backend: one binary and one PostgreSQL.",
         version: version,
         subcommands: [
             Dev.self, Serve.self, Migrate.self, Token.self, DoctorCommand.self, Admin.self, ChatCommand.self,
@@ -34,7 +34,7 @@ struct Postline: AsyncParsableCommand {
             {
                 ProcessEnd.end(AdminFailure.usage.rawValue, saying: text)
             }
-            // A flag that there is not would be a setting that its author believes in, as a key of a config file would.
+            // An unknown flag would be a setting without effect, as an unknown key of a config file would.
             let unknown = message(for: error)
             if unknown.hasPrefix("Unknown option ") {
                 let hint = unknown.contains("Did you mean") ? "" : ". `\(named) --help` lists those that there are."
@@ -45,16 +45,16 @@ struct Postline: AsyncParsableCommand {
         ProcessEnd.end(0)
     }
 
-    /// The command that was called, as it is written.
+    /// The command as the user wrote it.
     private static var named: String {
         let names = configuration.subcommands.map(name)
         let name = CommandLine.arguments.dropFirst().first { names.contains($0) }
         return ["postline", name].compactMap(\.self).joined(separator: " ")
     }
 
-    /// Returns a sentence with the nearest command if the first words name none, and whether it is one of `admin`.
+    /// Returns an error with the nearest command if the first words name none, and whether it belongs to `admin`.
     ///
-    /// The parser would blame the options that follow an unknown command.
+    /// The parser would report the options after an unknown command instead.
     static func unknownCommand(in words: [String]) -> (sentence: String, isAdmin: Bool)? {
         var command: any ParsableCommand.Type = self
         for (index, word) in words.prefix(2).enumerated() {

@@ -8,18 +8,18 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The end of the process while threads of its own are at work.
+/// Ends the process while its threads still run.
 enum ProcessEnd {
-    /// Writes out what `print` has kept back, and ends the process at once.
+    /// Flushes `print`'s buffer, and ends the process at once.
     ///
-    /// `exit(3)` would first take down what C libraries keep for the whole process (libpq's OpenSSL and Kerberos among
-    /// them) under the threads that still use it: attempts to connect that nobody waits for any more, reactors, event
-    /// loops. Nothing of ours waits for such an end.
+    /// `exit(3)` would first tear down process-wide state of C libraries (OpenSSL and Kerberos of libpq among them)
+    /// under threads that still use it: abandoned connection attempts, reactors and event loops. None of our code
+    /// relies on exit handlers.
     ///
-    /// - Parameter text: is said before, on standard output where all went well, else on standard error.
+    /// - Parameter text: printed first, to standard output on success, otherwise to standard error.
     static func end(_ status: Int32, saying text: String = "") -> Never {
         fflush(nil)
-        // With nobody there to read it, the status is still right.
+        // If nobody reads it, the status is still right.
         let output: FileDescriptor = status == 0 ? .standardOutput : .standardError
         if !text.isEmpty { _ = try? output.writeAll((text + "\n").utf8) }
         _exit(status)

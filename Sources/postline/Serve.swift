@@ -8,8 +8,8 @@ internal import ServiceLifecycle
 /// `postline serve`.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Serve lines and HTTP from a database that is there.",
-        discussion: "Waits for the database with back-off, and says so. A database that is not migrated: exit 78.")
+        abstract: "Serve the line protocol and HTTP from an existing database.",
+        discussion: "Waits for the database with back-off. Exits with 78 if the database is not migrated.")
 
     @OptionGroup var options: SettingOptions
 

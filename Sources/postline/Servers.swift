@@ -2,17 +2,17 @@ internal import Gateway
 internal import LineServer
 internal import ServiceLifecycle
 
-/// What clients connect to: it starts, and is told to stop, as one.
+/// The servers that clients connect to, which start and stop as one service.
 struct Servers: Service {
-    /// Where their ports were given.
+    /// The settings, for errors that name a port's setting.
     let settings: Settings
 
     let lines: LineServer
 
-    /// Nil where HTTP is not served.
+    /// The gateway, or nil if HTTP is off.
     let gateway: Gateway?
 
-    /// - Throws: `StartError` where one of them cannot listen.
+    /// - Throws: `StartError` if one of them cannot listen.
     func run() async throws {
         try await withThrowingTaskGroup { group in
             group.addTask {
@@ -31,7 +31,7 @@ struct Servers: Service {
                     }
                 }
             }
-            // What cannot listen ends the other too, and is told at once.
+            // If one cannot listen, the other ends too, and the error is thrown at once.
             for try await _ in group {}
         }
     }

@@ -1,17 +1,17 @@
 internal import LineServer
 
-/// What kept a server from starting and may be gone when it is started again, in sentences.
+/// An error that kept a server from starting and that a later start may not meet.
 struct StartError: Error, CustomStringConvertible {
     let description: String
 }
 
 extension ListenError {
-    /// Adds which setting to change to the error, by the name under which it was given: a flag, a variable, a key.
+    /// Adds the setting to change, by the name under which it was given: a flag, a variable or a key.
     ///
     /// - Parameters:
-    ///   - host: The key of the setting of the host.
-    ///   - port: The key of the setting of the port.
-    /// - Returns: A `SettingsError` if the next start would fail too, otherwise a `StartError`.
+    ///     - host: the key of the host's setting.
+    ///     - port: the key of the port's setting.
+    /// - Returns: a `SettingsError` if the next start would fail too, otherwise a `StartError`.
     func naming(host: String, port: String, in settings: Settings) -> any Error {
         let (host, port) = (settings.name(of: host), settings.name(of: port))
         return switch reason {

@@ -18,7 +18,7 @@ struct Token: AsyncParsableCommand {
     func run() async throws {
         try await Failure.reported {
             var settings = try world.settings()
-            // Nothing is served, so the user of this command need not be able to read the certificate's key.
+            // Nothing is served, so this command need not be able to read the certificate's key.
             settings.tlsCertificate = nil
             let node = try await Node(settings)
             try await node.requireSchema()

@@ -2,7 +2,7 @@ import Testing
 
 @testable internal import postline_bench
 
-@Suite("The figures of a measurement")
+@Suite("Bench results")
 struct BenchTests {
     @Test("a percentile is the least duration that so many do not exceed")
     func percentiles() {
@@ -27,20 +27,20 @@ struct BenchTests {
 
     @Test("a figure is one JSON object for scripts")
     func json() {
-        let figure = BenchFigure(name: "send_ratio_16", value: 0.74321, unit: "ratio", goal: .atLeast(0.6))
+        let figure = BenchResult(name: "send_ratio_16", value: 0.74321, unit: "ratio", goal: .atLeast(0.6))
         #expect(figure.json == #"{"figure":"send_ratio_16","value":0.743,"unit":"ratio","goal":0.6}"#)
         #expect(figure.isMet)
-        let none = BenchFigure(name: "x", value: 12, unit: "ms", goal: nil)
+        let none = BenchResult(name: "x", value: 12, unit: "ms", goal: nil)
         #expect(none.json == #"{"figure":"x","value":12,"unit":"ms","goal":null}"#)
-        #expect(!BenchFigure(name: "x", value: 12, unit: "ms", goal: .below(10)).isMet)
+        #expect(!BenchResult(name: "x", value: 12, unit: "ms", goal: .below(10)).isMet)
     }
 
     @Test("a number is written with the digits that are wanted")
     func text() {
-        #expect(BenchFigure.text(1.005, 2) == "1.00" || BenchFigure.text(1.005, 2) == "1.01")
-        #expect(BenchFigure.text(39.8, 2) == "39.80")
-        #expect(BenchFigure.text(7120.4, 0) == "7120")
-        #expect(BenchFigure.text(0.05, 2) == "0.05")
-        #expect(BenchFigure.text(-1.5, 1) == "-1.5")
+        #expect(BenchResult.text(1.005, 2) == "1.00" || BenchResult.text(1.005, 2) == "1.01")
+        #expect(BenchResult.text(39.8, 2) == "39.80")
+        #expect(BenchResult.text(7120.4, 0) == "7120")
+        #expect(BenchResult.text(0.05, 2) == "0.05")
+        #expect(BenchResult.text(-1.5, 1) == "-1.5")
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable internal import postline_bench
 
-@Suite("The server that pushes are measured at")
+@Suite("Webhook sink")
 struct WebhookSinkTests {
     @Test("it takes what it is sent, and notes of messages alone how far their conversation was told")
     func arrivals() async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable internal import Chat
 @testable internal import PostlineClient
 
-@Suite("What the chat decides")
+@Suite("Chat model")
 struct ChatModelTests {
     @Test("the world that a sign-in brings is no news, what follows is")
     func news() {

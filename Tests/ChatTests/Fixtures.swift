@@ -111,9 +111,9 @@ struct Scene {
         for index in conversations.indices where conversations[index].id == id { body(&conversations[index]) }
     }
 
-    var shown: Shown {
+    var shown: ClientSnapshot {
         func person(_ id: String) -> Profile? { id == me?.id ? me?.profile : people[id] }
-        return Shown(
+        return ClientSnapshot(
             state: state, me: me,
             conversations: conversations.map { conversation in
                 var conversation = conversation

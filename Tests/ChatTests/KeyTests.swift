@@ -3,7 +3,7 @@ import Testing
 
 @testable internal import Chat
 
-@Suite("Keys and the line that is typed")
+@Suite("Key parser and input line")
 struct KeyTests {
     private func keys(_ text: String) -> [Key] {
         var parser = KeyParser()

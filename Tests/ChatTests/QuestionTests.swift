@@ -2,7 +2,7 @@ import Testing
 
 @testable internal import Chat
 
-@Suite("What is asked before an account changes")
+@Suite("Questions before an account changes")
 struct QuestionTests {
     @Test("a new password is asked for twice, and taken where both are the same")
     func twice() {

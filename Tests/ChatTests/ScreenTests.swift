@@ -5,7 +5,7 @@ import Testing
 @testable internal import Chat
 @testable internal import PostlineClient
 
-@Suite("The chat on the screen")
+@Suite("Chat screen")
 struct ScreenTests {
     private func screen(_ scene: Scene = Scene()) -> ScreenModel {
         var screen = ScreenModel(address: "127.0.0.1:7432")

@@ -3,7 +3,7 @@ import Testing
 
 @testable internal import Chat
 
-@Suite("Text on a terminal")
+@Suite("Terminal text")
 struct TextTests {
     @Test("no control character of another's text reaches the terminal")
     func controls() {

@@ -20,7 +20,7 @@ extension Check {
         try await Visitor.with(6, at: system.lines) { visitors in
             let stranger = visitors[5]
             let members = visitors.dropLast()
-            let before = try await system.values("postline_pushes_total")
+            let before = try await system.values("postline_events_sent_total")
             let group = try await visitors[0].group(with: members.dropFirst())
             for (number, member) in members.enumerated() { try await member.send("message \(number)", to: group) }
             for member in members { try await member.holds("all messages") { $0.contents[group]?.count == 5 } }
@@ -29,7 +29,7 @@ extension Check {
             try await stranger.send("alone", to: own)
             try await stranger.holds("its own message") { $0.contents[own] == [1: "alone"] }
             try expect(await stranger.held.contents.count == 1, "a stranger was told what members said")
-            let after = try await system.values("postline_pushes_total")
+            let after = try await system.values("postline_events_sent_total")
             try expect(zip(before, after).allSatisfy { $0 < $1 }, "pushes were \(before), and then \(after)")
         }
     }
@@ -40,7 +40,7 @@ extension Check {
         try await Visitor.with(2, at: system.lines) { visitors in
             let (sender, roamer) = (visitors[0], visitors[1])
             let group = try await sender.group(with: [roamer])
-            let (series, label) = ("postline_request_seconds_count", #"method="session.authenticate""#)
+            let (series, label) = ("postline_request_duration_seconds_count", #"method="session.authenticate""#)
             let before = try await system.values(series, label)
             var (rounds, wasEverywhere) = (0, false)
             // The balancer leads it back to the node that it left, unless others have come there meanwhile.
@@ -71,7 +71,7 @@ extension Check {
         try await Visitor.with(4, at: system.lines) { visitors in
             let group = try await visitors[0].group(with: visitors.dropFirst())
             let id = await visitors[0].userID
-            let before = try await system.values("postline_pushes_total")
+            let before = try await system.values("postline_events_sent_total")
             try await system.sql("update public.user_profiles set full_name = 'Renamed by SQL' where id = '\(id)'")
             for visitor in visitors.dropFirst() {
                 try await visitor.holds("the new name") { $0.names[id] == "Renamed by SQL" }
@@ -81,7 +81,7 @@ extension Check {
                 insert into public.messages (conversation_id, sender_id, content) values ('\(group)', '\(id)', 'By SQL')
                 """)
             for visitor in visitors { try await visitor.holds("the message") { $0.contents[group] == [1: "By SQL"] } }
-            let after = try await system.values("postline_pushes_total")
+            let after = try await system.values("postline_events_sent_total")
             try expect(zip(before, after).allSatisfy { $0 < $1 }, "pushes were \(before), and then \(after)")
         }
     }

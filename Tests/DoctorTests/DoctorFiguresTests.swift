@@ -6,7 +6,7 @@ import Testing
 @testable import Doctor
 
 /// What the tests with a PostgreSQL cannot bring about: other clocks, old versions, old ids, full queues.
-@Suite("What postline doctor makes of figures")
+@Suite("postline doctor: thresholds")
 struct DoctorFiguresTests {
     @Test("clocks more than two seconds apart are told, unless the answer took as long")
     func clock() {

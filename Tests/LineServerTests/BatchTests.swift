@@ -6,7 +6,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("A batch is answered by one line, which is written as its answers come", .timeLimit(.minutes(10)))
+@Suite("Batch responses", .timeLimit(.minutes(10)))
 struct BatchTests {
     /// A session whose request `second` waits for the gate; `live` starts pushes.
     static func gated(_ gate: AsyncPromise<Void>, begun: AsyncPromise<Void>) -> StubSession.Body {
@@ -135,7 +135,7 @@ struct BatchTests {
             let requests = (0..<50).map { request($0) }.joined(separator: ",")
             client.post(ByteBuffer(string: "[\(requests)]\n"))
             let other = try await server.connect()
-            while !server.metrics.text.contains(#"postline_goodbyes_total{code="slow_consumer"} 1"#) {
+            while !server.metrics.text.contains(#"postline_connections_closed_total{reason="slow_consumer"} 1"#) {
                 _ = try await other.call(#"{"jsonrpc":"2.0","id":1}"#)
             }
             let lines = try await client.rest()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("There are as many connections as are allowed, and no more", .timeLimit(.minutes(10)))
+@Suite("Connection limits", .timeLimit(.minutes(10)))
 struct ConnectionLimitTests {
     static let inAll =
         #"{"jsonrpc":"2.0","method":"server.goodbye","params":{"code":"too_many_connections","#
@@ -28,7 +28,7 @@ struct ConnectionLimitTests {
                 #expect(try await refused.rest() == [Self.inAll])
             }
             #expect(try await second.call(request(1)) == answer(1))
-            #expect(server.metrics.text.contains(#"postline_connections_refused_total{reason="in_all"} 10"#))
+            #expect(server.metrics.text.contains(#"postline_connections_rejected_total{reason="in_all"} 10"#))
             #expect(server.metrics.text.contains("postline_connections 2\n"))
             try await first.close()
             try await session.closed.value()
@@ -68,8 +68,8 @@ struct ConnectionLimitTests {
             #expect(try await elsewhere.line()?.contains("server.hello") == true)
             #expect(try await elsewhere.call(request(1)) == answer(1))
             #expect(try await second.call(request(1)) == answer(1))
-            #expect(server.metrics.text.contains(#"postline_connections_refused_total{reason="from_address"} 10"#))
-            #expect(server.metrics.text.contains(#"postline_connections_refused_total{reason="in_all"} 0"#))
+            #expect(server.metrics.text.contains(#"postline_connections_rejected_total{reason="from_address"} 10"#))
+            #expect(server.metrics.text.contains(#"postline_connections_rejected_total{reason="in_all"} 0"#))
             try await first.close()
             try await session.closed.value()
             let third = try await Self.served(server)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("What follows for a connection from what happens to it")
+@Suite("Connection state machine")
 final class ConnectionStateTests {
     typealias Action = ConnectionState.Action
 

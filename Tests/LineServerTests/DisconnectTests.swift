@@ -7,7 +7,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("A connection that the server ends is told why", .timeLimit(.minutes(10)))
+@Suite("Server-initiated disconnects", .timeLimit(.minutes(10)))
 struct DisconnectTests {
     func goodbye(_ code: GoodbyeCode, _ message: String = "Why.") -> String {
         #"{"jsonrpc":"2.0","method":"server.goodbye","params":{"code":"\#(code.rawValue)","message":"\#(message)","#

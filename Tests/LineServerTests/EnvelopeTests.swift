@@ -4,7 +4,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("A line is a request, a notification or a batch, by JSON-RPC 2.0 and protocol.md section 1")
+@Suite("Request envelope")
 struct EnvelopeTests {
     /// What the envelope comes to, with each request answered by its method's name.
     func answer(_ line: String) -> String {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Whatever bytes come, the server takes them for lines and lines for requests, and holds little", .serialized)
+@Suite("Fuzzed byte streams", .serialized)
 struct FuzzedStreamTests {
     @Test("row 15: of fuzzed lines, cut anywhere, every one comes to what it must, and memory stays flat")
     func lines() async {

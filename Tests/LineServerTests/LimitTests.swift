@@ -5,7 +5,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("What one client can cost is bounded", .timeLimit(.minutes(10)))
+@Suite("Limits per client", .timeLimit(.minutes(10)))
 struct LimitTests {
     func goodbye(_ code: GoodbyeCode, _ lines: [String]) -> Bool {
         lines.last?.contains(#""method":"server.goodbye","params":{"code":"\#(code.rawValue)","message":""#) == true

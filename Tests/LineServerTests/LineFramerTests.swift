@@ -3,7 +3,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("Lines are cut from the stream at whatever borders its bytes come")
+@Suite("Line framer")
 struct LineFramerTests {
     enum Event: Equatable {
         case line(String)

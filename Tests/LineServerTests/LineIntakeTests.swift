@@ -3,7 +3,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("The lines that a client has sent are counted, and the storage that they hold")
+@Suite("Line intake")
 final class LineIntakeTests {
     var lines = LineIntake(LineFramer(maxLineBytes: 1_000), maxCount: 2)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("What a client does not read is bounded, and nothing is lost in silence")
+@Suite("Outbound queue")
 final class OutboundQueueTests {
     var queue = OutboundQueue(maxQueueBytes: 30, targetBatchBytes: 20)
 

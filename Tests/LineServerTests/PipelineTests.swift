@@ -5,7 +5,7 @@ import Testing
 @testable import LineServer
 
 /// Alone: what the process holds is looked at.
-@Suite("What is read from a client and not done yet is bounded", .serialized, .timeLimit(.minutes(10)))
+@Suite("Pipelining limits", .serialized, .timeLimit(.minutes(10)))
 struct PipelineTests {
     /// The most that one connection may hold, in bytes.
     static let bound = 1 << 20

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("The header with which a balancer says where a client is (PROXY, version 2)", .timeLimit(.minutes(10)))
+@Suite("PROXY header parser", .timeLimit(.minutes(10)))
 struct ProxyHeaderTests {
     static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
 
@@ -134,8 +134,8 @@ struct ProxyHeaderTests {
             }
             #expect(try await connect(3).1.contains("server.hello"))
             #expect(try await connect(4).1 == ConnectionLimitTests.inAll)
-            #expect(server.metrics.text.contains(#"postline_connections_refused_total{reason="from_address"} 5"#))
-            #expect(server.metrics.text.contains(#"postline_connections_refused_total{reason="in_all"} 1"#))
+            #expect(server.metrics.text.contains(#"postline_connections_rejected_total{reason="from_address"} 5"#))
+            #expect(server.metrics.text.contains(#"postline_connections_rejected_total{reason="in_all"} 1"#))
             #expect(server.metrics.text.contains("postline_connections 5\n"))
             for client in served { #expect(try await client.call(request(1)) == answer(1)) }
             try await served[0].close()
@@ -162,7 +162,7 @@ struct ProxyHeaderTests {
                 try await client.send(ByteBuffer(bytes: bytes))
                 #expect((try? await client.rest()) ?? [] == [])
             }
-            #expect(server.metrics.text.contains("postline_lines_total 0\n"))
+            #expect(server.metrics.text.contains("postline_requests_received_total 0\n"))
         }
     }
 

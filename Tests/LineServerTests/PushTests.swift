@@ -12,7 +12,7 @@ import Musl
 
 @testable import LineServer
 
-@Suite("Pushes reach the clients that read, and wait for none", .timeLimit(.minutes(10)))
+@Suite("Push delivery", .timeLimit(.minutes(10)))
 struct PushTests {
     /// `live` starts pushes from cursor c0 once its answer is on its way, `close` ends them; anything else is echoed.
     static let live: StubSession.Body = { request, session in
@@ -225,8 +225,8 @@ struct PushTests {
             try await session.closed.value()
             let rest = try await slow.rest()
             #expect(rest.count < 200)
-            #expect(server.metrics.text.contains("postline_lagged_total 1\n"))
-            #expect(server.metrics.text.contains(#"postline_goodbyes_total{code="slow_consumer"} 1"#))
+            #expect(server.metrics.text.contains("postline_slow_consumer_drops_total 1\n"))
+            #expect(server.metrics.text.contains(#"postline_connections_closed_total{reason="slow_consumer"} 1"#))
             #expect(try await other.call(request(1)) == answer(1))
         }
     }

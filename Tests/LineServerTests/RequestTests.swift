@@ -5,7 +5,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("Requests come in by line and are answered in order", .timeLimit(.minutes(10)))
+@Suite("Request handling", .timeLimit(.minutes(10)))
 struct RequestTests {
     @Test("the server speaks first, and says what it allows")
     func hello() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("A request that does not end is given up, and what was sent after it goes on", .timeLimit(.minutes(10)))
+@Suite("Request timeout", .timeLimit(.minutes(10)))
 struct RequestTimeoutTests {
     let gate = AsyncPromise<Void>()
     let isCancelled = AsyncPromise<Bool>()
@@ -44,7 +44,7 @@ struct RequestTimeoutTests {
             self.gate.succeed(())
             #expect(try await self.isCancelled.value())
             #expect(try await client.call(request(3)) == answer(3))
-            #expect(server.metrics.text.contains("postline_requests_given_up_total 1\n"))
+            #expect(server.metrics.text.contains("postline_request_timeouts_total 1\n"))
         }
     }
 

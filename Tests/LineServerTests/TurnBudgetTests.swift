@@ -6,7 +6,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-@Suite("Turn budget", .timeLimit(.minutes(60)))
+@Suite("Event-loop turn budget", .timeLimit(.minutes(60)))
 struct TurnBudgetTests {
     @Test("work that queues more work lets its loop read other sockets")
     func chain() async throws {

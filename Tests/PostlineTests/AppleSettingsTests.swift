@@ -3,7 +3,7 @@ import Testing
 
 @testable import postline
 
-@Suite("The settings of Sign in with Apple")
+@Suite("Sign in with Apple settings")
 struct AppleSettingsTests {
     private func refusal(_ sources: AppleSources) -> String? {
         do {

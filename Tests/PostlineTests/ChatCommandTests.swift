@@ -11,6 +11,7 @@ struct ChatCommandTests {
         let debug = ChatCommand.absence(of: "/p/release/.build/debug/postline-chat")
         #expect(
             debug.hasSuffix(
-                "none at /p/release/.build/debug/postline-chat: build it with `swift build --product postline-chat`."))
+                "/p/release/.build/debug/postline-chat does not exist: build it with `swift build --product postline-chat`."
+            ))
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What CONTRIBUTING.md says of the commands and of the build")
+@Suite("CONTRIBUTING.md")
 struct ContributingTests {
     @Test("each command of make that it names is one, and one that it gives ARGS to reads them")
     func commands() throws {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import postline
 
-@Suite("The files in deploy/")
+@Suite("Deployment files")
 struct DeployedFilesTests {
     private static let metrics = Set(
         [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("HTTP request parsing")
+@Suite("HTTP request parser")
 struct HTTPReadingTests {
     // E33.
     @Test(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import postline
 
-@Suite("A line of the log")
+@Suite("Log lines")
 struct LogLinesTests {
     @Test("values that hold more than a word are quoted, and nothing ends the line but its end")
     func lines() {

@@ -4,7 +4,7 @@ import Testing
 @testable import Mail
 
 /// Header lines with encoded words (E27).
-@Suite("Headers of mails")
+@Suite("Mail headers")
 struct MailHeaderTests {
     private static let texts = [
         "Your code", "", String(repeating: "a", count: 67), String(repeating: "a", count: 68),

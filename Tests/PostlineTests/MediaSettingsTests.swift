@@ -4,7 +4,7 @@ import Testing
 @testable import Media
 @testable import postline
 
-@Suite("Settings of pictures")
+@Suite("Media settings")
 struct MediaSettingsTests {
     private static let secret = String(repeating: "s", count: 32)
 

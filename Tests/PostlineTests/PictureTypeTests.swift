@@ -2,7 +2,7 @@ import Messaging
 import Testing
 
 /// The brands of HEIC and AVIF (E34).
-@Suite("Types of pictures")
+@Suite("Picture types")
 struct PictureTypeTests {
     @Test(
         "a file with an ftyp box is HEIC if its brands say HEVC and none says AV1",

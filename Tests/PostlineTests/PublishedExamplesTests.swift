@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The pages for apps quote what is compiled")
+@Suite("Quoted examples")
 struct PublishedExamplesTests {
     private static let pages =
         ["README.md", "docs/client.md"]

@@ -5,7 +5,7 @@ import Testing
 @testable import Push
 
 /// Sizes of payloads (E25) and refusals of FCM (E26).
-@Suite("Payloads of pushes")
+@Suite("Push payloads")
 struct PushPayloadTests {
     private static let texts = [
         "hello", String(repeating: "\"", count: 1_000), String(repeating: "\\", count: 4_000),

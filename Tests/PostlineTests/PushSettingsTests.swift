@@ -3,7 +3,7 @@ import Testing
 
 @testable import postline
 
-@Suite("Settings of pushes that cannot be used")
+@Suite("Push settings")
 struct PushSettingsTests {
     @Test("are named, with what is missing or wrong")
     func refused() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import postline
 
-@Suite("The names of settings")
+@Suite("Setting names")
 struct SettingNamesTests {
     /// What people, scripts and containers set.
     private static let files = [

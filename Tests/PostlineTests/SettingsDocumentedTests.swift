@@ -4,7 +4,7 @@ import Testing
 
 @testable import postline
 
-@Suite("The settings are documented")
+@Suite("Settings documentation")
 struct SettingsDocumentedTests {
     @Test("the table of settings in the README has a row of each setting, with its default and what its help says")
     func readme() throws {

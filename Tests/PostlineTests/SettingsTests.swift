@@ -3,7 +3,7 @@ import Testing
 
 @testable import postline
 
-@Suite("Settings that cannot be used")
+@Suite("Invalid settings")
 struct SettingsTests {
     /// Those that are numbers.
     static let integers = [

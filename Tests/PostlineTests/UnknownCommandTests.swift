@@ -2,7 +2,7 @@ import Testing
 
 @testable import postline
 
-@Suite("An unknown command")
+@Suite("Unknown commands")
 struct UnknownCommandTests {
     @Test(
         "is told with the nearest one",

@@ -1,17 +1,17 @@
 internal import Foundation
 
-/// Where a chat keeps what it knows: a folder that one chat at a time has open, and nobody but the user may read.
+/// The folder in which a chat stores its data. Only one chat at a time can open it, and only the user can read it.
 struct ChatFolder: ~Copyable {
     let url: URL
-    /// Whether it goes with the chat: a guest's, who cannot come back, and that of an access token.
+    /// True if the folder is deleted with the chat: for guests, who cannot sign in again, and for access tokens.
     let isTemporary: Bool
-    /// Holds the lock for as long as the process lives.
+    /// The lock, held until the process ends.
     private let lock: Int32
 
-    /// The folder that was asked for.
+    /// Opens the given folder.
     init(at path: String) throws { try self.init(URL(filePath: path), isTemporary: false) }
 
-    /// The folder of an account of a server, below the user's own state.
+    /// Opens the folder of an account at a server, below the user's state directory.
     init(of email: String, at host: String, port: Int) throws {
         let home =
             Terminal.environment("XDG_STATE_HOME").map { URL(filePath: $0) }
@@ -21,7 +21,7 @@ struct ChatFolder: ~Copyable {
         try self.init(folder, isTemporary: false)
     }
 
-    /// A folder for this chat alone.
+    /// Creates a temporary folder.
     init() throws {
         let name = "postline-chat-\(UUID().uuidString.lowercased())"
         try self.init(FileManager.default.temporaryDirectory.appending(path: name), isTemporary: true)
@@ -34,7 +34,7 @@ struct ChatFolder: ~Copyable {
         } catch {
             throw ChatEnded(description: "The folder \(url.path) cannot be made, in which this chat would be kept.")
         }
-        // Closed by the process's end, whatever that is.
+        // The end of the process closes it.
         let lock = unsafe open(url.appending(path: "lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else {
             throw ChatEnded(description: "The folder \(url.path) cannot be written, in which this chat is kept.")
@@ -51,10 +51,10 @@ struct ChatFolder: ~Copyable {
         self.lock = lock
     }
 
-    /// Takes it away with all that is in it.
+    /// Deletes the folder and its contents.
     func erase() { try? FileManager.default.removeItem(at: url) }
 
-    /// A name that no file system takes for anything else, one for each text but for its case.
+    /// Returns a file name that is safe on all file systems, and unique for each text except for its case.
     static func fileName(_ text: String) -> String {
         text.lowercased().utf8.enumerated().reduce(into: "") { name, byte in
             let scalar = Unicode.Scalar(byte.element)

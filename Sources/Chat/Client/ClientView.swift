@@ -2,14 +2,14 @@ internal import Observation
 internal import PostlineClient
 internal import Synchronization
 
-/// Reads what the client shows, and says when that has changed.
+/// Reads the client's state, and signals when it has changed.
 @MainActor
 final class ClientView {
     let client: PostlineClient
     private let sink: AsyncStream<AppEvent>.Continuation
-    /// Those that are followed: who lets go of one does not see its messages any more.
+    /// The followed conversations. Releasing one ends its updates.
     private var chats: [String: Chat] = [:]
-    /// Whether something has changed since it was read.
+    /// True if the state has changed since it was last read.
     private let isStale = Flag()
 
     init(_ client: PostlineClient, sink: AsyncStream<AppEvent>.Continuation) {
@@ -17,13 +17,13 @@ final class ClientView {
         self.sink = sink
     }
 
-    /// Gives what is shown now, where it is other than before, with the messages of those that are followed.
-    func news(following ids: Set<String>) -> Shown? {
+    /// Returns the current state with the messages of the followed conversations, or nil if it has not changed.
+    func news(following ids: Set<String>) -> ClientSnapshot? {
         let hasFollowed = follow(ids)
         return isStale.value.load(ordering: .relaxed) || hasFollowed ? read() : nil
     }
 
-    /// The messages of a conversation.
+    /// Returns the messages of a conversation.
     func chat(_ id: String) -> Chat { chats[id] ?? client.chat(with: id) }
 
     private func follow(_ ids: Set<String>) -> Bool {
@@ -32,23 +32,24 @@ final class ClientView {
         return true
     }
 
-    private func read() -> Shown {
+    private func read() -> ClientSnapshot {
         isStale.value.store(false, ordering: .relaxed)
         return withObservationTracking {
             var isSigningIn = false
             if case .signingIn = client.account { isSigningIn = true }
-            return Shown(
+            return ClientSnapshot(
                 state: client.state, isSigningIn: isSigningIn, me: client.me, conversations: client.conversations,
                 chats: chats.mapValues { .init(messages: $0.messages, hasOlder: $0.hasOlder) },
-                refused: client.refusedChanges, waiting: client.waitingChanges, typing: client.typing,
+                refused: client.refusedChanges, waiting: client.pendingChangeCount, typing: client.typingUserIDs,
                 fault: fault?.message)
         } onChange: { [sink, isStale] in
-            // It is about to change. All of it changes in this turn, and the event is looked at in a later one.
+            // The state is about to change. The whole change completes in this turn of the main actor; the event is
+            // handled in a later one.
             if !isStale.value.exchange(true, ordering: .relaxed) { sink.yield(.changed) }
         }
     }
 
-    /// What keeps the chat from going on, and is not just that there is no network.
+    /// The error that keeps the chat from continuing, other than a missing network.
     private var fault: PostlineError? {
         client.storeError ?? client.connectionError.flatMap { $0.code == .offline ? nil : $0 }
     }

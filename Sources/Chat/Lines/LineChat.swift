@@ -1,9 +1,9 @@
 internal import PostlineClient
 
-/// The chat as lines: commands and texts come in on standard input, what happens goes out on standard output.
+/// The chat in line mode: commands and texts on standard input, events on standard output.
 ///
-/// A line is done before the next is looked at, so that a script may open a conversation and write into it. At the
-/// input's end the chat waits until all is delivered, and ends.
+/// Each line completes before the next is read, so that a script can open a conversation and write into it. At the end
+/// of the input the chat waits until everything is delivered, and ends.
 @MainActor
 struct LineChat {
     let effects: ChatEffects
@@ -11,7 +11,7 @@ struct LineChat {
     let sink: AsyncStream<AppEvent>.Continuation
     let isTemporary: Bool
 
-    /// Runs until the input ends or the person leaves.
+    /// Runs until the input ends or the user leaves.
     func run() async -> Ending {
         let input = ChatInput(sink)
         defer { input.cancel() }
@@ -26,7 +26,7 @@ struct LineChat {
             var state = State(model: ChatModel(isTemporary: isTemporary))
             sink.yield(.changed)
             for await event in events {
-                // What has changed before an answer is shown before it.
+                // Changes that preceded a response are printed before it.
                 var outputs = look(&state)
                 switch event {
                 case .changed: break
@@ -61,7 +61,7 @@ struct LineChat {
                         }
                     }
                     echo?.isOn = state.model.question?.isSecret != true
-                    // What was stored is shown before what follows it is done.
+                    // What was stored is printed before the next effect runs.
                     outputs = look(&state)
                     if outputs.isEmpty {
                         guard let next = state.next() else { break }
@@ -78,7 +78,7 @@ struct LineChat {
         var outputs: [ChatOutput] = []
         while let shown = effects.view.news(following: state.model.followed) {
             outputs += state.model.handle(.shows(shown))
-            // The world is there: at once where the device has one.
+            // The data is complete, at once if the device has stored it.
             if !state.model.isFilling, state.isListDue {
                 state.isListDue = false
                 outputs.append(.notice(.conversations))
@@ -87,7 +87,7 @@ struct LineChat {
         return outputs
     }
 
-    /// Ends what is on its way, so that nothing is waited for.
+    /// Cancels pending effects and ends the chat.
     private func leave() async -> Ending {
         await effects.view.client.disconnect()
         return .left(saying: nil)
@@ -95,9 +95,9 @@ struct LineChat {
 
     private struct State {
         var model: ChatModel
-        /// Effects whose answer is awaited.
+        /// The number of effects that wait for a response.
         var waiting = 0
-        /// Whether the list of conversations is still to be shown.
+        /// True if the list of conversations has not been printed yet.
         var isListDue = true
         private var partial: [UInt8] = []
         private var lines: [String] = []
@@ -106,7 +106,7 @@ struct LineChat {
 
         init(model: ChatModel) { self.model = model }
 
-        /// The first try to connect is over, and the world is there as far as it can be.
+        /// True once the first connection attempt has ended and the data is as complete as possible.
         private var isReady: Bool {
             switch model.link {
             case .connecting: false
@@ -115,8 +115,8 @@ struct LineChat {
             }
         }
 
-        /// All that was asked for is done, and nothing more will be asked for. Who leaves does not wait for a server that
-        /// is away: what is written is kept.
+        /// True if all requests have completed and no more will follow. A user who leaves does not wait for an
+        /// unreachable server: messages are stored.
         var isDone: Bool {
             guard isInputOver, lines.isEmpty, waiting == 0 else { return false }
             return isLeaving ? model.shown.waiting == 0 || model.link != .online : isReady && model.shown.waiting == 0
@@ -142,7 +142,8 @@ struct LineChat {
             isInputOver = true
         }
 
-        /// Does what the next line says, once the world is there and what came before is done; nil where there is none.
+        /// Executes the next line once the data is complete and earlier lines are done. Returns nil if there is no
+        /// line.
         mutating func next() -> [ChatOutput]? {
             guard isReady, waiting == 0, !lines.isEmpty else { return nil }
             let line = lines.removeFirst()

@@ -1,12 +1,12 @@
 internal import PostlineClient
 internal import TerminalText
 
-/// What the chat says in line mode: one event, one line, for eyes and for scripts.
+/// Formats events in line mode, one per line, for people and scripts.
 struct LineFormat: Sendable {
-    /// Whether avatars stand before names: where colours can be seen.
+    /// True if avatars precede names, on terminals with colours.
     let showsAvatars: Bool
 
-    /// The lines for a notice, in the world as it is after what happened.
+    /// Returns the lines for a notice, with the state after the event.
     func lines(_ notice: ChatNotice, _ model: ChatModel) -> [StyledLine] {
         let shown = model.shown
         switch notice {
@@ -72,7 +72,7 @@ struct LineFormat: Sendable {
         }
     }
 
-    private func lines(_ news: News, _ model: ChatModel) -> [StyledLine] {
+    private func lines(_ news: ChatUpdate, _ model: ChatModel) -> [StyledLine] {
         let shown = model.shown
         switch news {
         case .message(let message): return self.message(message, model)
@@ -96,7 +96,7 @@ struct LineFormat: Sendable {
             line.append(model.chip(of: id))
             return [line]
         case .newBio(let isSet): return said(isSet ? "* Your bio is set." : "* Your bio is gone.")
-        case .newPresence(let isHidden): return said("* \(News.words(isHidden: isHidden))")
+        case .newPresence(let isHidden): return said("* \(ChatUpdate.words(isHidden: isHidden))")
         case .joined(let id): return said("* new conversation: \(shown.name(ofConversation: id))")
         case .left(_, let name): return said("* you are no longer in “\(name)”")
         case .retitled(let id, let from): return said("* “\(from)” is now “\(shown.name(ofConversation: id))”")
@@ -113,7 +113,7 @@ struct LineFormat: Sendable {
         }
     }
 
-    /// The message's lines; those after the first are indented.
+    /// Returns the lines of a message. All but the first are indented.
     private func message(_ message: Message, _ model: ChatModel) -> [StyledLine] {
         let shown = model.shown
         let clock = WallTime(message.createdAt).clock
@@ -147,7 +147,7 @@ struct LineFormat: Sendable {
         }
     }
 
-    /// One line, in it an avatar where those are shown.
+    /// Returns one line, with an avatar if they are shown.
     private func said(_ before: String, _ chip: AvatarChip? = nil, _ after: String = "") -> [StyledLine] {
         guard showsAvatars, let chip else { return [StyledLine(before + after)] }
         var line = StyledLine(before)
@@ -158,15 +158,15 @@ struct LineFormat: Sendable {
 }
 
 extension Message {
-    /// What to choose it by.
+    /// The number by which commands refer to the message.
     var number: String { seq.map { "#\($0)" } ?? "" }
 
-    /// Whether it is not at the server yet.
+    /// True if the server has not stored the message yet.
     var isOnItsWay: Bool { seq == nil }
 }
 
 extension RefusedChange {
-    /// The change that the server refused, and the reason.
+    /// The refused change and the reason, as a sentence.
     var sentence: String {
         let whole = PlainText.line(content ?? "")
         let text = whole.count > 200 ? "\(whole.prefix(200))…" : whole

@@ -1,47 +1,47 @@
 internal import PostlineClient
 
-/// What reaches the chat from its client.
+/// An event from the client.
 enum ChatEvent: Sendable, Equatable {
-    /// Something of what the client shows has changed.
-    case shows(Shown)
+    /// The client's state has changed.
+    case shows(ClientSnapshot)
     case found(query: String, people: [Profile], purpose: SearchPurpose)
-    /// A conversation that was asked for is there.
+    /// A requested conversation is open.
     case opened(conversationID: String)
-    /// The older messages that were asked for are there.
+    /// Requested older messages have arrived.
     case loadedOlder(conversationID: String)
     /// The avatars that the server offers.
     case catalogue([BuiltInAvatar])
-    /// What was asked for is done: a sentence.
+    /// A request succeeded, with a sentence to show.
     case done(String)
-    /// The user is signed out, as it wished.
+    /// The user has signed out.
     case signedOut(String)
-    /// Something that was asked for did not come about.
+    /// A request failed.
     case failed(String)
 }
 
-/// How it stands with the connection, as a person sees it: a try that is not over says nothing.
+/// The connection's state for people: a running attempt is not shown.
 enum LinkState: Sendable, Equatable {
     case connecting
     case online
     case offline
-    /// Over for good.
+    /// The session has ended.
     case ended(reason: String)
 }
 
-/// What a search is for.
+/// The purpose of a search.
 enum SearchPurpose: Sendable, Equatable {
     case show
-    /// To open the conversation with the one that is meant.
+    /// Open the conversation with the matching user.
     case open
 }
 
-/// What the chat asks of its client.
+/// A side effect that the client executes.
 enum ChatEffect: Sendable, Equatable {
     case send(conversationID: String, content: String)
     case edit(Message, content: String)
     case delete(Message)
     case markRead(conversationID: String, seq: Int)
-    /// Keeps what was typed and not sent.
+    /// Saves a draft.
     case draft(conversationID: String, content: String)
     case change(ProfileChange)
     case retry([Int64])
@@ -53,39 +53,39 @@ enum ChatEffect: Sendable, Equatable {
     case picture(PictureAction)
     case fetchCatalogue
     case account(AccountAction)
-    /// Leaves, with a word of farewell.
+    /// Ends the chat with a farewell.
     case quit(saying: String?)
 }
 
-/// What a person is told.
+/// A notice to the user.
 enum ChatNotice: Sendable, Equatable {
     case link(LinkState)
-    case news(News)
+    case news(ChatUpdate)
     case opened(conversationID: String)
     case conversations
     case people([Profile], query: String)
     case members
     case me
     case avatars
-    /// The user's own messages, to be chosen from.
+    /// The user's own messages, to choose from.
     case ownMessages([Message])
-    /// This message is to be edited.
+    /// A message to edit.
     case edit(Message)
-    /// The user is a guest: what follows from that.
+    /// The user is a guest, with the consequences.
     case guest
-    /// Something is asked for; the next line answers it.
+    /// A question that the next line answers.
     case question(Question)
     case help
     case info(String)
     case failed(String)
-    /// A message was refused.
+    /// The server refused a message.
     case refused(RefusedChange)
-    /// The refused messages that were neither sent again nor discarded.
+    /// The refused messages that were neither resent nor discarded.
     case refusals
     case older(conversationID: String, [Message])
 }
 
-/// What follows from an event or a command.
+/// The result of an event or command.
 enum ChatOutput: Sendable, Equatable {
     case effect(ChatEffect)
     case notice(ChatNotice)

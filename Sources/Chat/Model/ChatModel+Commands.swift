@@ -1,6 +1,6 @@
 internal import PostlineClient
 
-/// What follows from what a person types.
+/// Executes typed lines.
 extension ChatModel {
     mutating func perform(_ command: TypedLine) -> [ChatOutput] {
         switch command {
@@ -61,7 +61,7 @@ extension ChatModel {
 
     private static let noneIsOpen = "No conversation is open. /open NAME opens one."
 
-    /// Takes a line that answers the question.
+    /// Handles a line that answers the question.
     mutating func answer(_ line: String) -> [ChatOutput] {
         guard var asked = question else { return [] }
         switch asked.take(line) {
@@ -91,7 +91,7 @@ extension ChatModel {
         return ask(purpose)
     }
 
-    /// What is not sent yet is erased with all that is kept, and so that is said first.
+    /// Signs out. Unsent messages would be lost, so it warns first.
     private mutating func logout(everywhere: Bool) -> [ChatOutput] {
         let again = "/logout\(everywhere ? " all" : "") once more does it."
         if !wasWarnedOfLoss, shown.waiting > 0 || shown.me?.isGuest == true {
@@ -120,14 +120,14 @@ extension ChatModel {
         return "You are @\(username)\(usernameCooldown)."
     }
 
-    /// From when on the username may be changed again, as the end of a sentence.
+    /// The time from which the username can change again, as the end of a sentence.
     var usernameCooldown: String {
         guard let next = shown.me?.usernameChangeAllowedAt else { return "" }
         return "; it can be changed again from \(WallTime(next).day) on"
     }
 
-    /// By address, or by id or name in the catalogue; of anything else the server says what is wrong with it.
-    private func avatar(_ choice: String) -> ProfileEdit.Picture? {
+    /// Returns the avatar with this address, or this id or name in the catalogue. The server reports other errors.
+    private func avatar(_ choice: String) -> ProfileEdit.AvatarChoice? {
         if choice.contains("://") { return .custom(url: choice) }
         let wanted = choice.lowercased()
         if wanted == "none" { return nil }
@@ -142,7 +142,7 @@ extension ChatModel {
         return [.effect(.send(conversationID: openID, content: text))]
     }
 
-    /// By number in the list, then by name among the conversations, then by looking for a person.
+    /// Opens a conversation by its number in the list, then by name, then by searching for a user.
     private mutating func open(named name: String) -> [ChatOutput] {
         let conversations = shown.conversations
         if let number = Int(name) {
@@ -153,7 +153,7 @@ extension ChatModel {
         }
         let wanted = name.lowercased()
         func names(_ conversation: Conversation) -> [String] {
-            let username = shown.myID.flatMap { conversation.other(than: $0)?.username }
+            let username = shown.myID.flatMap { conversation.otherUser(than: $0)?.username }
             return [shown.name(ofConversation: conversation.id), username].compactMap { $0?.lowercased() }
         }
         if let exact = conversations.first(where: { names($0).contains(wanted) }) { return open(exact.id) }
@@ -170,9 +170,9 @@ extension ChatModel {
     }
 }
 
-/// What is done with messages that are written already.
+/// Commands for existing messages.
 extension ChatModel {
-    /// The user's own messages in the open conversation that can be changed, the oldest first.
+    /// The user's messages in the open conversation that can be changed, oldest first.
     var ownMessages: [Message] { openMessages.filter { $0.senderID == shown.myID && !$0.isDeleted } }
 
     private func ownMessage(_ seq: Int?) throws(Refusal) -> Message {
@@ -197,7 +197,7 @@ extension ChatModel {
         }
     }
 
-    /// What was refused is written anew, and what is still on its way is left alone.
+    /// Edits a message. A refused one is written again, and one in flight stays unchanged.
     func edit(_ message: Message, to text: String) -> [ChatOutput] {
         if message.seq != nil { return text == message.content ? [] : [.effect(.edit(message, content: text))] }
         guard case .refused(_, let change) = message.delivery else {
@@ -214,7 +214,7 @@ extension ChatModel {
         }
     }
 
-    /// What the server does not have is only given up.
+    /// Deletes a message. One that the server does not have is discarded.
     func delete(_ message: Message) -> ChatEffect {
         switch message.delivery {
         case .queued(let change) where message.seq == nil: .discard([change])
@@ -234,9 +234,9 @@ extension ChatModel {
     }
 }
 
-/// What is done with groups.
+/// Commands for groups.
 extension ChatModel {
-    /// Why a command is not carried out.
+    /// The reason why a command was not executed.
     struct Refusal: Error {
         let sentence: String
         init(_ sentence: String) { self.sentence = sentence }

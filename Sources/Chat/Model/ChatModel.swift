@@ -1,55 +1,55 @@
 internal import PostlineClient
 
-/// What the chat knows and decides, whatever it looks like: what the client shows, the open conversation, what is news.
+/// The state and logic of the chat, independent of its presentation.
 ///
 /// A value without I/O: events and commands go in, effects and notices come out.
 struct ChatModel: Sendable {
-    private(set) var shown = Shown(state: .connecting)
+    private(set) var shown = ClientSnapshot(state: .connecting)
     private(set) var link = LinkState.connecting
-    /// Whether there has been a connection.
+    /// True once there has been a connection.
     private(set) var wasOnline = false
-    /// Whether it was said that signing out now loses what is not sent.
+    /// True once the user was warned that signing out loses unsent messages.
     var wasWarnedOfLoss = false
-    /// Whether the user is leaving this account: that the connection goes with it is no news.
+    /// True while the user signs out, when losing the connection is expected.
     var isSigningOut = false
-    /// The conversation that is open.
+    /// The id of the open conversation.
     private(set) var openID: String?
-    /// The conversations whose messages are to be shown.
+    /// The conversations whose messages are shown.
     private(set) var followed: Set<String> = []
-    /// The user's mark as it was when the conversation was opened: what follows is new to the reader.
+    /// The read mark at the time the conversation was opened. Later messages are new.
     private(set) var unreadAfter: Int?
     /// The avatars that the server offers.
     private(set) var catalogue: [BuiltInAvatar] = []
-    /// What the next line answers.
+    /// The question that the next line answers.
     var question: Question?
-    /// Until the world of a user who was never here is whole: what comes then is the world as it is, and no news.
+    /// True until the data of a new device is complete. Nothing is news until then.
     private(set) var isFilling = true
-    /// Whether the store goes with the chat's end.
+    /// True if the store is deleted when the chat ends.
     let isTemporary: Bool
 
-    /// Whether the messages of all conversations are news, or those of the open one are in sight and that is all.
-    private let tellsMessages: Bool
-    /// How far the messages of each conversation have been told.
-    private var told: [String: Int] = [:]
-    /// The user's own data as they were when no edit was on its way.
-    private var settledMe: Me?
-    /// The greatest mark asked for so far of each conversation.
-    private var marked: [String: Int] = [:]
-    /// Whether an opened conversation's messages are still to come.
+    /// True if messages of all conversations are announced. Otherwise the open conversation is visible.
+    private let announcesMessages: Bool
+    /// The last announced message of each conversation.
+    private var lastAnnounced: [String: Int] = [:]
+    /// The user's data at the last time without a pending edit.
+    private var confirmedMe: Me?
+    /// The highest requested read mark of each conversation.
+    private var requestedMarks: [String: Int] = [:]
+    /// True while the messages of an opened conversation are loading.
     private var isOpening = false
-    /// The oldest message when older ones were asked for; nil where none are.
+    /// The oldest message when older ones were requested, or nil.
     private var loadsBefore: Int?
     private var knowsItIsGuest = false
 
-    init(tellsMessages: Bool = true, isTemporary: Bool = false) {
-        self.tellsMessages = tellsMessages
+    init(announcesMessages: Bool = true, isTemporary: Bool = false) {
+        self.announcesMessages = announcesMessages
         self.isTemporary = isTemporary
     }
 
     /// The open conversation.
     var open: Conversation? { openID.flatMap { shown.conversation($0) } }
 
-    /// The open conversation's messages that are here.
+    /// The loaded messages of the open conversation.
     var openMessages: [Message] { openID.flatMap { shown.chats[$0]?.messages } ?? [] }
 
     mutating func handle(_ event: ChatEvent) -> [ChatOutput] {
@@ -81,7 +81,7 @@ struct ChatModel: Sendable {
         }
     }
 
-    private mutating func show(_ new: Shown) -> [ChatOutput] {
+    private mutating func show(_ new: ClientSnapshot) -> [ChatOutput] {
         let old = shown
         shown = new
         let isFirst = old.myID != new.myID
@@ -103,13 +103,13 @@ struct ChatModel: Sendable {
         return outputs
     }
 
-    /// Another user than before, or the first.
-    private mutating func begin(with new: Shown) {
+    /// Resets the state for a new user.
+    private mutating func begin(with new: ClientSnapshot) {
         isFilling = true
-        (told, followed, marked, settledMe, openID, unreadAfter) = ([:], [], [:], nil, nil, nil)
+        (lastAnnounced, followed, requestedMarks, confirmedMe, openID, unreadAfter) = ([:], [], [:], nil, nil, nil)
         (isOpening, loadsBefore) = (false, nil)
         if case .ended = link {} else { link = .connecting }
-        // What the device has of the last time is a world already, and what comes then is news.
+        // Stored data is complete, so later changes are news.
         switch new.state {
         case .connecting, .offline: if !new.conversations.isEmpty { fill() }
         case .catchingUp, .live, .signedOut: break
@@ -118,42 +118,42 @@ struct ChatModel: Sendable {
 
     private mutating func fill() {
         isFilling = false
-        for conversation in shown.conversations { told[conversation.id] = conversation.lastSeq }
-        if shown.waiting == 0 { settledMe = shown.me }
+        for conversation in shown.conversations { lastAnnounced[conversation.id] = conversation.lastSeq }
+        if shown.waiting == 0 { confirmedMe = shown.me }
     }
 
-    private mutating func news(since old: Shown) -> [ChatOutput] {
-        var news = News.ofPeople(from: old, to: shown)
+    private mutating func news(since old: ClientSnapshot) -> [ChatOutput] {
+        var news = ChatUpdate.ofPeople(from: old, to: shown)
         if shown.waiting == 0, let me = shown.me {
-            if let settledMe { news += News.ofMe(from: settledMe, to: me) }
-            settledMe = me
+            if let confirmedMe { news += ChatUpdate.ofMe(from: confirmedMe, to: me) }
+            confirmedMe = me
         }
-        news += News.ofConversations(from: old, to: shown)
+        news += ChatUpdate.ofConversations(from: old, to: shown)
         for case .left(let id, _) in news {
-            (told[id], marked[id]) = (nil, nil)
+            (lastAnnounced[id], requestedMarks[id]) = (nil, nil)
             followed.remove(id)
             if openID == id { close() }
         }
-        // A world that was restored counts from further back.
+        // After a restore, message numbers may be lower.
         for conversation in shown.conversations {
-            told[conversation.id] = told[conversation.id].map { min($0, conversation.lastSeq) }
-            marked[conversation.id] = marked[conversation.id].map { min($0, conversation.lastSeq) }
+            lastAnnounced[conversation.id] = lastAnnounced[conversation.id].map { min($0, conversation.lastSeq) }
+            requestedMarks[conversation.id] = requestedMarks[conversation.id].map { min($0, conversation.lastSeq) }
         }
         news += newMessages()
-        news += News.ofEdits(from: old, to: shown)
+        news += ChatUpdate.ofEdits(from: old, to: shown)
         return news.map { .notice(.news($0)) }
     }
 
-    /// Returns what follows from changes that the server has refused since.
+    /// Returns the results of changes that the server has refused since.
     ///
-    /// Only a refused message is kept, in its conversation: it is the only copy of a text. Any other change is dropped at
-    /// once, because the server's value is shown again, and a list of old refusals would only be in the way.
+    /// Only a refused message is kept in its conversation, since it is the only copy of its text. Other changes are
+    /// dropped at once: the server's value is shown again.
     private func refusals(since old: [RefusedChange], isNews: Bool) -> [ChatOutput] {
         let known = Set(old.map(\.id))
         return shown.refused.filter { !known.contains($0.id) }.flatMap { change -> [ChatOutput] in
             switch change.kind {
             case .message: isNews ? [.notice(.refused(change))] : []
-            // A read mark in a conversation that is gone is no loss.
+            // A read mark in a conversation that no longer exists is no loss.
             case .readMark: [.effect(.discard([change.id]))]
             case .edit, .deletion, .profile:
                 [.effect(.discard([change.id])), .notice(.failed(change.sentence))]
@@ -161,21 +161,21 @@ struct ChatModel: Sendable {
         }
     }
 
-    /// Follows conversations in which there is something new, and tells it as soon as it is here.
-    private mutating func newMessages() -> [News] {
-        guard tellsMessages else { return [] }
-        return shown.conversations.flatMap { conversation -> [News] in
+    /// Follows conversations with new messages, and announces them once loaded.
+    private mutating func newMessages() -> [ChatUpdate] {
+        guard announcesMessages else { return [] }
+        return shown.conversations.flatMap { conversation -> [ChatUpdate] in
             let id = conversation.id
-            // Of one that has just come, what the user has read elsewhere is no news.
-            let from = told[id] ?? conversation.lastReadSeq
-            told[id] = from
+            // In a new conversation, messages read elsewhere are not news.
+            let from = lastAnnounced[id] ?? conversation.lastReadSeq
+            lastAnnounced[id] = from
             guard conversation.lastSeq > from else { return [] }
             followed.insert(id)
             guard let messages = shown.chats[id]?.messages else { return [] }
-            told[id] = conversation.lastSeq
+            lastAnnounced[id] = conversation.lastSeq
             let new = messages.filter { $0.seq.map { $0 > from } ?? false }
             let skipped = (new.first?.seq ?? conversation.lastSeq + 1) - from - 1
-            return (skipped > 0 ? [.skipped(conversationID: id, count: skipped)] : []) + new.map(News.message)
+            return (skipped > 0 ? [.skipped(conversationID: id, count: skipped)] : []) + new.map(ChatUpdate.message)
         }
     }
 
@@ -187,7 +187,7 @@ struct ChatModel: Sendable {
         case .offline: state = .offline
         case .live: state = .online
         case .signedOut(let error?):
-            // What was revoked elsewhere is answered with either of the two.
+            // A session revoked elsewhere fails with either code.
             let isRevoked = [.sessionRevoked, .invalidToken].contains(error.code) && shown.me == nil && !isTemporary
             state = .ended(reason: isRevoked ? ChatEnded.revoked.description : error.sentence)
         }
@@ -200,17 +200,17 @@ struct ChatModel: Sendable {
             knowsItIsGuest = true
             outputs.append(.notice(.guest))
         }
-        // It does not change while one talks. Without it avatars have other colours.
+        // It does not change during a chat. Without it, avatars have other colours.
         if catalogue.isEmpty { outputs.append(.effect(.fetchCatalogue)) }
         return outputs
     }
 
-    /// Opens a conversation that is here.
+    /// Opens a loaded conversation.
     mutating func open(_ id: String) -> [ChatOutput] {
         guard let conversation = shown.conversation(id) else {
             return [.notice(.failed("That conversation is gone."))]
         }
-        if !tellsMessages { followed = [] }
+        if !announcesMessages { followed = [] }
         followed.insert(id)
         openID = id
         loadsBefore = nil
@@ -224,19 +224,19 @@ struct ChatModel: Sendable {
         (openID, unreadAfter, isOpening, loadsBefore) = (nil, nil, false, nil)
     }
 
-    /// Who writes has seen what stands above.
+    /// Records that the user has seen the messages above, by writing one.
     mutating func hasWritten() { unreadAfter = nil }
 
-    /// The newest messages of the open conversation are before the reader's eyes.
+    /// Handles that the newest messages of the open conversation are visible.
     mutating func sawNewest() -> [ChatOutput] {
-        guard let open, open.unreadCount > 0, open.lastSeq > marked[open.id, default: 0],
+        guard let open, open.unreadCount > 0, open.lastSeq > requestedMarks[open.id, default: 0],
             shown.chats[open.id]?.messages.last(where: { $0.seq != nil })?.seq == open.lastSeq
         else { return [] }
-        marked[open.id] = open.lastSeq
+        requestedMarks[open.id] = open.lastSeq
         return [.effect(.markRead(conversationID: open.id, seq: open.lastSeq))]
     }
 
-    /// Asks for what stands before the oldest message that is here.
+    /// Requests the messages before the oldest loaded one.
     mutating func loadOlder(orSay: Bool = false) -> [ChatOutput] {
         guard let openID, let chat = shown.chats[openID] else {
             return orSay ? [.notice(.failed("No conversation is open."))] : []

@@ -1,6 +1,6 @@
 internal import PostlineClient
 
-/// What is done with a conversation, most often a group; each needs the server at once.
+/// An action on a conversation, mostly a group. All need the server.
 enum GroupAction: Sendable, Equatable {
     case create(title: String, with: [Who])
     case add([Who], to: String)
@@ -8,11 +8,11 @@ enum GroupAction: Sendable, Equatable {
     case leave(String)
     case rename(String, to: String)
     case setRole(MemberRole, of: String, in: String)
-    /// Of any conversation. Nil minutes: for good.
+    /// Mutes any conversation; nil minutes means permanently.
     case mute(String, minutes: Int?)
     case unmute(String)
 
-    /// Somebody who is meant: in sight, or to be looked for by name.
+    /// A user to add: a known one, or a name to search for.
     enum Who: Sendable, Equatable {
         case known(id: String)
         case named(String)

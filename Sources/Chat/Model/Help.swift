@@ -5,7 +5,7 @@ enum Help {
         let usage: String
         let meaning: String
 
-        /// The command with its slash, and a blank behind it if an argument follows; nil for a row of no command.
+        /// The command with its slash, followed by a blank if it takes an argument; nil for rows that are no command.
         var command: String? {
             guard usage.hasPrefix("/"), !usage.hasPrefix("//") else { return nil }
             guard let blank = usage.firstIndex(of: " ") else { return usage }

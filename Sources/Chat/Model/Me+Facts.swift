@@ -1,14 +1,14 @@
 internal import Foundation
 internal import PostlineClient
 
-/// What it is about, and what there is; nil where nothing is set.
+/// A label with its value, or nil if it is not set.
 struct Fact: Sendable, Equatable {
     let label: String
     let value: String?
 }
 
 extension Me {
-    /// Everything in it, in the order to read it.
+    /// All fields, in reading order.
     var facts: [Fact] {
         [
             Fact(label: "name", value: profile.fullName),

@@ -1,9 +1,9 @@
-/// What is done with a picture of this machine.
+/// An action with a local picture.
 enum PictureAction: Sendable, Equatable {
     case wear(path: String)
     case send(path: String, conversationID: String)
 
-    /// The file that an argument names, where it names one: a path, or what ends as pictures do.
+    /// Returns the file that an argument names: a path, or a name with a picture's extension. Otherwise nil.
     static func path(_ argument: String) -> String? {
         guard !argument.contains("://") else { return nil }
         let endings = [".jpg", ".jpeg", ".png", ".gif", ".webp", ".heic"]

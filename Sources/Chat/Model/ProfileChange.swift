@@ -4,13 +4,13 @@ internal import PostlineClient
 enum ProfileChange: Sendable, Equatable {
     case name(String)
     case username(String)
-    /// Nil: none.
-    case avatar(ProfileEdit.Picture?)
-    /// Nil clears it.
+    /// The avatar, or nil for none.
+    case avatar(ProfileEdit.AvatarChoice?)
+    /// The bio; nil clears it.
     case bio(String?)
     case presence(isHidden: Bool)
 
-    /// Makes it in the user's own data.
+    /// Applies the change to the user's data.
     func apply(to edit: inout ProfileEdit) {
         switch self {
         case .name(let name): edit.fullName = name

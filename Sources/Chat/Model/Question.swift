@@ -1,20 +1,20 @@
-/// What a person is asked for before an account changes, line by line: a command alone would show a password.
+/// Questions to the user before an account changes, one per line. A command line would show a password.
 struct Question: Sendable, Equatable {
     enum Purpose: Sendable, Equatable {
-        /// To make the guest an account with this address.
+        /// Upgrade the guest to an account with this address.
         case upgrade(email: String)
-        /// To bring the guest into the account with this address.
+        /// Merge the guest into the account with this address.
         case signIn(email: String)
         case changePassword
         case delete(isGuest: Bool)
     }
 
-    /// What a line that was typed leads to.
+    /// The result of a typed line.
     enum Outcome: Sendable, Equatable {
-        /// The next line is asked for.
+        /// Another line is needed.
         case more
         case done(AccountAction)
-        /// Nothing is done, for this reason.
+        /// The action is cancelled, with the reason.
         case given(up: String)
     }
 
@@ -42,10 +42,10 @@ struct Question: Sendable, Equatable {
 
     private var step: Step { steps[min(answers.count, steps.count - 1)] }
 
-    /// Whether the next line is not to be shown while it is typed.
+    /// True if the next line must not be echoed.
     var isSecret: Bool { step != .sure }
 
-    /// What is asked for next.
+    /// The prompt of the next line.
     var label: String {
         switch (step, purpose) {
         case (.new, .upgrade(let email)): "A password for \(email)"
@@ -58,7 +58,7 @@ struct Question: Sendable, Equatable {
         }
     }
 
-    /// Takes the next line in; an empty one gives up.
+    /// Handles the next line; an empty one cancels.
     mutating func take(_ line: String) -> Outcome {
         guard !line.isEmpty else { return .given(up: "Nothing was changed.") }
         switch step {
@@ -83,7 +83,7 @@ struct Question: Sendable, Equatable {
     }
 }
 
-/// What is done to the account that is signed in.
+/// An action on the signed-in account.
 enum AccountAction: Sendable, Equatable {
     case upgrade(email: String, password: String)
     case signIn(email: String, password: String)

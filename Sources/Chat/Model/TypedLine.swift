@@ -1,4 +1,4 @@
-/// A line that a person typed: a command, or text to send.
+/// A typed line: a command, or a text to send.
 enum TypedLine: Sendable, Equatable {
     case text(String)
     case help
@@ -9,19 +9,19 @@ enum TypedLine: Sendable, Equatable {
     case search(String)
     case me
     case name(String)
-    /// Nil asks for the one there is.
+    /// Nil shows the current username.
     case username(String?)
-    /// Nil asks for those there are.
+    /// Nil lists the avatars.
     case avatar(String?)
     case image(path: String)
-    /// Nil clears it.
+    /// Nil clears the bio.
     case bio(String?)
     case upgrade(email: String)
     case signIn(email: String)
     case password
     case logout(everywhere: Bool)
     case deleteAccount
-    /// Nil: the user's last message; without a text, what is in it is given to be changed.
+    /// A nil number means the user's last message. Without a text, the old one is offered for editing.
     case edit(seq: Int?, String?)
     case delete(seq: Int?)
     /// Shows the user's own messages with their numbers.
@@ -32,20 +32,20 @@ enum TypedLine: Sendable, Equatable {
     case leave
     case rename(String)
     case role(String, of: String)
-    /// Nil: for good.
+    /// Nil means permanently.
     case mute(minutes: Int?)
     case unmute
     case hide(Bool)
     case refused
-    /// Nil: all.
+    /// Nil means all.
     case retry(Int?)
     case discard(Int?)
     case quit
-    /// A command that needs an argument and has none.
+    /// A command without its required argument.
     case incomplete(usage: String)
     case unknown(String)
 
-    /// Nil where there is nothing on the line.
+    /// Parses a line. Nil if it is empty.
     init?(_ line: String) {
         let line = line.trimmed
         guard !line.isEmpty else { return nil }
@@ -53,7 +53,7 @@ enum TypedLine: Sendable, Equatable {
             self = .text(line)
             return
         }
-        // Two slashes send a text that begins with one.
+        // Two slashes send a text that begins with one slash.
         guard !line.hasPrefix("//") else {
             self = .text(String(line.dropFirst()))
             return
@@ -81,7 +81,7 @@ enum TypedLine: Sendable, Equatable {
             self = !argument.isAddress ? .incomplete(usage: "/upgrade EMAIL") : .upgrade(email: argument)
         case "login", "signin":
             self = !argument.isAddress ? .incomplete(usage: "/login EMAIL") : .signIn(email: argument)
-        // Never on the line itself, where it would be seen.
+        // Passwords are never typed on the command line, where they would be visible.
         case "password", "passwd":
             self = argument.isEmpty ? .password : .incomplete(usage: "/password, and nothing else")
         case "logout", "signout":
@@ -162,7 +162,7 @@ enum TypedLine: Sendable, Equatable {
         }
     }
 
-    /// The number of `#12 text`, and the text.
+    /// Splits `#12 text` into the number and the text.
     private static func number(before text: String) -> (Int?, String) {
         let parts = text.split(separator: " ", maxSplits: 1)
         guard let first = parts.first, first.hasPrefix("#"), let number = Int(first.dropFirst()) else {
@@ -177,19 +177,19 @@ enum TypedLine: Sendable, Equatable {
 }
 
 extension String {
-    /// Whether it may be an email address, and has no password behind it; all else the server says.
+    /// True if the text may be an email address without a password after it. The server checks the rest.
     fileprivate var isAddress: Bool { contains("@") && !contains(where: \.isWhitespace) }
 
-    /// Where that stands last in it.
+    /// Returns the last range of a text.
     fileprivate func range(ofLast text: String) -> Range<Index>? { ranges(of: text).last }
 
-    /// Without the line ends behind a text that was pasted.
+    /// The text without line breaks at its end, as after pasting.
     var trimmingLineEnds: String {
         guard let last = lastIndex(where: { !$0.isNewline }) else { return "" }
         return String(self[...last])
     }
 
-    /// Without blanks at either end.
+    /// The text without blanks at either end.
     var trimmed: String {
         guard let first = firstIndex(where: { !$0.isWhitespace }), let last = lastIndex(where: { !$0.isWhitespace })
         else { return "" }

@@ -1,9 +1,9 @@
 internal import PostlineClient
 internal import TerminalText
 
-/// An avatar as a terminal shows it: an initial on the avatar's colour, three cells wide.
+/// An avatar in a terminal: an initial on the avatar's colour, three cells wide.
 ///
-/// A built-in avatar has its colour of the catalogue; a custom one, and none, the colour that stays the user's.
+/// A built-in avatar has the catalogue's colour. A custom or missing avatar has a colour derived from the user's id.
 struct AvatarChip: Sendable, Equatable {
     let span: StyledLine.Span
 
@@ -15,7 +15,7 @@ struct AvatarChip: Sendable, Equatable {
         {
             style.fill = color
         } else {
-            // Letters in the terminal's own background on the colour, whatever the two are.
+            // Letters in the terminal's background colour on the avatar's.
             style.isInverse = true
             style.color = Self.color(of: id)
         }
@@ -23,15 +23,15 @@ struct AvatarChip: Sendable, Equatable {
         span = .init(text: TextWidth.of(initial) == 2 ? " \(initial)" : " \(initial) ", style: style)
     }
 
-    /// The first letter or number of a name, as a capital.
+    /// Returns the first letter or digit of a name, in upper case.
     static func initial(of name: String) -> String {
         let first = PlainText.line(name).first { $0.isLetter || $0.isNumber }
-        // Some letters have a capital of two, such as ß.
+        // The upper case of some letters, such as ß, has two.
         guard let initial = first?.uppercased().first, 1...2 ~= TextWidth.of(initial) else { return "?" }
         return String(initial)
     }
 
-    /// Always the same colour for one id.
+    /// Returns a colour that depends only on the id.
     static func color(of id: String) -> Style.Color {
         let colors: [Style.Color] = [.yellow, .blue, .magenta, .cyan, .red]
         let sum = id.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
@@ -40,12 +40,12 @@ struct AvatarChip: Sendable, Equatable {
 }
 
 extension ChatModel {
-    /// A user's avatar as of now.
+    /// Returns a user's current avatar.
     func chip(of userID: String) -> AvatarChip {
         AvatarChip(shown.people[userID]?.avatar, name: shown.name(of: userID), id: userID, catalogue: catalogue)
     }
 
-    /// The other one's avatar; a group has its title's initial.
+    /// Returns the other user's avatar, or the initial of a group's title.
     func chip(ofConversation id: String) -> AvatarChip {
         if let conversation = shown.conversation(id), conversation.kind == .direct,
             let other = conversation.members.first(where: { $0.userID != shown.myID })
@@ -59,7 +59,7 @@ extension ChatModel {
         AvatarChip(person.avatar, name: person.shownName, id: person.id, catalogue: catalogue)
     }
 
-    /// The user's own initial as it would look on that avatar.
+    /// Returns a preview of the user's initial on that avatar.
     func chip(trying avatar: BuiltInAvatar) -> AvatarChip {
         AvatarChip(
             .builtIn(id: avatar.id), name: shown.me?.profile.shownName ?? avatar.name, id: avatar.id,

@@ -69,7 +69,7 @@ struct Completion: Sendable, Equatable {
         return line.fitted(to: width)
     }
 
-    /// The name that is being typed as an argument, with its candidates; nil for a command that takes no names.
+    /// Returns the typed name and its candidates, or nil for a command that takes no names.
     private static func argument(
         _ argument: Substring, of command: String, _ chat: ChatModel
     ) -> (typed: String, candidates: [String])? {
@@ -105,12 +105,12 @@ struct Completion: Sendable, Equatable {
 
     private static func conversations(_ typed: Substring, _ chat: ChatModel) -> [String] {
         chat.shown.conversations.filter { conversation in
-            let other = chat.shown.myID.flatMap { conversation.other(than: $0) }
+            let other = chat.shown.myID.flatMap { conversation.otherUser(than: $0) }
             return isMeant(chat.shown.name(ofConversation: conversation.id), other?.username, by: typed)
         }.map { chat.shown.name(ofConversation: $0.id) }
     }
 
-    /// The names of those people who are meant. Of two with the same name the usernames.
+    /// Returns the names of the matching people. If two names are equal, it returns usernames.
     private static func names(_ typed: Substring, _ people: [Profile], _ chat: ChatModel) -> [String] {
         people.filter { $0.id != chat.shown.myID && isMeant($0.shownName, $0.username, by: typed) }
             .map { person in
@@ -130,7 +130,7 @@ struct Completion: Sendable, Equatable {
 }
 
 extension ChatModel {
-    /// The people to complete names of, by name, without the user and deleted accounts.
+    /// The people whose names can be completed, by name, without the user and deleted accounts.
     fileprivate var completablePeople: [Profile] {
         shown.people.values.filter { $0.id != shown.myID && !$0.isDeleted }
             .sorted { ($0.shownName, $0.id) < ($1.shownName, $1.id) }

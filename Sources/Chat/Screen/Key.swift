@@ -1,4 +1,4 @@
-/// A key that was pressed, or text that was pasted.
+/// A pressed key, or pasted text.
 enum Key: Sendable, Equatable {
     case text(String)
     case paste(String)
@@ -31,16 +31,16 @@ enum Key: Sendable, Equatable {
     case number(Int)
 }
 
-/// Makes keys of the bytes that a terminal sends, however they are cut.
+/// Parses the bytes of a terminal into keys, in pieces of any size.
 struct KeyParser: Sendable {
     private var held: [UInt8] = []
     private var pasted: [UInt8]?
 
     private static let pasteEnd = Array("\u{1B}[201~".utf8)
 
-    /// Takes bytes in and gives the keys that are complete.
+    /// Parses bytes and returns the complete keys.
     ///
-    /// A lone escape byte at the end is the Escape key: terminals write their sequences in one piece.
+    /// A single escape byte at the end is the Escape key: terminals write their sequences in one piece.
     mutating func take(_ bytes: some Sequence<UInt8>) -> [Key] {
         held += bytes
         var keys: [Key] = []
@@ -58,7 +58,7 @@ struct KeyParser: Sendable {
         return keys
     }
 
-    /// Collects pasted bytes up to the end mark; false where that has not come yet.
+    /// Collects pasted bytes up to the end mark. Returns false if the mark has not arrived yet.
     private mutating func takePaste(_ index: inout Int, _ keys: inout [Key]) -> Bool {
         let rest = held[index...]
         var cut = rest.startIndex
@@ -73,7 +73,7 @@ struct KeyParser: Sendable {
                             .replacing("\r", with: "\n")))
                 return true
             }
-            // What may be the end mark's beginning is looked at again with the next bytes.
+            // A possible start of the end mark is examined again with the next bytes.
             if Self.pasteEnd.starts(with: rest[cut...]) { break }
             cut += 1
         }
@@ -82,7 +82,7 @@ struct KeyParser: Sendable {
         return false
     }
 
-    /// The key that begins at `index`, and its bytes; nil where it is not complete. No key for what is not understood.
+    /// Returns the key at `index` and its length, or nil if it is incomplete. The key is nil for an unknown sequence.
     private func key(at index: Int) -> (Key?, Int)? {
         let byte = held[index]
         switch byte {
@@ -127,7 +127,7 @@ struct KeyParser: Sendable {
         guard index + 1 < held.count else { return (.escape, 1) }
         switch held[index + 1] {
         case UInt8(ascii: "["):
-            // Parameters, and one byte that says what it is.
+            // Parameters, followed by one byte that names the key.
             var end = index + 2
             while end < held.count, !(0x40...0x7E ~= held[end]) { end += 1 }
             guard end < held.count else { return nil }

@@ -8,7 +8,7 @@ struct LineEditor: Sendable, Equatable {
     var text: String { String(characters) }
     var isEmpty: Bool { characters.isEmpty }
 
-    /// Does what the key says; false where it is no key for an editor.
+    /// Handles a key. Returns false if it is no editing key.
     mutating func handle(_ key: Key) -> Bool {
         switch key {
         case .text(let text), .paste(let text): insert(text)
@@ -29,7 +29,7 @@ struct LineEditor: Sendable, Equatable {
         return true
     }
 
-    /// Takes the text out and leaves nothing.
+    /// Returns the text and clears it.
     mutating func take() -> String {
         defer { self = LineEditor() }
         return text
@@ -95,7 +95,7 @@ struct LineEditor: Sendable, Equatable {
         characters[range].reduce(0) { $0 + TextWidth.of(Self.shown($1)) }
     }
 
-    /// A character as the terminal may show it.
+    /// Returns a character that is safe to show in a terminal.
     private static func shown(_ character: Character) -> Character {
         character == "\n" ? "⏎" : PlainText.line(String(character)).first ?? " "
     }
@@ -105,7 +105,7 @@ struct LineEditor: Sendable, Equatable {
         let shown = characters.map(Self.shown)
         var start = cursor
         var used = 0
-        // As much before the cursor as there is room for, and one cell for the cursor itself.
+        // As much text before the cursor as fits, and one cell for the cursor.
         while start > 0, used + TextWidth.of(shown[start - 1]) < max(1, width) {
             start -= 1
             used += TextWidth.of(shown[start])
@@ -119,14 +119,14 @@ struct LineEditor: Sendable, Equatable {
         return (String(shown[start..<end]), used)
     }
 
-    /// As `window`, with a dot for each character.
+    /// Returns the window with a dot for each character.
     func masked(width: Int) -> (text: String, cursor: Int) {
         let dots = min(characters.count, max(0, width - 1))
         return (String(repeating: "•", count: dots), min(cursor, dots))
     }
 
     private mutating func insert(_ text: String) {
-        // Joined anew, since a typed scalar may combine with the character before it.
+        // Joined again, since a typed scalar may combine with the character before it.
         let before = String(characters[..<cursor]) + text
         let joined = Array(before)
         characters = joined + characters[cursor...]

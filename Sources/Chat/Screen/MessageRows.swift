@@ -1,11 +1,11 @@
 internal import PostlineClient
 internal import TerminalText
 
-/// The open conversation as rows of the screen: dates, senders, texts, signs.
+/// The rows of the open conversation: dates, senders, texts and delivery signs.
 struct MessageRows {
-    /// Which row of which message it is, so that a place in the history can be found again when rows come and go.
+    /// The identity of a row: its message and index. It keeps the scroll position as rows come and go.
     struct ID: Sendable, Hashable {
-        /// Messages on their way stand behind all that have a number.
+        /// Messages in flight sort after all numbered ones.
         let seq: Int
         let row: Int
     }
@@ -21,7 +21,7 @@ struct MessageRows {
         guard let conversation = model.open else { return }
         let shown = model.shown
         let messages = model.openMessages
-        // Those that the server does not have stand behind all that have a number.
+        // Messages that the server does not have sort after all numbered ones.
         let waiting = messages.count { $0.seq == nil }
         var nextWaiting = Int.max - waiting
         var day: String?
@@ -80,7 +80,7 @@ struct MessageRows {
         }
     }
 
-    /// How far a message of the user's own has come.
+    /// Returns the delivery sign of the user's own message.
     private static func sign(_ message: Message) -> (String, Style) {
         switch message.delivery {
         case .queued: ("…", .dim)
@@ -89,7 +89,7 @@ struct MessageRows {
         }
     }
 
-    /// A text's rows, the sign at the end of the last.
+    /// Appends the rows of a text, with the sign at the end of the last.
     private mutating func append(
         _ content: String, seq: Int, width: Int, isDim: Bool, note: String, sign: (String, Style)?
     ) {

@@ -1,17 +1,17 @@
 internal import PostlineClient
 internal import TerminalText
 
-/// What stands over the conversations until the next key: more rows than the screen has can be scrolled.
+/// A panel over the conversations until the next key. It scrolls if it is higher than the screen.
 struct Panel: Sendable, Equatable {
     private let lines: [StyledLine]
     private var top = 0
 
-    /// One row for each.
+    /// Creates a panel with a row for each element.
     init<Element>(_ elements: [Element], _ row: (Element) -> StyledLine) { lines = elements.map(row) }
 
     private init(lines: [StyledLine]) { self.lines = lines }
 
-    /// Everything that a user sees of itself.
+    /// Creates a panel with all of the user's own data.
     init(_ me: Me, chip: AvatarChip, width: Int) {
         let labelWidth = 13
         lines = me.facts.flatMap { fact in
@@ -48,7 +48,7 @@ struct Panel: Sendable, Equatable {
             })
     }
 
-    /// Moves by a key that scrolls; false where it is another, or all is in view.
+    /// Handles a scrolling key. Returns false for other keys, or if all rows are visible.
     mutating func scroll(_ key: Key, height: Int) -> Bool {
         let lowest = lines.count - height
         guard lowest > 0 else { return false }
@@ -62,9 +62,9 @@ struct Panel: Sendable, Equatable {
         return true
     }
 
-    /// Just so many rows.
+    /// Returns the visible rows.
     func rows(height: Int) -> [StyledLine] {
-        // Against the end, where the screen has grown meanwhile.
+        // The screen may have grown beyond the end.
         var shown = Array(lines.dropFirst(min(top, max(0, lines.count - height))).prefix(height))
         if lines.count > height, top < lines.count - height {
             shown[shown.count - 1] = StyledLine("  ↓ more below", .color(.yellow))

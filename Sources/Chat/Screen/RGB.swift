@@ -1,4 +1,4 @@
-/// A colour as it is mixed.
+/// A colour of red, green and blue.
 struct RGB: Sendable, Equatable {
     let red: Int
     let green: Int
@@ -10,7 +10,7 @@ struct RGB: Sendable, Equatable {
         self.blue = blue
     }
 
-    /// Reads `#e4572e`; nil where the text is no such colour.
+    /// Parses `#e4572e`. Nil if the text is no such colour.
     init?(hex: String) {
         guard hex.utf8.count == 7, hex.hasPrefix("#"), let value = Int(hex.dropFirst(), radix: 16), value >= 0 else {
             return nil
@@ -18,10 +18,10 @@ struct RGB: Sendable, Equatable {
         self.init(value >> 16, value >> 8 & 0xFF, value & 0xFF)
     }
 
-    /// Whether dark letters are read better on it than light ones.
+    /// True if dark letters are more readable on it than light ones.
     var isLight: Bool { 299 * red + 587 * green + 114 * blue > 140_000 }
 
-    /// The nearest of the 256 colours that nearly every terminal has, from its cube of 6 × 6 × 6 or its greys.
+    /// The nearest of the 256 standard colours, from the 6 × 6 × 6 cube or the greys.
     var indexed: Int {
         let levels = [0, 95, 135, 175, 215, 255]
         func nearest(_ value: Int) -> Int {
@@ -40,14 +40,14 @@ struct RGB: Sendable, Equatable {
     }
 }
 
-/// What a terminal can show of styles.
+/// The styles that a terminal supports.
 enum ColorDepth: Sendable {
-    /// No styles at all: what is written goes to a file or a program.
+    /// No styles: the output is a file or a program.
     case none
     /// Bold, dim and inverse, and no colours.
     case monochrome
     /// 256 colours.
     case indexed
-    /// Every colour.
+    /// All colours.
     case full
 }

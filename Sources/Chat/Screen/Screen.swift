@@ -1,4 +1,4 @@
-/// The whole terminal, borrowed: what is drawn on it disappears when it is given back.
+/// The full terminal. Its previous content returns when the screen is closed.
 struct Screen: ~Copyable {
     private let modes: TerminalModes?
     private let depth: ColorDepth
@@ -15,7 +15,7 @@ struct Screen: ~Copyable {
         modes?.restore()
     }
 
-    /// Draws a picture; what is on the screen already is not sent again.
+    /// Draws a picture. Only changed rows are written.
     mutating func draw(_ picture: ScreenModel.Picture) {
         var output = "\u{1B}[?25l"
         let rows = picture.rows.map { $0.encoded(depth) }
@@ -31,13 +31,13 @@ struct Screen: ~Copyable {
         Terminal.write(output)
     }
 
-    /// Forgets what is drawn, so that the next picture is sent whole.
+    /// Discards the known content, so that the next picture is drawn in full.
     mutating func invalidate() {
         drawn = []
         Terminal.write("\u{1B}[2J")
     }
 
-    /// Gives the terminal back while `body` runs.
+    /// Restores the terminal while `body` runs.
     mutating func lend(_ body: () -> Void) {
         Terminal.write(Self.leaving)
         modes?.restore()
@@ -51,7 +51,7 @@ struct Screen: ~Copyable {
         Terminal.write(Self.entering)
     }
 
-    // The alternate screen, and pasted text between marks.
+    // The alternate screen, with bracketed paste.
     private static let entering = "\u{1B}[?1049h\u{1B}[?2004h\u{1B}[2J"
     private static let leaving = "\u{1B}[?2004l\u{1B}[?25h\u{1B}[?1049l"
 }

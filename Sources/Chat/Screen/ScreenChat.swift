@@ -8,7 +8,7 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// The chat on the whole terminal.
+/// The chat on the full terminal.
 @MainActor
 struct ScreenChat {
     let effects: ChatEffects
@@ -17,10 +17,10 @@ struct ScreenChat {
     let address: String
     let isTemporary: Bool
 
-    /// Runs until the person leaves, or has to.
+    /// Runs until the user leaves or the chat cannot continue.
     func run() async -> Ending {
         var model = ScreenModel(
-            address: address, chat: ChatModel(tellsMessages: false, isTemporary: isTemporary))
+            address: address, chat: ChatModel(announcesMessages: false, isTemporary: isTemporary))
         var keys = KeyParser()
         var screen = Screen()
         let input = ChatInput(sink)
@@ -65,12 +65,12 @@ struct ScreenChat {
                         if await effects.store(effect) { continue }
                         group.addTask { await effects.perform(effect) }
                     }
-                    // What was stored is shown before what follows it is done.
+                    // What was stored is shown before the next effect runs.
                     todo = look(&model)
                 } while !todo.isEmpty
                 if !isPauseDue, model.isDraftDue {
                     isPauseDue = true
-                    // Ends with the chat.
+                    // The task ends with the chat.
                     group.addTask {
                         try? await Task.sleep(for: .seconds(1))
                         sink.yield(.paused)
@@ -96,7 +96,7 @@ struct ScreenChat {
         return effects
     }
 
-    /// Keeps what is typed, and ends what is on its way, so that nothing is waited for.
+    /// Saves the draft, cancels pending effects, and ends the chat.
     private func leave(_ model: ScreenModel, saying farewell: String? = nil) async -> Ending {
         var model = model
         for effect in model.keepDraft() { _ = await effects.store(effect) }

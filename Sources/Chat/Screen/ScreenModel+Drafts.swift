@@ -1,18 +1,18 @@
 internal import PostlineClient
 
-/// What stands in the line: a draft of the open conversation, or a message of the user's own that is changed.
+/// The input line: a draft of the open conversation, or a message being edited.
 extension ScreenModel {
-    /// What of the line is to be there again when the conversation is: no command, no answer, no edit.
+    /// The part of the input line that is saved as a draft: no command, answer or edit.
     var draft: String {
         let text = editor.text
         guard chat.question == nil, edited == nil, !text.hasPrefix("/") || text.hasPrefix("//") else { return "" }
         return text
     }
 
-    /// Whether the line is other than what is kept of it.
+    /// True if the draft differs from the saved one.
     var isDraftDue: Bool { chat.open.map { ($0.draft ?? "") != draft } ?? false }
 
-    /// Keeps what stands in the line.
+    /// Saves the draft.
     mutating func keepDraft() -> [ChatEffect] {
         guard isDraftDue, let id = chat.openID else { return [] }
         return [.draft(conversationID: id, content: draft)]
@@ -28,7 +28,7 @@ extension ScreenModel {
         return kept + take(chat.open(id))
     }
 
-    /// Does what a line says, which may open another conversation.
+    /// Executes a line, which may open another conversation.
     mutating func perform(_ command: TypedLine) -> [ChatEffect] {
         let kept = keepDraft()
         let former = chat.openID
@@ -36,7 +36,7 @@ extension ScreenModel {
         return (chat.openID == former ? [] : kept) + effects
     }
 
-    /// The keys of who changes a message; nil for those that are as always.
+    /// Handles keys while a message is edited. Returns nil for keys with their usual meaning.
     mutating func handleEditing(_ key: Key) -> [ChatEffect]? {
         guard let edited else { return nil }
         let text = editor.text.trimmed
@@ -48,7 +48,7 @@ extension ScreenModel {
             edit(nil)
             return []
         case .up, .down:
-            // What was changed already is not thrown away by a step.
+            // Moving to another message must not discard changes.
             guard editor.text == edited.content, let place = chat.ownMessages.firstIndex(where: { $0.id == edited.id })
             else { return [] }
             let next = key == .up ? max(0, place - 1) : place + 1

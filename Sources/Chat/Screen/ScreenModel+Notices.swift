@@ -1,7 +1,7 @@
 internal import PostlineClient
 internal import TerminalText
 
-/// What a notice shows: a panel, or a sentence at the bottom.
+/// Shows notices as a panel, or as a sentence at the bottom.
 extension ScreenModel {
     mutating func show(_ notice: ChatNotice) {
         switch notice {
@@ -73,7 +73,7 @@ extension ScreenModel {
         case .question:
             beginAnswering()
         case .guest:
-            // Stands where no conversation is open.
+            // ClientSnapshot while no conversation is open.
             break
         case .news(.newUsername(let id, let to)):
             let isMine = id == chat.shown.myID
@@ -83,7 +83,7 @@ extension ScreenModel {
         case .news(.newBio(let isSet)):
             say(isSet ? "Your bio is set." : "Your bio is gone.", .dim)
         case .news(.newPresence(let isHidden)):
-            say(News.words(isHidden: isHidden), .dim)
+            say(ChatUpdate.words(isHidden: isHidden), .dim)
         case .news(.newAvatar(let id)) where id == chat.shown.myID:
             say(
                 chat.shown.people[id]?.avatarType == nil ? "You have no avatar now." : "You have a new avatar.",

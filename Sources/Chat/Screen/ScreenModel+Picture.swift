@@ -2,9 +2,9 @@ internal import Foundation
 internal import PostlineClient
 internal import TerminalText
 
-/// The model as a picture: what keys and events have made of it, drawn for a screen's size.
+/// Draws the model for a screen's size.
 extension ScreenModel {
-    /// What the screen shows, row by row, and where the cursor stands (counted from 0; nil: hidden).
+    /// The rows of the screen, and the position of the cursor (from 0; nil if hidden).
     struct Picture: Sendable, Equatable {
         var rows: [StyledLine]
         var cursor: (row: Int, column: Int)?
@@ -15,7 +15,7 @@ extension ScreenModel {
         }
     }
 
-    /// Draws everything anew for a screen of this size.
+    /// Draws all rows for a screen of this size.
     mutating func picture(width: Int, height: Int) -> Picture {
         let width = max(20, width)
         let height = max(6, height)
@@ -49,7 +49,7 @@ extension ScreenModel {
             rows: rows, cursor: (row: height - foot.count - input.count + cursor.row, column: cursor.column))
     }
 
-    /// The rows at the bottom: candidates, a status in up to three rows, or a hint.
+    /// Returns the rows at the bottom: candidates, a status of up to three rows, or a hint.
     private func foot(width: Int, height: Int) -> [StyledLine] {
         if let completion { return [completion.row(width: width)] }
         guard let status, status.width > width else { return [(status ?? hint).fitted(to: width)] }
@@ -65,7 +65,7 @@ extension ScreenModel {
             line.append(chat.chip(of: me.profile))
             line.append(" \(me.profile.shownName)", .inverse)
             let username = me.username.map { " @\($0)" } ?? ""
-            // Who has no name is shown as a guest already.
+            // A guest without a name is already shown as such.
             let guest = me.isGuest && me.fullName != nil ? " (guest)" : ""
             line.append(username + guest, .inverse)
         }
@@ -76,7 +76,7 @@ extension ScreenModel {
         case .offline, .ended: sign = "○ offline"
         }
         if chat.shown.waiting > 0, chat.link != .online { sign = "\(chat.shown.waiting) waiting  \(sign)" }
-        // Other changes are dropped when they are refused.
+        // Other refused changes are dropped.
         let refused = chat.shown.refused.count { $0.kind == .message }
         if refused > 0 { sign = "\(refused) refused  \(sign)" }
         sign = TextWidth.truncate(sign, to: max(0, width - line.width - 3))
@@ -126,7 +126,7 @@ extension ScreenModel {
             rows = [StyledLine(), StyledLine(chat.link == .online ? "  No conversations yet." : "  …", .dim)]
             if chat.link == .online { rows.append(StyledLine("  /open NAME begins one.", .dim)) }
         }
-        // The chosen one stays in view.
+        // The selection stays visible.
         let row = (conversations.firstIndex { $0.id == chosen } ?? 0) * 2
         let start = max(0, min(row - height + 2, rows.count - 1))
         let shown = Array(rows.dropFirst(start).prefix(height))
@@ -178,7 +178,7 @@ extension ScreenModel {
         return [head] + Array(repeating: StyledLine(), count: room - shown.count) + shown
     }
 
-    /// What stands in place of messages.
+    /// The texts shown instead of messages.
     private var emptyTexts: [String] {
         let choice = "Choose a conversation with ↑ ↓ and Enter."
         if !unaddressed.isEmpty { return ["Not sent yet:"] + PlainText.lines(unaddressed).prefix(5) + ["", choice] }
@@ -202,7 +202,7 @@ extension ScreenModel {
             String(repeating: "─", count: listWidth) + "┴" + String(repeating: "─", count: width - listWidth - 1), .dim)
     }
 
-    /// The question, or the text that is typed: the rows around the cursor, of longer texts with arrows beside them.
+    /// Returns the rows of the question or the input around the cursor; longer texts have arrows beside them.
     private mutating func inputRows(atMost limit: Int) -> (rows: [StyledLine], cursor: (row: Int, column: Int)) {
         if let question = chat.question {
             var line = StyledLine(" \(question.label): ", .color(.yellow, bold: true))
@@ -240,14 +240,14 @@ extension ScreenModel {
                 : " Enter sends · Alt-Enter new line · Tab list · ↑ edits the last · /help", .dim)
     }
 
-    /// Stays until a conversation is open.
+    /// A hint shown until a conversation is open.
     private var unaddressedHint: StyledLine {
         var line = StyledLine(" No conversation is open:", .color(.yellow, bold: true))
         line.append(" choose one with ↑↓ and Enter, or /open NAME.", .color(.yellow))
         return line
     }
 
-    /// Stays until the connection is back.
+    /// A hint shown until the connection is back.
     private var lossHint: StyledLine {
         var line = StyledLine(" The server is away.", .color(.yellow, bold: true))
         line.append(" What you write is kept and sent when it is back.", .color(.yellow))
@@ -256,8 +256,8 @@ extension ScreenModel {
 }
 
 extension StyledLine {
-    /// Who is there, and who types, behind a conversation's name.
-    fileprivate mutating func append(beside conversation: Conversation, _ shown: Shown) {
+    /// Appends presence and typing after a conversation's name.
+    fileprivate mutating func append(beside conversation: Conversation, _ shown: ClientSnapshot) {
         if conversation.isMuted { append("  muted", .dim) }
         if let typists = shown.typists(in: conversation.id) {
             append("  \(typists)", .color(.green))

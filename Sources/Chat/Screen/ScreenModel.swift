@@ -53,7 +53,7 @@ struct ScreenModel: Sendable {
         return effects
     }
 
-    /// Whether whoever wants to leave may: not at once with what would be lost, or is on its way; and then with a word.
+    /// Returns true if the user may leave. It warns first if messages are unsent or would be lost.
     mutating func mayLeave() -> Bool {
         guard chat.shown.waiting > 0, !wasWarned, chat.isTemporary || chat.link == .online else { return true }
         wasWarned = true
@@ -63,7 +63,7 @@ struct ScreenModel: Sendable {
         return false
     }
 
-    /// What is said to who has left.
+    /// The farewell after leaving.
     var farewell: String? {
         guard chat.shown.waiting > 0, !chat.isTemporary else { return nil }
         return "What you wrote last is kept, and sent when you come back."
@@ -188,7 +188,7 @@ struct ScreenModel: Sendable {
         return rows < 0 && bottom == nil ? take(chat.sawNewest()) : []
     }
 
-    /// The chosen conversation, the first where none is.
+    /// The selected conversation, or the first.
     var selection: String? {
         if let selectedID, chat.shown.conversation(selectedID) != nil { return selectedID }
         return chat.shown.conversations.first?.id

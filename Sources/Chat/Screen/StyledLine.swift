@@ -1,6 +1,6 @@
 internal import TerminalText
 
-/// How a piece of text looks.
+/// The style of a text.
 struct Style: Sendable, Equatable {
     enum Color: Int, Sendable {
         case red = 31
@@ -14,13 +14,13 @@ struct Style: Sendable, Equatable {
     /// The colour behind the text; the letters are then black or white, whichever is read better on it.
     var fill: RGB?
 
-    /// The terminal's codes for it (ECMA-48, "select graphic rendition").
+    /// Returns the terminal's codes (ECMA-48, "select graphic rendition").
     fileprivate func codes(_ depth: ColorDepth) -> [String] {
         guard depth != .none else { return [] }
         var codes: [String] = []
         if isBold { codes.append("1") }
         if isDim { codes.append("2") }
-        // Without colours, what has one behind it still stands out.
+        // Without colours, a filled text is shown inverse.
         if isInverse || fill != nil && depth == .monochrome { codes.append("7") }
         guard depth != .monochrome else { return codes }
         if let color { codes.append(String(color.rawValue)) }
@@ -41,7 +41,7 @@ struct Style: Sendable, Equatable {
     static func color(_ color: Color, bold: Bool = false) -> Style { Style(isBold: bold, color: color) }
 }
 
-/// One row of the screen, as pieces of text with their styles.
+/// A row of the screen, as styled texts.
 struct StyledLine: Sendable, Equatable {
     struct Span: Sendable, Equatable {
         var text: String
@@ -57,7 +57,7 @@ struct StyledLine: Sendable, Equatable {
     /// The row without its styles.
     var text: String { spans.map(\.text).joined() }
 
-    /// The cells it takes.
+    /// The width in cells.
     var width: Int { spans.reduce(0) { $0 + TextWidth.of($1.text) } }
 
     mutating func append(_ text: String, _ style: Style = .plain) {
@@ -69,7 +69,7 @@ struct StyledLine: Sendable, Equatable {
 
     mutating func append(_ chip: AvatarChip) { spans.append(chip.span) }
 
-    /// Cut or filled with blanks to just `width` cells.
+    /// Returns the row cut or padded to exactly `width` cells.
     func fitted(to width: Int, _ fill: Style = .plain) -> StyledLine {
         var fitted = StyledLine()
         var left = width
@@ -83,9 +83,9 @@ struct StyledLine: Sendable, Equatable {
         return fitted
     }
 
-    /// The bytes that draw it, styles reset at the end.
+    /// Returns the text that draws the row and resets styles at the end.
     ///
-    /// Each span's text is made fit for a terminal here once more, whoever put it in.
+    /// Every span is made safe for the terminal here again, whatever its source.
     func encoded(_ depth: ColorDepth) -> String {
         var output = ""
         for span in spans {

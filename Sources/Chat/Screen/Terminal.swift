@@ -6,27 +6,27 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// The terminal that this process runs in: its size, and the modes that are borrowed and given back.
+/// The terminal of this process: its size and modes.
 enum Terminal {
-    /// Whether a person sits at both ends, and the terminal can move its cursor.
+    /// True if both ends are a terminal that can move its cursor.
     static var isInteractive: Bool {
         isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && environment("TERM") ?? "dumb" != "dumb"
     }
 
-    /// What standard output shows of styles: colours only where they are wanted (https://no-color.org).
+    /// The styles that standard output supports, without colours if unwanted (https://no-color.org).
     static var colorDepth: ColorDepth {
         if isatty(STDOUT_FILENO) == 0 || environment("TERM") ?? "dumb" == "dumb" { return .none }
         if !(environment("NO_COLOR") ?? "").isEmpty { return .monochrome }
         return ["truecolor", "24bit"].contains(environment("COLORTERM")) ? .full : .indexed
     }
 
-    /// An environment variable; nil where it is not set.
+    /// Returns an environment variable, or nil.
     static func environment(_ name: String) -> String? {
         // The text is copied at once; nothing in this process changes its environment.
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    /// Columns and rows; 80 and 24 where the terminal does not say.
+    /// The columns and rows; 80 and 24 if unknown.
     static var size: (width: Int, height: Int) {
         var size = winsize()
         // The kernel writes one struct that we own.
@@ -36,7 +36,7 @@ enum Terminal {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// Writes all of the text to standard output; false where nobody reads it any more.
+    /// Writes the text to standard output. Returns false if the reader has gone.
     @discardableResult
     static func write(_ text: String) -> Bool {
         var bytes = Array(text.utf8)[...]
@@ -52,12 +52,12 @@ enum Terminal {
         return true
     }
 
-    /// Reads what standard input has, waiting for it; nil at its end.
+    /// Reads from standard input, blocking. Returns nil at its end.
     static func read() -> [UInt8]? {
         while true {
             var count = 0
             let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 4096) { buffer, initialized in
-                // At most the buffer's own size is read into it, and just that is taken for initialized.
+                // At most the buffer's size is read, and only that is marked as initialized.
                 count = unsafe readIn(buffer.baseAddress, buffer.count)
                 initialized = max(0, count)
             }
@@ -66,10 +66,10 @@ enum Terminal {
         }
     }
 
-    /// Asks for a line that is not shown while it is typed; nil where the person does not want to.
+    /// Reads a line without echo. Returns nil if the user cancels.
     static func readSecret(prompt: String) -> String? {
         let modes = TerminalModes()
-        // Without signals too: a Ctrl-C must not leave the terminal silent. What was typed before is dropped.
+        // Without signals too: Ctrl-C must not leave the terminal without echo. Earlier input is discarded.
         modes?.set { $0.c_lflag &= ~tcflag_t(ECHO | ISIG) }
         write(prompt)
         defer {
@@ -101,7 +101,7 @@ enum Terminal {
     }
 }
 
-/// Whether the terminal shows what is typed line by line.
+/// Turns the terminal's echo off and on.
 final class Echo {
     private let modes: TerminalModes
 
@@ -119,7 +119,7 @@ final class Echo {
     }
 }
 
-/// The modes of the terminal as they were found.
+/// The original modes of the terminal.
 struct TerminalModes {
     private let found: termios
 
@@ -131,14 +131,14 @@ struct TerminalModes {
         found = modes
     }
 
-    /// Changes the modes from what they were found as.
+    /// Sets modes, starting from the original ones.
     func set(_ change: (inout termios) -> Void) {
         var modes = found
         change(&modes)
         unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &modes)
     }
 
-    /// Every key at once and none shown.
+    /// Sets raw mode: every key is delivered at once and not echoed.
     func setRaw() {
         set { modes in
             // cfmakeraw changes the one struct that it is given.
@@ -146,7 +146,7 @@ struct TerminalModes {
         }
     }
 
-    /// Gives back what was found.
+    /// Restores the original modes.
     func restore() {
         var modes = found
         unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &modes)

@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// An instant as the clock on the wall shows it, in the time zone of this machine.
+/// An instant in the time zone of this machine.
 struct WallTime {
-    /// Such as `09:05`.
+    /// The time, such as `09:05`.
     let clock: String
-    /// Such as `Friday 20 November 2026`.
+    /// The date, such as `Friday 20 November 2026`.
     let day: String
 
     init(_ date: Date) {
         var time = time_t(date.timeIntervalSince1970)
-        // A struct of ours; only its numbers are read, never the pointer to the zone's name.
+        // Only the numbers are read, never the pointer to the zone's name.
         var local = unsafe tm()
         unsafe localtime_r(&time, &local)
         clock = unsafe "\(Self.two(local.tm_hour)):\(Self.two(local.tm_min))"

@@ -8,7 +8,7 @@ struct HashingMetrics: Sendable {
 
     init(factory: any MetricsFactory) {
         queue = Meter(label: "postline_hashing_queue", factory: factory)
-        refusals = Counter(label: "postline_hashing_refused_total", factory: factory)
+        refusals = Counter(label: "postline_hashing_rejected_total", factory: factory)
     }
 
     /// A request was refused because too many waited.

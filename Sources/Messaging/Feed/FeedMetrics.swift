@@ -20,11 +20,11 @@ final class FeedMetrics: Sendable {
     private static let queueCheckInterval: Duration = .seconds(10)
 
     init(factory: any MetricsFactory) {
-        pollTimer = Timer(label: "postline_feed_look_seconds", factory: factory)
+        pollTimer = Timer(label: "postline_feed_poll_duration_seconds", factory: factory)
         changes = Recorder(label: "postline_feed_batch_changes", factory: factory)
         queueUsage = Meter(label: "postline_notification_queue_usage_ratio", factory: factory)
         lag = Meter(label: "postline_feed_lag_seconds", factory: factory)
-        standby = Meter(label: "postline_feed_at_standby", factory: factory)
+        standby = Meter(label: "postline_feed_polls_standby", factory: factory)
         standby.set(0)
     }
 

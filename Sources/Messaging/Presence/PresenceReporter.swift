@@ -3,7 +3,7 @@ internal import Postgres
 internal import Synchronization
 
 /// Tells the database which users have a live, active session on this node, and ends the nodes that tell it nothing any
-/// more (`docs/architecture.md`, "Presence").
+/// more (`docs/change-feed.md`, "Presence").
 ///
 /// Sessions come and go without waiting for it, and without a statement of their own: what they say is counted, and the
 /// difference to what was told goes in one statement a second at most.

@@ -64,7 +64,7 @@ final class SendGroups: Sendable {
         self.writeWillBegin = writeWillBegin
         self.writeDidEnd = writeDidEnd
         queue = Mutex(Queue(waitTimeout: waitTimeout))
-        sizes = Recorder(label: "postline_send_group_size", factory: metrics)
+        sizes = Recorder(label: "postline_send_batch_size", factory: metrics)
     }
 
     /// Sends groups until it is cancelled; what comes then is sent alone. To be run on the pool's thread.

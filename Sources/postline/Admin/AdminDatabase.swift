@@ -1,16 +1,16 @@
 internal import Postgres
 
-/// The database of an operator, as its owner.
+/// The database, accessed as its owner.
 struct AdminDatabase: Sendable {
     let url: String
 
-    /// Whether another server keeps the accounts.
+    /// True if another server manages the accounts.
     let isExternal: Bool
 
-    /// Whether it is that of `postline dev`.
+    /// True if the database belongs to `postline dev`.
     let isDevWorld: Bool
 
-    /// Calls a function in a transaction of its own, and gives the JSON text that it answers.
+    /// Calls a function in its own transaction, and returns its JSON text.
     ///
     /// - Throws: `AdminFailure`.
     func call(_ function: Statement, _ parameters: [String?]) async throws -> String {
@@ -24,6 +24,6 @@ struct AdminDatabase: Sendable {
         }
     }
 
-    /// A deletion writes to every group of the user, each under its lock.
+    /// The statement timeout. A deletion writes to every group of the user, each under its lock.
     private static let waitTimeout: Duration = .seconds(60)
 }

@@ -2,27 +2,27 @@ internal import ArgumentParser
 internal import Postgres
 internal import TerminalText
 
-/// Why an order of an operator was not carried out: a sentence with the way out, and the exit code.
+/// The reason why an admin command failed, with the exit code.
 struct AdminFailure: Error, Equatable {
-    /// It failed, or was refused.
+    /// The command failed or was refused.
     static let failed = ExitCode(1)
 
-    /// It was asked for wrongly: an argument or a setting that cannot be used.
+    /// An argument or setting is invalid.
     static let usage = ExitCode(2)
 
-    /// There is no such thing.
+    /// The named object does not exist.
     static let notFound = ExitCode(3)
 
     let sentence: String
     let code: ExitCode
 
     init(_ sentence: String, _ code: ExitCode) {
-        // Names of users may stand in it.
+        // The sentence may contain names of users.
         self.sentence = PlainText.line(sentence)
         self.code = code
     }
 
-    /// - Parameter isDevWorld: whether the database is that of `postline dev`.
+    /// - Parameter isDevWorld: true if the database belongs to `postline dev`.
     init(_ error: PostgresError, isDevWorld: Bool) {
         switch error {
         case .server(let error): self.init(error)
@@ -31,7 +31,7 @@ struct AdminFailure: Error, Equatable {
                 isDevWorld
                 ? "Start `postline dev` in another terminal: the dev world's database runs as long as that does."
                 : "See that PostgreSQL runs, and to POSTLINE_ADMIN_DATABASE_URL or POSTLINE_DATABASE_URL."
-            // libpq's own words may end with a question.
+            // libpq's messages may end with a question mark.
             let end = reason.hasSuffix("?") || reason.hasSuffix(".") ? "" : "."
             self.init("The database cannot be reached: \(reason)\(end) \(way)", Self.failed)
         case .connectionLost(sent: true, _), .deadlineExceeded, .cancelled:
@@ -61,7 +61,7 @@ struct AdminFailure: Error, Equatable {
 }
 
 extension SQLState {
-    // What the functions of the schema `admin` refuse by: see sql/functions/admin/audit.sql.
+    // The SQLSTATEs of the schema `admin`: see sql/functions/admin/audit.sql.
     fileprivate static let badArgument = SQLState(rawValue: "PA001")
     fileprivate static let noSuchThing = SQLState(rawValue: "PA002")
     fileprivate static let ambiguous = SQLState(rawValue: "PA003")

@@ -6,7 +6,7 @@ struct AdminLog: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log", abstract: "Show what operators did, the newest first.")
 
-    @Option(help: "Of one user alone: an id, an email address or a username. A deleted one is found by the id.")
+    @Option(help: "Only entries of this user: an id, an email address or a username. A deleted user is found by id.")
     var user: String?
 
     @Option(help: "How many at most, from 1 to 1000.")

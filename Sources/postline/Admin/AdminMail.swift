@@ -53,8 +53,8 @@ struct AdminRetryMail: AsyncParsableCommand {
     private static let retry = Statement("admin.retry_mails", "select admin.retry_mails($1::text, $2::text)")
 }
 
-extension AdminAnswer {
-    /// A line where a list is not all that there is.
+extension AdminResult {
+    /// Returns a line that says how many elements a truncated list omits.
     func rest(of list: String) -> [String] {
         let shown = self[list].elements.count
         return self["total"].count > shown ? ["\(shown) of \(self["total"].shown): raise --limit to see more."] : []

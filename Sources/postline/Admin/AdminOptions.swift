@@ -4,12 +4,12 @@ internal import Messaging
 internal import Postgres
 internal import SystemPackage
 
-/// What all commands of `postline admin` take.
+/// The options of all `postline admin` commands.
 struct AdminOptions: ParsableArguments {
     @Flag(help: "Print one JSON value.")
     var json = false
 
-    @Option(name: .customLong("as"), help: "Who gives the order, for the audit. Default: the user of this system.")
+    @Option(name: .customLong("as"), help: "The operator's name for the audit log. Default: the system user.")
     var operatorName: String?
 
     @Option(
@@ -35,22 +35,22 @@ struct AdminOptions: ParsableArguments {
         if operatorName?.isEmpty == true { throw ValidationError("--as must not be empty.") }
     }
 
-    /// Who gives the order.
+    /// The operator's name, for the audit log.
     var orderer: String { operatorName ?? ProcessInfo.processInfo.userName }
 }
 
 extension AdminOptions {
-    /// Calls the function as the database's owner, and prints what it answers.
+    /// Calls a function as the database's owner, and prints its result.
     ///
     /// - Parameters:
-    ///   - function: One of the schema `admin`, which answers JSON.
-    ///   - parameters: Its parameters.
-    ///   - ownAccounts: What it is that cannot be done where another server keeps the accounts, as a sentence goes on
-    ///     that begins with it; nil where it can be.
-    ///   - lines: What a person is told, a line each.
-    /// - Throws: `ExitCode`, after saying why.
+    ///     - function: a function of the schema `admin`, which returns JSON.
+    ///     - parameters: its parameters.
+    ///     - ownAccounts: what is impossible if another server manages the accounts, as the start of a sentence; nil if
+    ///     the command always works.
+    ///     - lines: formats the result as lines for a person.
+    /// - Throws: `ExitCode`, after printing the reason.
     func print(
-        _ function: Statement, _ parameters: [String?], ownAccounts: String? = nil, _ lines: (AdminAnswer) -> [String]
+        _ function: Statement, _ parameters: [String?], ownAccounts: String? = nil, _ lines: (AdminResult) -> [String]
     ) async throws {
         do {
             let place = try place()
@@ -60,8 +60,8 @@ extension AdminOptions {
                     AdminFailure.failed)
             }
             let text = try await place.call(function, parameters)
-            let output = json ? text : try lines(AdminAnswer(text)).joined(separator: "\n")
-            // Who reads no more (`| head`) has the exit code.
+            let output = json ? text : try lines(AdminResult(text)).joined(separator: "\n")
+            // If the reader has gone (`| head`), the exit code is all that it needs.
             _ = try? FileDescriptor.standardOutput.writeAll((output + "\n").utf8)
         } catch let failure as AdminFailure {
             throw Failure.say(failure.sentence, failure.code)
@@ -70,10 +70,10 @@ extension AdminOptions {
         }
     }
 
-    /// Where the database is.
+    /// Returns the database that the options name.
     private func place() throws -> AdminDatabase {
         if let directory {
-            // No variable of the environment leads to another database.
+            // Environment variables must not lead to another database.
             let file = try ConfigFile(devWorld: directory)
             guard let url = file.values["admin_database_url"] else {
                 throw SettingsError("\(file.path) names no database: start `postline dev` once, which writes it anew.")
@@ -89,7 +89,7 @@ extension AdminOptions {
         return AdminDatabase(url: url, isExternal: settings.accountProvider == .external, isDevWorld: false)
     }
 
-    /// The flags that are settings.
+    /// The settings given as flags.
     private var given: [String: String] {
         var given: [String: String] = [:]
         given["admin_database_url"] = adminDatabaseURL

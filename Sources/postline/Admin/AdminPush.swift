@@ -32,7 +32,7 @@ struct AdminRetryPush: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry-push",
         abstract: "Try at once what waits for a device.",
-        discussion: "What a provider is just being asked to take may reach its device twice.")
+        discussion: "A push that is being sent at this moment may reach its device twice.")
 
     @Argument(help: "The device's id, as `postline admin push` lists it.")
     var device: String?

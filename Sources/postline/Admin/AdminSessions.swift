@@ -4,7 +4,7 @@ internal import Postgres
 /// `postline admin sessions`.
 struct AdminSessions: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sessions", abstract: "List where a user is signed in.")
+        commandName: "sessions", abstract: "List a user's sessions.")
 
     @Argument(help: "An id, an email address or a username.")
     var user: String
@@ -37,7 +37,7 @@ struct AdminSessions: AsyncParsableCommand {
 struct AdminEndSessions: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "end-sessions",
-        abstract: "Sign a user out, everywhere or of one session.",
+        abstract: "End all sessions of a user, or one.",
         discussion: "Connections end on every node, and tokens are of no use any more. The user may sign in again.")
 
     @Argument(help: "An id, an email address or a username.")

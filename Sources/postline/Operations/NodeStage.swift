@@ -2,7 +2,7 @@ internal import Messaging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// How far a node is between its start and its end, and so whether clients are to be sent to it.
+/// The stage of a node between start and stop, which decides whether it is ready for clients.
 final class NodeStage: Service {
     private enum Stage {
         case waiting(String)
@@ -12,12 +12,12 @@ final class NodeStage: Service {
 
     private let stage = Mutex(Stage.waiting("The node is starting."))
 
-    /// The node waits for something before it serves.
+    /// Records that the node waits, with the reason.
     func waits(_ why: String) { stage.withLock { $0 = .waiting(why) } }
 
-    /// The node serves until it is told to stop.
+    /// Marks the node as serving, and as stopping once shutdown begins.
     ///
-    /// As a service of the node's group it is the first to be told.
+    /// As the last service of the node's group, it is the first to be notified.
     func run() async throws {
         stage.withLock { $0 = .serving }
         try await gracefulShutdown()

@@ -6,32 +6,32 @@ internal import Metering
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Serves what those who run a node ask of it over HTTP: `/healthz`, `/readyz` and `/metrics`.
+/// Serves `/healthz`, `/readyz` and `/metrics` over HTTP.
 struct OperationsServer: Sendable {
     let host: String
 
-    /// 0 takes any that is free.
+    /// The port, or 0 for any free port.
     let port: Int
 
-    /// The names under which it is asked, beside addresses and local names; `*` for all.
+    /// The accepted host names, in addition to IP addresses and local names; `*` accepts all.
     let names: [String]
     let registry: MetricsRegistry
     let readiness: @Sendable () async -> Readiness
 
-    /// Takes the figures that are taken when they are asked for.
+    /// Updates the metrics that are measured at the time of a request.
     let measure: @Sendable () -> Void
     let logger: Logger
 
-    /// Enough for any number of balancers, of those who scrape figures and of people who look.
+    /// The connection limit: enough for load balancers, scrapers and people.
     var maxConnections = 64
 
-    /// Within it a request must have come and its answer been read, and another be asked.
+    /// The timeout for a request, for reading its response, and for the next request.
     var waitTimeout: Duration = .seconds(15)
 
-    /// Listens and serves until it is cancelled.
+    /// Listens and serves until cancelled.
     ///
-    /// - Parameter listening: is called once it listens.
-    /// - Throws: `ListenError` where it cannot listen.
+    /// - Parameter listening: called once the server listens.
+    /// - Throws: `ListenError` if it cannot listen.
     func run(_ listening: @escaping @Sendable (LineServer.Address) -> Void) async throws {
         var configuration = HTTPServer.Configuration()
         configuration.host = host
@@ -53,8 +53,8 @@ struct OperationsServer: Sendable {
     }
 }
 
-/// The metrics as text. It is written one request after another and on no event loop, so that many requests for it keep
-/// no client waiting.
+/// The metrics as text, written for one request at a time and off the event loops, so that many requests delay no
+/// client.
 private actor MetricsPage {
     private let registry: MetricsRegistry
     private let memory: ProcessMemory
@@ -73,7 +73,7 @@ private actor MetricsPage {
     }
 }
 
-/// The answers of the operations port, which are the same for everybody.
+/// The handler of the operations port's requests.
 private struct OperationsRequestHandler: HTTPRequestHandler {
     let server: OperationsServer
     let metrics: MetricsPage
@@ -95,19 +95,19 @@ private struct OperationsRequestHandler: HTTPRequestHandler {
         return answer
     }
 
-    /// True if a request is for this server by the hosts that it names, in `Host` and in an absolute target.
+    /// Returns true if the hosts in `Host` and in an absolute target name this server.
     private func isTrusted(_ request: HTTPRequest) -> Bool {
         if let authority = request.target.authority, !isTrusted(authority) { return false }
-        // HTTP/1.0 of a health check: every browser names a Host.
+        // A health check over HTTP/1.0 has no Host. Every browser sends one.
         guard let text = request.header("Host") else { return true }
         return HTTPAuthority(text).map(isTrusted) ?? false
     }
 
-    /// True if the host is a name or address of this server.
+    /// Returns true if the host is a name or address of this server.
     ///
-    /// A page of the web can have the name of its own server lead here (DNS rebinding), and then read what is answered:
-    /// its name has a dot, and is in the public DNS. A name without one, and one below a domain that is only ever local
-    /// (RFC 6761, RFC 6762, and `.internal`), are not.
+    /// A web page could point the name of its own server here (DNS rebinding) and read the response. Such a name
+    /// contains a dot and is in the public DNS. Names without a dot, and names below domains that are always local (RFC
+    /// 6761, RFC 6762, and `.internal`), are safe.
     private func isTrusted(_ authority: HTTPAuthority) -> Bool {
         var name = authority.host[...]
         if name.last == "." { name.removeLast() }

@@ -8,9 +8,9 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The memory that this process has in use, as a figure that is taken when it is asked for; only on Linux.
+/// The resident memory of this process, measured at the time of a request. Only on Linux.
 struct ProcessMemory: Sendable {
-    static let metricHelp = ["process_resident_memory_bytes": "The memory that the process has in use, in bytes."]
+    static let metricHelp = ["process_resident_memory_bytes": "Resident memory of the process, in bytes."]
 
     private let meter: Meter
 
@@ -20,7 +20,7 @@ struct ProcessMemory: Sendable {
 
     func measure() {
         #if os(Linux)
-        // Its second number is the pages in use.
+        // The second number is the resident pages.
         guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return }
         let fields = text.split(separator: " ")
         guard fields.count > 1, let pages = Int(fields[1]) else { return }

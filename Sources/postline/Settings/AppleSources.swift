@@ -3,31 +3,31 @@ internal import KeySets
 internal import Logging
 internal import Messaging
 
-/// Where the settings of Sign in with Apple stand.
+/// The settings of Sign in with Apple.
 struct AppleSources: Sendable {
     var clientIDs: String?
     var keysURL: String?
     var keysFile: String?
 
-    /// Where Apple publishes its keys (Apple, "Fetch Apple's public key for verifying token signature").
+    /// The URL of Apple's keys (Apple, "Fetch Apple's public key for verifying token signature").
     static let keysURL = "https://appleid.apple.com/auth/keys"
 
-    /// The apps whose tokens are taken.
+    /// The client ids of the accepted apps.
     var clients: Set<String> {
         Set((clientIDs ?? "").split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty })
     }
 
-    /// What verifies Apple's tokens; nil where none are taken.
+    /// Returns the verifier of Apple's tokens, or nil if none are accepted.
     ///
-    /// - Throws: `SettingsError`, which names the setting and what it must be.
+    /// - Throws: `SettingsError`, which names the setting and its valid values.
     func signIn(logger: Logger) throws(SettingsError) -> AppleSignIn? {
         let source = try source()
         return clients.isEmpty ? nil : AppleSignIn(clients: clients, source: source, logger: logger)
     }
 
-    /// Where Apple's keys are.
+    /// Returns the source of Apple's keys.
     ///
-    /// - Throws: `SettingsError`, which names the setting and what it must be.
+    /// - Throws: `SettingsError`, which names the setting and its valid values.
     func source() throws(SettingsError) -> any KeySetSource {
         if clients.isEmpty, keysURL != nil || keysFile != nil {
             throw SettingsError("POSTLINE_APPLE_KEYS_… needs POSTLINE_APPLE_CLIENT_IDS, the apps' bundle ids.")

@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 internal import Messaging
 
-/// The settings of a config file: one JSON object, whose keys are settings and whose values are texts or numbers.
+/// The settings of a config file: one JSON object whose keys are settings and whose values are strings or numbers.
 struct ConfigFile: Sendable {
     let path: String
 
-    /// The settings' values as texts, by key.
+    /// The settings' values as text, by key.
     let values: [String: String]
 
     /// The settings that `postline dev` wrote for its world.
@@ -20,8 +20,8 @@ struct ConfigFile: Sendable {
         try self.init(path)
     }
 
-    /// - Throws: `SettingsError` where the file cannot be read, or has a key that nothing reads: it would be a setting
-    ///   that its author believes in.
+    /// - Throws: `SettingsError` if the file cannot be read or has an unknown key, which would be a setting without
+    ///   effect.
     init(_ path: String) throws {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
             throw SettingsError("The config file \(path) cannot be read.")
@@ -55,7 +55,7 @@ struct ConfigFile: Sendable {
         self.values = values
     }
 
-    /// A sentence with the line and the column of a syntax error, or nothing if the error has no place.
+    /// Returns the line and column of a syntax error as a sentence, or an empty string if unknown.
     private static func place(of error: any Error, in text: String) -> String {
         guard case .malformed(let offset, let reason)? = error as? JSONError else { return "" }
         let lines = text.utf8.prefix(offset).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 
-/// The settings of a command that asks a node's database: flags, environment and config file, or those of a dev world.
+/// The settings of a command that connects to a node's database: flags, environment and config file, or those of a dev
+/// world.
 struct DevWorldOptions: ParsableArguments {
     @OptionGroup var options: SettingOptions
 
@@ -13,7 +14,7 @@ struct DevWorldOptions: ParsableArguments {
         }
     }
 
-    /// - Throws: `SettingsError` if a setting is wrong, or the directory holds no dev world.
+    /// - Throws: `SettingsError` if a setting is invalid or the directory contains no dev world.
     func settings() throws -> Settings {
         try Settings(try directory.map(options.ofDevWorld) ?? options)
     }

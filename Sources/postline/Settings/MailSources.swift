@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Mail
 internal import Messaging
 
-/// Where the settings of mails stand.
+/// The settings of mail.
 struct MailSources: Sendable {
     var from: String?
     var smtpURL: String?
@@ -17,10 +17,10 @@ struct MailSources: Sendable {
     var authoritiesFile: String?
     var signInNeedsConfirmedEmail = false
 
-    /// What they say; nil where no mail is sent.
+    /// Returns the mail configuration, or nil if no mail is sent.
     ///
-    /// - Parameter accounts: who keeps them.
-    /// - Throws: `SettingsError`, which names the setting and what it must be.
+    /// - Parameter accounts: the manager of the accounts.
+    /// - Throws: `SettingsError`, which names the setting and its valid values.
     func settings(accounts: AccountProvider) throws(SettingsError) -> MailSettings? {
         guard let transport = try transport() else {
             if signInNeedsConfirmedEmail {
@@ -30,14 +30,15 @@ struct MailSources: Sendable {
             }
             if from != nil || link != nil || textsFile != nil {
                 throw SettingsError(
-                    "POSTLINE_MAIL_… needs whoever takes mails: set POSTLINE_MAIL_SMTP_URL, POSTLINE_MAIL_WEBHOOK_URL "
+                    "POSTLINE_MAIL_… needs a way to send mails: set POSTLINE_MAIL_SMTP_URL, POSTLINE_MAIL_WEBHOOK_URL "
                         + "or POSTLINE_MAIL_DIR.")
             }
             return nil
         }
         guard accounts == .builtin else {
             throw SettingsError(
-                "POSTLINE_MAIL_… goes with POSTLINE_AUTH=builtin: whoever keeps the accounts sends their mails.")
+                "POSTLINE_MAIL_… requires POSTLINE_AUTH=builtin: the server that manages the accounts sends "
+                    + "their mails.")
         }
         guard let from = from.flatMap({ MailAddress($0) }) else {
             throw SettingsError(
@@ -65,7 +66,7 @@ struct MailSources: Sendable {
         return settings
     }
 
-    /// Whether something says how mails are sent.
+    /// True if a way to send mails is set.
     var isGiven: Bool { smtpURL != nil || webhookURL != nil || directory != nil }
 
     private func transport() throws(SettingsError) -> MailSettings.Transport? {
@@ -96,7 +97,7 @@ struct MailSources: Sendable {
             ["", "/"].contains(parts.path()), parts.query() == nil, parts.fragment() == nil, parts.user() == nil
         else {
             throw SettingsError(
-                "POSTLINE_MAIL_SMTP_URL must be smtp://host:port, or smtps://host:port where the server encrypts from "
+                "POSTLINE_MAIL_SMTP_URL must be smtp://host:port, or smtps://host:port if the server encrypts from "
                     + "the start.")
         }
         guard (smtpUser == nil) == (smtpPassword == nil) else {

@@ -2,17 +2,18 @@ internal import FoundationEssentials
 internal import Media
 internal import Messaging
 
-/// Where the settings of pictures stand.
+/// The settings of pictures.
 struct MediaSources: Sendable {
     var directory: String?
     var url: String?
 
-    /// Whether apps reach the HTTP port where it listens, as those of `dev` do.
+    /// True if apps reach the HTTP port at its listening address, as in `dev`.
     var isAtHand = false
     var secret: String?
     var maxBytes = 10 << 20
 
-    /// Nil: as ``settings(jwtSecret:)`` says. A disk on which PostgreSQL is, too, has room for its log so.
+    /// The bytes that must stay free on the disk; nil for the default of ``settings(jwtSecret:)``. It keeps room for
+    /// the WAL of a PostgreSQL on the same disk.
     var minFreeBytes: Int?
     private static let minFreeBytesOfServe = 1 << 30
     var s3Endpoint: String?
@@ -24,10 +25,10 @@ struct MediaSources: Sendable {
     var s3SecretAccessKey: String?
     var s3AuthoritiesFile: String?
 
-    /// What they say; nil where no pictures are kept.
+    /// Returns the media configuration, or nil if pictures are off.
     ///
-    /// - Parameter jwtSecret: what addresses are signed with where nothing else is set.
-    /// - Throws: `SettingsError`, which names the setting and what it must be.
+    /// - Parameter jwtSecret: the secret that signs addresses if no other is set.
+    /// - Throws: `SettingsError`, which names the setting and its valid values.
     func settings(jwtSecret: String?) throws(SettingsError) -> MediaSettings? {
         let s3 = [
             ("BUCKET", s3Bucket), ("ENDPOINT", s3Endpoint), ("PUBLIC_URL", s3PublicURL),
@@ -80,9 +81,9 @@ struct MediaSources: Sendable {
 }
 
 extension MediaSettings {
-    /// The store that they speak of.
+    /// Returns the configured store.
     ///
-    /// - Throws: `SettingsError` where it cannot be used.
+    /// - Throws: `SettingsError` if it cannot be used.
     func store() throws(SettingsError) -> any MediaStore {
         do {
             switch self {
@@ -101,7 +102,7 @@ extension MediaSettings {
         }
     }
 
-    /// Where the console's page gets pictures from, beside its own server.
+    /// The origins from which the console loads pictures, in addition to its own server.
     var origins: [String] {
         switch self {
         case .folder: []

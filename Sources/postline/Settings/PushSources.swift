@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Push
 
-/// Where the settings of pushes stand.
+/// The settings of device pushes.
 struct PushSources: Sendable {
     var apnsKeyFile: String?
     var apnsKeyID: String?
@@ -16,9 +16,9 @@ struct PushSources: Sendable {
     var textsFile: String?
     var authoritiesFile: String?
 
-    /// What they say; nil where nobody takes pushes.
+    /// Returns the push configuration, or nil if no provider is set.
     ///
-    /// - Throws: `SettingsError`, which names the setting and what it must be.
+    /// - Throws: `SettingsError`, which names the setting and its valid values.
     func settings() throws(SettingsError) -> PushSettings? {
         var settings = PushSettings()
         settings.hasPreviews = hasPreviews

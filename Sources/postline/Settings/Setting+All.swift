@@ -4,57 +4,66 @@ internal import Logging
 internal import Messaging
 
 extension Setting {
-    /// All settings, in the order in which help and the README show them.
+    /// All settings, in the order of the help and the documentation.
     static let all: [Setting] =
         database + lines + http + operations + accounts + mail + push + media + bounds + timeouts + log
 
     private static let database = [
         Setting(
             "database_url", \.databaseURL, .connectionString, otherwise: "none, and `dev` has its own",
-            "libpq connection string or URL of the database, as the role `postline` or a member of its roles."),
+            "The libpq connection string or URL of the database, as the role `postline` or a member of its roles."),
         Setting(
             "listen_database_url", \.listenDatabaseURL, .connectionString, otherwise: "as --database-url",
             """
-            Leads to PostgreSQL itself, for three connections a node, where --database-url leads to a pooler in \
-            transaction mode, such as PgBouncer. `serve` finds out at its start whether it is needed.
+            A direct connection to PostgreSQL, if --database-url leads to a pooler in transaction mode such as \
+            PgBouncer. Each node uses three connections. `serve` checks at startup whether it is needed.
             """),
         Setting(
             "replica_database_url", \.replicaDatabaseURL, .connectionString, otherwise: "none",
             """
-            Leads to one streaming replica (hot standby) of the database: lists, pages of changes and the feed are read \
-            there as long as it keeps up, and from the database as long as it does not (docs/scaling.md).
+            A streaming replica (hot standby) of the database. While it keeps up, lists, sync pages and the feed are \
+            read from it, otherwise from the database (docs/scaling.md).
             """),
         Setting(
             "admin_database_url", \.adminDatabaseURL, .connectionString, otherwise: "as --database-url",
-            "What `migrate` and `admin` connect with: the owner. `migrate` makes the role of --database-url."),
+            "The owner's connection, for `migrate` and `admin`. `migrate` creates the role of --database-url."),
         Setting(
-            "pool_size", \.poolSize, .integer(in: 1...1_000), "Connections to the database for requests."),
+            "pool_size", \.poolSize, .integer(in: 1...1_000),
+            "The number of database connections for requests."),
     ]
 
     private static let lines = [
-        Setting("host", \.lines.host, .host, "The address on which lines are served."),
-        Setting("port", \.lines.port, .port, "The port on which lines are served."),
+        Setting(
+            "host", \.lines.host, .host,
+            "The address on which the line protocol is served."),
+        Setting(
+            "port", \.lines.port, .port,
+            "The port on which the line protocol is served."),
         Setting(
             "tls_certificate", \.tlsCertificate, .file,
             """
-            The certificate chain (PEM) with which lines and HTTP are encrypted (TLS 1.2 or later). It is read again on SIGHUP: \
-            new connections get what is in it, those there go on.
+            The certificate chain (PEM) for the line protocol and HTTP (TLS 1.2 or later). It is reloaded on SIGHUP \
+            for new connections; open ones keep theirs.
             """),
-        Setting("tls_key", \.tlsKey, .file, "The private key (PEM) of that certificate."),
+        Setting(
+            "tls_key", \.tlsKey, .file,
+            "The private key (PEM) of the certificate."),
         Setting(
             "proxy_protocol", \.lines.expectsProxyHeader, .onOff,
             """
-            `on` where a balancer begins each connection with a PROXY header (version 2), before TLS: the address in \
-            it is the client's for limits and logs. Whoever reaches the port can claim any address, so it must be \
-            reachable by the balancer alone.
+            `on` if a load balancer sends a PROXY header (version 2) at the start of each connection, before TLS. \
+            Limits and logs then use its address. The port must be reachable by the balancer only, since any client \
+            could claim an address.
             """),
     ]
 
     private static let http = [
         Setting(
             "http_host", \.httpHost, .host, otherwise: "as --host",
-            "The address on which the methods, WebSocket and event streams are served over HTTP."),
-        Setting("http_port", \.httpPort, .portOrOff, "The port on which HTTP is served, or `off`."),
+            "The address on which HTTP is served: methods, WebSocket and event streams."),
+        Setting(
+            "http_port", \.httpPort, .portOrOff,
+            "The port on which HTTP is served, or `off`."),
         Setting(
             "http_origins", \.gateway.origins, .origins,
             """
@@ -64,12 +73,12 @@ extension Setting {
         Setting(
             "http_trusted_proxies", \.gateway.trustedProxies, .networks,
             """
-            The addresses and networks of proxies, such as `10.0.0.0/8`, separated by commas: what they say in \
-            `X-Forwarded-For` is the client's address for limits and logs.
+            The addresses and networks of proxies, such as `10.0.0.0/8`, separated by commas. Their `X-Forwarded-For` \
+            gives the client's address for limits and logs.
             """),
         Setting(
             "console", \.hasConsole, .onOff,
-            "`on` for the console, a page for people, at `/` of the HTTP port; `dev` always has it."),
+            "`on` serves the console, a web page for people, at `/` of the HTTP port. `dev` always serves it."),
     ]
 
     private static let operations = [
@@ -82,9 +91,9 @@ extension Setting {
         Setting(
             "operations_names", \.operationsNames, .names,
             """
-            The names with a dot under which metrics and health are asked for, such as `node1.example.com`, separated by \
+            The accepted host names with a dot for metrics and health, such as `node1.example.com`, separated by \
             commas; `*` for all. IP addresses, names without a dot and names below `.local`, `.internal` and \
-            `.localhost` are always answered.
+            `.localhost` are always accepted.
             """),
     ]
 
@@ -92,182 +101,221 @@ extension Setting {
         Setting(
             "auth", \.accountProvider, .choice,
             """
-            Who keeps the accounts: Postline (`builtin`), or another server whose tokens Postline verifies (`external`).
+            The manager of accounts: Postline (`builtin`), or another server whose tokens Postline verifies \
+            (`external`).
             """),
         Setting(
             "jwt_secret", \.jwtSecret, .text, otherwise: "none, and `dev` makes its own",
-            "What signs and verifies access tokens (HS256): at least 32 bytes."),
+            "The secret that signs and verifies access tokens (HS256), at least 32 bytes."),
         Setting(
             "jwks_file", \.jwksFile, .file,
-            "A JWK set that verifies access tokens (RS256, ES256), with --auth external and in place of the secret."),
-        Setting("jwt_issuer", \.jwtIssuer, .text, "The issuer that a token must name."),
-        Setting("jwt_audience", \.jwtAudience, .text, "The audience that a token must name."),
+            "A JWK set that verifies access tokens (RS256, ES256), with --auth external and instead of the secret."),
+        Setting(
+            "jwt_issuer", \.jwtIssuer, .text,
+            "The issuer that tokens must name."),
+        Setting(
+            "jwt_audience", \.jwtAudience, .text,
+            "The audience that tokens must name."),
         Setting(
             "access_token_seconds", \.accessTokenSeconds, .integer(in: 1...31_536_000),
-            "For how long an access token is good."),
+            "The lifetime of an access token."),
         Setting(
             "refresh_reuse_seconds", \.refreshReuseSeconds, .integer(in: 0...3_600),
             """
-            For how long a refresh token that was just used gets the same answer again, for a client that lost it; \
-            used later, it ends the session. 0 for never.
+            The time in which a used refresh token returns the same result again, for clients that lost the response. \
+            Later use ends the session. 0 disables it.
             """),
         Setting(
-            "apple_client_ids", \.apple.clientIDs, .text, otherwise: "none: nobody signs in with Apple",
-            "The apps' bundle ids, separated by commas, for which Apple's identity tokens are taken."),
+            "apple_client_ids", \.apple.clientIDs, .text, otherwise: "none: Sign in with Apple is off",
+            "The bundle ids of apps whose Apple identity tokens are accepted, separated by commas."),
         Setting(
             "apple_keys_url", \.apple.keysURL, .text, otherwise: "Apple's",
-            "Where the keys are that verify them, a JWK set."),
+            "The URL of the JWK set that verifies Apple's tokens."),
         Setting(
             "apple_keys_file", \.apple.keysFile, .file,
-            "A JWK set with those keys, in place of a URL, where a server may not reach Apple."),
+            "A file with that JWK set instead of a URL, for servers that cannot reach Apple."),
     ]
 
     private static let mail = [
         Setting(
             "mail_from", \.mail.from, .text, otherwise: "none, and `dev` has one",
-            "The address that mails are from, such as `Chat <chat@example.com>`."),
+            "The sender of mails, such as `Chat <chat@example.com>`."),
         Setting(
             "mail_smtp_url", \.mail.smtpURL, .text,
-            """
-            The mail server that takes mails: `smtp://host:587`, or `smtps://host:465` where it encrypts from the start.
-            """),
+            "The mail server: `smtp://host:587`, or `smtps://host:465` with TLS from the start."),
         Setting(
             "mail_smtp_tls", \.mail.smtpTLS, .onOff,
-            "`off` where an `smtp://` server need not encrypt (STARTTLS), such as one on the same machine."),
-        Setting("mail_smtp_user", \.mail.smtpUser, .text, "Who signs in to it."),
-        Setting("mail_smtp_password", \.mail.smtpPassword, .text, "With what."),
+            "`off` permits an `smtp://` server without encryption (STARTTLS), such as one on the same machine."),
+        Setting(
+            "mail_smtp_user", \.mail.smtpUser, .text,
+            "The user name at the mail server."),
+        Setting(
+            "mail_smtp_password", \.mail.smtpPassword, .text,
+            "The password at the mail server."),
         Setting(
             "mail_webhook_url", \.mail.webhookURL, .text,
-            "In place of a mail server: a server of your own that takes mails, or a function of your cloud."),
+            "A URL that receives mails instead of a mail server."),
         Setting(
             "mail_webhook_secret", \.mail.webhookSecret, .text,
-            "What requests to it are signed with: at least 32 bytes."),
+            "The secret that signs webhook requests, at least 32 bytes."),
         Setting(
             "mail_dir", \.mail.directory, .text, otherwise: "none, and `dev` has its own",
-            "In place of a mail server: a folder, in which each mail becomes a file."),
+            "A folder that receives each mail as a file, instead of a mail server."),
         Setting(
             "mail_link_url", \.mail.link, .text, otherwise: "none: mails have the token alone",
             """
-            The page of your app that a mail's link opens, such as `https://app.example.com/account`: behind it stands \
-            `#kind=…&token=…`, or in it `{kind}` and `{token}` where they are to be.
+            The page of your app that links in mails open, such as `https://app.example.com/account`. \
+            `#kind=…&token=…` is appended, or replaces `{kind}` and `{token}`.
             """),
         Setting(
             "mail_texts_file", \.mail.textsFile, .file,
-            "What mails say, by language (JSON), in place of the built-in texts."),
+            "The texts of mails by language (JSON), instead of the built-in ones."),
         Setting(
             "mail_authorities_file", \.mail.authoritiesFile, .file,
-            "Certificates (PEM) to trust in those who take mails, beside those of the system."),
+            "Additional trusted certificates (PEM) for mail servers and webhooks."),
         Setting(
             "sign_in_needs_confirmed_email", \.mail.signInNeedsConfirmedEmail, .onOff,
-            "`on` where one signs in only once the account's address is confirmed."),
+            "`on` permits sign-in only once the account's address is confirmed."),
     ]
 
     private static let push = [
         Setting(
             "push_apns_key_file", \.push.apnsKeyFile, .file,
-            "The signing key (`.p8`) with which Apple's service takes pushes."),
-        Setting("push_apns_key_id", \.push.apnsKeyID, .text, "That key's id, of ten characters."),
-        Setting("push_apns_team_id", \.push.apnsTeamID, .text, "The id of the developer's team, of ten characters."),
-        Setting("push_apns_topic", \.push.apnsTopic, .text, "The app's bundle id."),
+            "The signing key (`.p8`) for Apple's push service."),
+        Setting(
+            "push_apns_key_id", \.push.apnsKeyID, .text,
+            "The key's id, ten characters."),
+        Setting(
+            "push_apns_team_id", \.push.apnsTeamID, .text,
+            "The developer team's id, ten characters."),
+        Setting(
+            "push_apns_topic", \.push.apnsTopic, .text,
+            "The app's bundle id."),
         Setting(
             "push_apns_url", \.push.apnsURL, .text, otherwise: "Apple's, production and sandbox",
-            "Where Apple's service is, for tests."),
+            "The URL of Apple's service, for tests."),
         Setting(
             "push_fcm_service_account_file", \.push.fcmServiceAccountFile, .file,
-            "The service account (JSON) with which Google's service takes pushes."),
+            "The service account (JSON) for Google's push service."),
         Setting(
-            "push_fcm_url", \.push.fcmURL, .text, otherwise: "Google's", "Where Google's service is, for tests."),
+            "push_fcm_url", \.push.fcmURL, .text, otherwise: "Google's",
+            "The URL of Google's service, for tests."),
         Setting(
             "push_webhook_url", \.push.webhookURL, .text,
-            "A server of your own that takes pushes, or a function of your cloud."),
+            "A URL that receives device pushes instead of Apple and Google."),
         Setting(
             "push_webhook_secret", \.push.webhookSecret, .text,
-            "What requests to it are signed with: at least 32 bytes."),
+            "The secret that signs webhook requests, at least 32 bytes."),
         Setting(
-            "push_previews", \.push.hasPreviews, .onOff, "`on` for pushes that carry the messages' texts."),
+            "push_previews", \.push.hasPreviews, .onOff,
+            "`on` includes the text of messages in device pushes."),
         Setting(
             "push_texts_file", \.push.textsFile, .file,
-            "What pushes say, by language (JSON), in place of the built-in texts."),
+            "The texts of device pushes by language (JSON), instead of the built-in ones."),
         Setting(
             "push_authorities_file", \.push.authoritiesFile, .file,
-            "Certificates (PEM) to trust in those who take pushes, beside those of the system."),
+            "Additional trusted certificates (PEM) for push services and webhooks."),
     ]
 
     private static let media = [
         Setting(
             "media_dir", \.media.directory, .text, otherwise: "none, and `dev` has its own",
-            "A folder for pictures, which the HTTP port serves. Several nodes share it."),
+            "A folder for pictures, served by the HTTP port. All nodes must share it."),
         Setting(
             "media_url", \.media.url, .text, otherwise: "none, and `dev` knows",
-            "How apps reach the HTTP port, such as `https://chat.example.com`: what pictures' addresses begin with."),
+            """
+            The URL by which apps reach the HTTP port, such as `https://chat.example.com`. Addresses of pictures begin \
+            with it.
+            """),
         Setting(
             "media_secret", \.media.secret, .text, otherwise: "as --jwt-secret",
-            "What pictures' addresses are signed with: at least 32 bytes, the same on every node."),
+            "The secret that signs addresses of pictures, at least 32 bytes and the same on every node."),
         Setting(
-            "media_max_bytes", \.media.maxBytes, .integer(in: 1_024...1_073_741_824), "A picture's bytes at most."),
+            "media_max_bytes", \.media.maxBytes, .integer(in: 1_024...1_073_741_824),
+            "The maximum size of a picture, in bytes."),
         Setting(
             "media_min_free_bytes", \.media.minFreeBytes, .integer(in: 0...1_125_899_906_842_624),
             otherwise: "1073741824, and 0 in `dev`",
-            "Bytes that stay free on the folder's disk: with less, no picture is taken (`unavailable`)."),
+            "The bytes that must stay free on the folder's disk. Below it, uploads fail with `unavailable`."),
         Setting(
             "media_s3_endpoint", \.media.s3Endpoint, .text,
-            "In place of a folder: a store that speaks S3, such as `https://s3.eu-central-1.amazonaws.com`."),
-        Setting("media_s3_region", \.media.s3Region, .text, "Its region."),
+            "An S3-compatible store instead of a folder, such as `https://s3.eu-central-1.amazonaws.com`."),
         Setting(
-            "media_s3_bucket", \.media.s3Bucket, .text, "The bucket of messages' pictures, which nobody else reads."),
+            "media_s3_region", \.media.s3Region, .text,
+            "The store's region."),
+        Setting(
+            "media_s3_bucket", \.media.s3Bucket, .text,
+            "The private bucket for pictures of messages."),
         Setting(
             "media_s3_public_bucket", \.media.s3PublicBucket, .text, otherwise: "as --media-s3-bucket",
-            "The bucket of avatars, of which everybody may read what begins with `avatars/`."),
-        Setting("media_s3_public_url", \.media.s3PublicURL, .text, "What everybody reads that bucket by."),
-        Setting("media_s3_access_key_id", \.media.s3AccessKeyID, .text, "The key's id."),
-        Setting("media_s3_secret_access_key", \.media.s3SecretAccessKey, .text, "The key."),
+            "The bucket for avatars. Everything below `avatars/` must be publicly readable."),
+        Setting(
+            "media_s3_public_url", \.media.s3PublicURL, .text,
+            "The public URL of that bucket."),
+        Setting(
+            "media_s3_access_key_id", \.media.s3AccessKeyID, .text,
+            "The access key's id."),
+        Setting(
+            "media_s3_secret_access_key", \.media.s3SecretAccessKey, .text,
+            "The secret access key."),
         Setting(
             "media_s3_authorities_file", \.media.s3AuthoritiesFile, .file,
-            "Certificates (PEM) to trust in the store, beside those of the system."),
+            "Additional trusted certificates (PEM) for the store."),
     ]
 
     private static let bounds = [
         Setting(
             "max_connections", \.lines.maxConnections, .integer(in: 1...1_000_000),
-            "Connections of clients at most."),
+            "The maximum number of client connections."),
         Setting(
             "max_connections_per_address", \.lines.maxConnectionsPerAddress, .integer(in: 1...1_000_000),
             otherwise: "as many as there may be in all",
-            "Connections from one address at most; many clients share one behind a carrier's NAT or a balancer."),
+            """
+            The maximum number of connections from one address. Clients behind a carrier's NAT or a load balancer \
+            share one.
+            """),
         Setting(
             "max_line_bytes", \.lines.maxLineBytes, .integer(in: 256...1_048_576),
-            "A request line's bytes at most."),
+            "The maximum size of a request line, in bytes."),
         Setting(
             "max_unwritten_bytes", \.lines.maxUnwrittenBytes, .integer(in: 1_048_576...1_099_511_627_776),
-            "Answers that wait for all clients together: beyond it those that most waits for are cut off."),
+            """
+            The maximum size of responses queued for all clients together. Beyond it, the clients with the most are \
+            disconnected.
+            """),
         Setting(
             "max_queue_bytes", \.lines.maxQueueBytes, .integer(in: 1_024...1_073_741_824),
-            "The bytes of pushes that wait for one client at most."),
+            "The maximum size of pushes queued for one client, in bytes."),
         Setting(
             "max_in_flight", \.lines.maxInFlight, .integer(in: 1...10_000),
-            "Unanswered requests of one connection at most."),
+            "The maximum number of unanswered requests per connection."),
         Setting(
-            "rate_limits", \.hasRateLimits, .onOff, "`off` for load tests: the eight that follow do not hold."),
+            "rate_limits", \.hasRateLimits, .onOff,
+            "`off` disables the eight rate limits below, for load tests."),
         Setting(
             "failed_logins_per_minute", \.rates.failedLoginsPerMinute, rate,
-            "Wrong passwords of one account, and passwords checked in one session, on each node."),
+            "Wrong passwords per account, and password checks per session, on each node."),
         Setting(
             "sign_ins_per_minute", \.rates.signInsPerMinute, rate,
-            "Sign-ins and registrations of one address (IPv6: of one /64), on each node."),
+            "Sign-ins and registrations per address (IPv6: per /64), on each node."),
         Setting(
             "sends_per_second", \.rates.sendsPerSecond, rate,
-            "Messages of one user, over time, and as many other changes, counted apart, on each node."),
+            "Messages per user on average, and separately as many other changes, on each node."),
         Setting(
             "send_burst", \.rates.sendBurst, rate,
-            "Messages of one user at once, and as many other changes, counted apart, on each node."),
-        Setting("searches_per_second", \.rates.searchesPerSecond, rate, "Searches of one user, on each node."),
-        Setting("mails_per_hour", \.rates.mailsPerHour, rate, "Mails of one kind to one email address."),
+            "Messages per user at once, and separately as many other changes, on each node."),
+        Setting(
+            "searches_per_second", \.rates.searchesPerSecond, rate,
+            "Searches per user, on each node."),
+        Setting(
+            "mails_per_hour", \.rates.mailsPerHour, rate,
+            "Mails of one kind per email address."),
         Setting(
             "mail_requests_per_hour", \.rates.mailRequestsPerHour, rate,
-            "Mails that one address (IPv6: one /64) asks for, on each node."),
+            "Mails requested per address (IPv6: per /64), on each node."),
         Setting(
             "guest_media_bytes_per_day", \.rates.guestMediaBytesPerDay, .integer(in: 1...1_125_899_906_842_624),
-            "Bytes of pictures that guests upload from one address (IPv6: one /64), on each node."),
+            "Bytes of pictures uploaded by guests per address (IPv6: per /64), on each node."),
     ]
 
     private static let rate = SettingForm<Int>.integer(in: 1...1_000_000)
@@ -275,19 +323,19 @@ extension Setting {
     private static let timeouts = [
         Setting(
             "authentication_seconds", \.lines.authenticationTimeout, .seconds(in: 1...86_400),
-            "How long a connection may stay unauthenticated."),
+            "The time in which a connection must authenticate."),
         Setting(
             "ping_seconds", \.lines.pingInterval, .seconds(in: 1...86_400),
-            "After how much quiet a client is pinged."),
+            "The idle time after which a client is pinged."),
         Setting(
             "slow_consumer_seconds", \.lines.slowConsumerTimeout, .seconds(in: 1...86_400),
-            "How long a client that reads too slowly is waited for."),
+            "The time in which a client must read what is queued for it."),
         Setting(
             "statement_timeout_seconds", \.limits.statement, .seconds(in: 1...3_600),
-            "How long a statement may take."),
+            "The maximum duration of a statement."),
         Setting(
             "lock_timeout_seconds", \.limits.lock, .seconds(in: 1...3_600),
-            "How long a statement may wait for a lock."),
+            "The maximum time that a statement waits for a lock."),
     ]
 
     private static let log = [

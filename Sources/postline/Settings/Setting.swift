@@ -1,35 +1,34 @@
 internal import ArgumentParser
 
-/// A setting: all that is said of it, once.
+/// The single declaration of a setting.
 ///
-/// Its key is the one of the config file (`pool_size`); its flag (`--pool-size`) and its environment variable
-/// (`POSTLINE_POOL_SIZE`) are made of that. Its default is what its place holds before anything is read. The README's
-/// table has a row of each, and a test holds the two together.
+/// The key names it in the config file (`pool_size`). The flag (`--pool-size`) and the environment variable
+/// (`POSTLINE_POOL_SIZE`) are derived from the key. The default is the value of its key path before anything is read.
 struct Setting: Sendable {
     let key: String
 
-    /// What it means; code in it stands between backticks.
+    /// A description of its meaning, with code between backticks.
     let help: String
 
-    /// What holds where it is not set; nil where nothing does.
+    /// The default, or nil if there is none.
     let standard: Standard?
 
-    /// Whether it names a file.
+    /// True if the value is a file's path.
     let isFile: Bool
 
     private let put: @Sendable (String, inout Settings) throws(SettingFlaw) -> Void
 
     enum Standard: Sendable, Equatable {
-        /// As it would be written.
+        /// A value as it would be written.
         case value(String)
 
-        /// In words, where no value says it.
+        /// A description, if no value expresses the default.
         case words(String)
     }
 
     /// - Parameters:
-    ///   - place: where its value is kept.
-    ///   - otherwise: what holds without it, in words, where it has no default.
+    ///     - place: the key path of its value.
+    ///     - otherwise: a description of the default, if it is not a value.
     init<Value>(
         _ key: String, _ place: any WritableKeyPath<Settings, Value> & Sendable, _ form: SettingForm<Value>,
         otherwise: String? = nil, _ help: String
@@ -41,10 +40,10 @@ struct Setting: Sendable {
         put = { text, settings throws(SettingFlaw) in settings[keyPath: place] = try form.read(text) }
     }
 
-    /// Its environment variable.
+    /// The environment variable.
     var variable: String { SettingNames.variable(key) }
 
-    /// Its flag, as swift-argument-parser declares one.
+    /// The flag, as swift-argument-parser declares it.
     var option: Option<String?> {
         let standard =
             switch standard {
@@ -53,15 +52,15 @@ struct Setting: Sendable {
             }
         return Option(
             name: .customLong(String(SettingNames.flag(key).dropFirst(2))),
-            // A value that begins with a dash is a wrong value, which is told as such.
+            // A value that begins with a dash is an invalid value and reported as such.
             parsing: .unconditional, help: "\(help)\(standard)",
             completion: isFile ? .file() : nil)
     }
 
-    /// Puts the value that is written so in its place.
+    /// Parses a value and stores it.
     ///
-    /// - Parameter name: by which it was given; nil: its variable.
-    /// - Throws: `SettingsError`, which has that name, and what the value must be.
+    /// - Parameter name: the name under which it was given, or nil for its variable.
+    /// - Throws: `SettingsError` with that name and the valid values.
     func read(_ text: String, as name: String? = nil, into settings: inout Settings) throws(SettingsError) {
         do throws(SettingFlaw) {
             try put(text, &settings)

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// What several settings must be alike; each refusal names the setting.
+/// Checks that several settings share. Each error names the setting.
 enum SettingChecks {
-    /// - Throws: `SettingsError` where it is no address of a web server; none is fine.
+    /// - Throws: `SettingsError` if the value is not an HTTP URL. Nil is valid.
     static func url(_ url: String?, _ name: String) throws(SettingsError) {
         guard let url else { return }
         guard url.hasPrefix("https://") || url.hasPrefix("http://"), URL(string: url)?.host() != nil else {
@@ -10,10 +10,10 @@ enum SettingChecks {
         }
     }
 
-    /// What requests to a webhook are signed with.
+    /// Returns the secret that signs requests to a webhook.
     ///
-    /// - Parameter group: what the names of its two settings begin with.
-    /// - Throws: `SettingsError` where it is not set, or too short.
+    /// - Parameter group: the common prefix of the webhook's two settings.
+    /// - Throws: `SettingsError` if it is missing or too short.
     static func webhookSecret(_ secret: String?, _ group: String) throws(SettingsError) -> String {
         guard let secret else {
             throw SettingsError("\(group)_WEBHOOK_URL needs \(group)_WEBHOOK_SECRET, of at least 32 bytes.")
@@ -24,9 +24,9 @@ enum SettingChecks {
         return secret
     }
 
-    /// What stands in a setting's file.
+    /// Returns the contents of a setting's file.
     ///
-    /// - Throws: `SettingsError` where it cannot be read.
+    /// - Throws: `SettingsError` if it cannot be read.
     static func contents(of path: String, _ name: String) throws(SettingsError) -> Data {
         do {
             return try Data(contentsOf: URL(filePath: path))
@@ -35,9 +35,9 @@ enum SettingChecks {
         }
     }
 
-    /// What `body` makes of a setting.
+    /// Returns the result of `body`.
     ///
-    /// - Throws: `SettingsError`, the name with what `body` says is wrong.
+    /// - Throws: `SettingsError`: the name with the error of `body`.
     static func value<Value>(of name: String, _ body: () throws -> Value) throws(SettingsError) -> Value {
         do {
             return try body()

@@ -1,4 +1,4 @@
-/// Why a text cannot be a setting's value, as a sentence goes on that begins with the setting's name.
+/// The reason why a text is not a valid value, as the rest of a sentence that begins with the setting's name.
 struct SettingFlaw: Error {
     let predicate: String
 

@@ -3,10 +3,10 @@ internal import NIOCore
 internal import Postgres
 
 extension SettingForm<String?> {
-    /// A connection string of libpq, or nil.
+    /// A libpq connection string, or nil.
     ///
-    /// One that cannot be used whatever the database is would be taken for a database that is away. Nothing of it is
-    /// told, since it may hold a password.
+    /// One that libpq cannot parse would look like an unreachable database. The error repeats nothing of it, since it
+    /// may contain a password.
     static let connectionString = SettingForm(
         read: { text throws(SettingFlaw) in
             if text.isEmpty { return nil }
@@ -32,8 +32,8 @@ extension SettingForm<String?> {
 }
 
 extension SettingForm<[String]> {
-    /// Origins of web pages (RFC 6454), separated by commas, also those of apps that are pages in a web view
-    /// (`capacitor://localhost`). They are kept as browsers send them: in lower case, without a scheme's own port.
+    /// Origins of web pages (RFC 6454), separated by commas, including those of apps in a web view
+    /// (`capacitor://localhost`). They are normalized as browsers send them: in lower case, without a default port.
     static let origins = SettingForm(
         read: { text throws(SettingFlaw) in
             var origins: [String] = []
@@ -42,7 +42,7 @@ extension SettingForm<[String]> {
                 guard let origin = given == "*" ? given : origin(given) else {
                     throw SettingFlaw(
                         "must be origins, such as https://app.example.com, separated by commas, or *: \"\(given)\" is "
-                            + "none\(given.hasSuffix("/") ? " with the / at its end" : "").")
+                            + "not\(given.hasSuffix("/") ? ", because of the / at its end" : "").")
                 }
                 origins.append(origin)
             }
@@ -50,7 +50,8 @@ extension SettingForm<[String]> {
         },
         write: { $0.isEmpty ? nil : $0.joined(separator: ",") })
 
-    /// The origin as browsers send it; nil where it is none. `null` is none: every sandboxed page sends it.
+    /// Returns the origin as browsers send it, or nil if it is invalid. `null` is invalid: every sandboxed page sends
+    /// it.
     private static func origin(_ given: String) -> String? {
         let text = given.lowercased()
         guard let colon = text.firstRange(of: "://") else { return nil }
@@ -93,14 +94,14 @@ extension SettingForm<[String]> {
 }
 
 extension SettingForm<[String]> {
-    /// Names of hosts, separated by commas.
+    /// Host names, separated by commas.
     static let names = SettingForm(
         read: { text throws(SettingFlaw) in
             let names = text.split(separator: ",").map { $0.split(separator: " ").joined() }
             for name in names where name != "*" && HTTPAuthority(name)?.host != name.lowercased() {
                 throw SettingFlaw(
                     "must be names of hosts without ports, such as node1.example.com, separated by commas, or *: "
-                        + "\"\(name)\" is none.")
+                        + "\"\(name)\" is not.")
             }
             return names
         },
@@ -133,10 +134,10 @@ extension SettingForm<String> {
         write: { $0 })
 
     private static func canBeHost(_ text: String) -> Bool {
-        // What is behind a percent sign names a network interface.
+        // The part after a percent sign names a network interface.
         let address = text.prefix { $0 != "%" }
         if (try? SocketAddress(ipAddress: String(address), port: 0)) != nil { return true }
-        // Only digits and points are an address that is none.
+        // A name of digits and points only is a malformed address.
         return text.utf8.count <= 253 && text.contains(where: \.isLetter)
             && text.utf8.allSatisfy { hostBytes.contains($0) }
     }

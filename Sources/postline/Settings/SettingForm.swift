@@ -1,16 +1,16 @@
-/// How the values of a setting are written.
+/// The text form of a setting's values.
 struct SettingForm<Value: Sendable>: Sendable {
     let read: @Sendable (String) throws(SettingFlaw) -> Value
 
-    /// Nil of a value that is none.
+    /// Returns the text of a value, or nil for an absent value.
     let write: @Sendable (Value) -> String?
 
-    /// Whether the text is a file's path.
+    /// True if the text is a file's path.
     var isFile = false
 }
 
 extension SettingForm<String> {
-    /// A text that has a default, which an empty one would put out of force.
+    /// A text with a default. It must not be empty.
     static let text = SettingForm(
         read: { text throws(SettingFlaw) in
             if text.isEmpty { throw SettingFlaw("must not be empty.") }
@@ -20,10 +20,10 @@ extension SettingForm<String> {
 }
 
 extension SettingForm<String?> {
-    /// A text, of which an empty one is none.
+    /// An optional text. An empty one is nil.
     static let text = SettingForm(read: { $0.isEmpty ? nil : $0 }, write: { $0 })
 
-    /// The path of a file.
+    /// A file's path.
     static let file = SettingForm(read: text.read, write: text.write, isFile: true)
 }
 
@@ -43,7 +43,7 @@ extension SettingForm<Int> {
 }
 
 extension SettingForm<Int?> {
-    /// A number, without which there is no bound.
+    /// An optional integer; nil means no limit.
     static func integer(in limits: ClosedRange<Int>) -> Self {
         let form = SettingForm<Int>.integer(in: limits)
         return SettingForm(
@@ -64,7 +64,7 @@ extension SettingForm<Int?> {
 }
 
 extension SettingForm<Duration> {
-    /// A number of whole seconds.
+    /// A duration in whole seconds.
     static func seconds(in limits: ClosedRange<Int>) -> Self {
         let form = SettingForm<Int>.integer(in: limits)
         return SettingForm(
@@ -74,7 +74,7 @@ extension SettingForm<Duration> {
 }
 
 extension SettingForm where Value: RawRepresentable<String> & CaseIterable {
-    /// One of a few words.
+    /// One of the type's cases.
     static var choice: Self {
         SettingForm(
             read: { text throws(SettingFlaw) in

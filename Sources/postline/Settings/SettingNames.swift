@@ -1,6 +1,6 @@
 internal import Messaging
 
-/// The names by which anything of Postline's is set, and what was meant by one that is none of them.
+/// The names of settings, and suggestions for unknown ones.
 enum SettingNames {
     static let prefix = "POSTLINE_"
 
@@ -10,33 +10,34 @@ enum SettingNames {
     /// The flag of a setting.
     static func flag(_ key: String) -> String { "--" + key.replacing("_", with: "-") }
 
-    /// Variables that are no settings of a server: of `chat` and of docker-compose.yml.
+    /// Variables that are not server settings: those of `chat` and of docker-compose.yml.
     private static let others: Set<String> = [
         "POSTLINE_CONFIG", "POSTLINE_PASSWORD", "POSTLINE_DATABASE_PASSWORD", "POSTLINE_PUBLISH",
         "POSTLINE_PUBLISH_HTTP",
     ]
 
-    /// The build's, which nobody means who runs a server.
+    /// The build's variable, which is never suggested.
     private static let part = "POSTLINE_PART"
 
-    /// How the variables of the tests begin.
+    /// The prefixes of the tests' variables.
     private static let testPrefixes = ["POSTLINE_TEST_", "POSTLINE_MODEL_", "POSTLINE_COMPOSED_"]
 
     private static let settings = Setting.all.map(\.variable)
     private static let variables = others.union(settings)
 
-    /// Whether something of Postline's reads that variable.
+    /// Returns true if any part of Postline reads the variable.
     static func isKnown(_ variable: String) -> Bool {
         variables.contains(variable) || variable == part || testPrefixes.contains { variable.hasPrefix($0) }
     }
 
-    /// The setting whose key is nearest to that.
+    /// Returns the key nearest to an unknown one, or nil.
     static func nearestKey(to key: String) -> String? {
         let nearest = Suggestion.nearest(to: variable(key), among: settings.sorted())
         return nearest.map { $0.dropFirst(prefix.count).lowercased() }
     }
 
-    /// The variable that is nearest to that. With its prefix, so that of a short one two letters may be exchanged.
+    /// Returns the variable nearest to an unknown one, or nil. The comparison includes the prefix, so that a short name
+    /// tolerates two swapped letters.
     static func nearestVariable(to variable: String) -> String? {
         Suggestion.nearest(to: variable, among: variables.sorted())
     }

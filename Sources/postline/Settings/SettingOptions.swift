@@ -1,27 +1,27 @@
 internal import ArgumentParser
 
-/// The flags of a server: `--config`, and one a setting.
+/// The flags of a server: `--config`, and one per setting.
 ///
-/// swift-argument-parser asks a type's mirror for its options, and then its initializer to take their values from the
-/// decoder. Both go through the list of the settings, so that no flag needs a property of its own.
+/// swift-argument-parser reads a type's options from its mirror, and their values through its decoding initializer.
+/// Both use the list of settings, so that no flag needs a property.
 struct SettingOptions: ParsableArguments, CustomReflectable {
-    /// The path of the config file, where it was given.
+    /// The path of the config file, or nil.
     private(set) var config: String?
 
-    /// The texts of the flags that were given, by the keys of their settings.
+    /// The texts of the given flags, by setting key.
     private(set) var given: [String: String] = [:]
 
     init() {}
 
-    /// Those of a command that has flags of its own for a few settings.
+    /// Creates the options of a command that declares flags for a few settings itself.
     init(config: String?, given: [String: String]) {
         self.config = config
         self.given = given
     }
 
-    /// These options over the settings of a dev world, which no variable of the environment replaces.
+    /// Returns these options on top of a dev world's settings, which environment variables do not override.
     ///
-    /// - Throws: `SettingsError` if the directory holds no dev world.
+    /// - Throws: `SettingsError` if the directory contains no dev world.
     func ofDevWorld(in directory: String) throws -> SettingOptions {
         let file = try ConfigFile(devWorld: directory)
         return SettingOptions(config: file.path, given: file.values.merging(given) { $1 })
@@ -50,7 +50,7 @@ struct SettingOptions: ParsableArguments, CustomReflectable {
 
     private static let config = Flag(stringValue: "config")
 
-    /// The name under which a flag's value is kept.
+    /// The coding key of a flag's value.
     private struct Flag: CodingKey {
         let stringValue: String
         var intValue: Int? { nil }

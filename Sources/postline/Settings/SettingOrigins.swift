@@ -1,13 +1,13 @@
 internal import FoundationEssentials
 
-/// Where settings were given, and so by which names a user knows them.
+/// The source of each given setting, and so the name under which the user knows it.
 struct SettingOrigins: Sendable {
     private var names: [String: String] = [:]
 
-    /// Nothing is given.
+    /// Creates an empty record.
     init() {}
 
-    /// What is given more than once counts where it is looked for first: as a flag, in the environment, in the file.
+    /// Records the names. A flag takes precedence over the environment, and that over the file.
     init(_ options: SettingOptions, _ file: ConfigFile?) {
         let environment = ProcessInfo.processInfo.environment
         for setting in Setting.all {
@@ -20,6 +20,6 @@ struct SettingOrigins: Sendable {
         }
     }
 
-    /// As it was given; its variable where it was not.
+    /// Returns the name under which the setting was given, or its variable.
     func name(of key: String) -> String { names[key] ?? SettingNames.variable(key) }
 }

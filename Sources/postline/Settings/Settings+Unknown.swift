@@ -1,8 +1,8 @@
 internal import Logging
 
 extension Settings {
-    /// Says of each variable that begins as a setting does and is none that nothing reads it. Others' programs may have
-    /// put it there, so it ends nothing.
+    /// Logs each variable that has the prefix of a setting but is unknown. It may belong to another program, so it is
+    /// not an error.
     func logUnknownVariables(to logger: Logger) {
         for variable in unknownVariables {
             var metadata: Logger.Metadata = ["variable": "\(variable)"]

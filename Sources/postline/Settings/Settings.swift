@@ -6,37 +6,37 @@ internal import Logging
 internal import Messaging
 internal import Push
 
-/// The settings of a server: of its flags, else the environment, else the config file, else the defaults.
+/// The settings of a server: from flags, else the environment, else the config file, else the defaults.
 ///
-/// A value is kept where it is used: what the line server is told, in its configuration. `Setting.all` says which
-/// setting goes where; what stands here is the default.
+/// Values are stored where they are used, such as in the line server's configuration. `Setting.all` maps settings to
+/// them; the initial values here are the defaults.
 struct Settings: Sendable {
     var databaseURL: String?
 
-    /// Where the feed listens and looks, if that is another way to the database.
+    /// The connection string of the feed, if it differs from the database's.
     var listenDatabaseURL: String?
     var replicaDatabaseURL: String?
     var adminDatabaseURL: String?
     var poolSize = 8
     var limits = StatementLimits(statement: .seconds(10), lock: .seconds(5))
 
-    /// What the line server is told, but for its certificate.
+    /// The line server's configuration, without the certificate.
     var lines = LineServer.Configuration()
 
-    /// What the gateway is told, but for what it shares with the line server.
+    /// The gateway's configuration, without what it shares with the line server.
     var gateway = Gateway.Configuration()
 
-    /// Nil: as the line server's.
+    /// The HTTP host, or nil for the line server's.
     var httpHost: String?
 
-    /// Nil where HTTP is not served.
+    /// The HTTP port, or nil if HTTP is off.
     var httpPort: Int? = 7433
     var hasConsole = false
     var tlsCertificate: String?
     var tlsKey: String?
     var operationsHost = "127.0.0.1"
 
-    /// Nil where metrics and health are not served.
+    /// The operations port, or nil if it is off.
     var operationsPort: Int? = 7480
     var operationsNames: [String] = []
     var accountProvider = AccountProvider.builtin
@@ -54,7 +54,7 @@ struct Settings: Sendable {
     var apple = AppleSources()
     var logLevel = Logger.Level.info
 
-    /// Environment variables that begin as settings do and are none, in order.
+    /// Unknown environment variables with the prefix of settings, sorted.
     private(set) var unknownVariables: [String] = []
 
     private var origins = SettingOrigins()
@@ -62,7 +62,7 @@ struct Settings: Sendable {
     /// The defaults.
     init() {}
 
-    /// - Throws: `SettingsError`, which names the setting as it was given, and what it must be.
+    /// - Throws: `SettingsError`, which names the setting as it was given and its valid values.
     init(_ options: SettingOptions) throws {
         let environment = EnvironmentVariablesProvider().prefixKeys(with: ["postline"])
         var providers: [any ConfigProvider] = [Self.provider(of: options.given), environment]
@@ -82,10 +82,10 @@ struct Settings: Sendable {
         try refuseSharedPort()
     }
 
-    /// By which name a user knows that setting: as it was given, else its variable.
+    /// Returns the name under which the setting was given, or its variable.
     func name(of key: String) -> String { origins.name(of: key) }
 
-    /// Texts by key, as one of the places in which settings are looked for.
+    /// Returns a configuration provider with these texts by key.
     private static func provider(of values: [String: String]) -> EnvironmentVariablesProvider {
         EnvironmentVariablesProvider(
             environmentVariables: Dictionary(uniqueKeysWithValues: values.map { ($0.key.uppercased(), $0.value) }))
@@ -106,7 +106,7 @@ struct Settings: Sendable {
             "Set POSTLINE_JWT_SECRET or POSTLINE_JWKS_FILE, not both: one of them verifies access tokens.")
     }
 
-    /// Nothing can be served where something else is. Of two names for one address listening finds it out.
+    /// Checks that no two servers share a port. Two names of one address are detected when listening.
     private func refuseSharedPort() throws(SettingsError) {
         let places = [
             ("port", lines.host, lines.port), ("http_port", httpHost ?? lines.host, httpPort ?? 0),
@@ -125,7 +125,7 @@ struct Settings: Sendable {
 }
 
 extension Settings {
-    /// - Throws: `SettingsError` where there is none.
+    /// - Throws: `SettingsError` if it is not set.
     func requireDatabaseURL() throws -> String {
         guard let databaseURL, !databaseURL.isEmpty else {
             throw SettingsError(
@@ -135,13 +135,13 @@ extension Settings {
         return databaseURL
     }
 
-    /// Where the certificate is with which lines are encrypted; nil where they are not.
+    /// The certificate and key files, or nil without TLS.
     var tls: TLSFiles? {
         guard let tlsCertificate, let tlsKey else { return nil }
         return TLSFiles(certificate: tlsCertificate, key: tlsKey)
     }
 
-    /// What lines are encrypted with; nil where they are not.
+    /// Returns the certificate, or nil without TLS.
     func certificate() throws -> ServerCertificate? {
         guard let tls else { return nil }
         do {
@@ -151,7 +151,7 @@ extension Settings {
         }
     }
 
-    /// What verifies tokens, and for accounts of our own signs them.
+    /// Returns the keys that verify tokens, and sign them if Postline manages the accounts.
     func tokenKeys() async throws -> TokenKeys {
         do {
             if let jwksFile {

@@ -1,4 +1,4 @@
-/// A setting that cannot be used, in a sentence.
+/// An invalid setting, described in a sentence.
 struct SettingsError: Error, CustomStringConvertible {
     let description: String
 

@@ -1,13 +1,13 @@
 internal import LineServer
 
-/// Where the certificate chain and the key are.
+/// The files of the certificate chain and the key.
 struct TLSFiles: Sendable {
     let certificate: String
     let key: String
 }
 
 extension CertificateError {
-    /// Names the setting whose file is to be changed.
+    /// A sentence that names the setting whose file must change.
     var sentence: String {
         switch part {
         case .certificate: "POSTLINE_TLS_CERTIFICATE cannot be used: \(self)."

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("A forged access token", .timeLimit(.minutes(60)))
+@Suite("Forged access tokens", .timeLimit(.minutes(60)))
 struct ForgedTokenTests {
     private static func part(_ text: String) -> String { part(Data(text.utf8)) }
 

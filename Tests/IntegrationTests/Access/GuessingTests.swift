@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("Guessing a password", .timeLimit(.minutes(60)))
+@Suite("Password guessing", .timeLimit(.minutes(60)))
 struct GuessingTests {
     private static let limited = NodeSettings(rates: .still)
 

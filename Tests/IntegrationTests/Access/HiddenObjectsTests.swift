@@ -4,7 +4,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What a user may not know of is told by nothing", .timeLimit(.minutes(60)))
+@Suite("Row-level security hides other users' data", .timeLimit(.minutes(60)))
 struct HiddenObjectsTests {
     @Test(
         "row 42: every method on a conversation of others answers byte for byte as on one that does not exist",

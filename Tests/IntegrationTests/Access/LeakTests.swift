@@ -2,7 +2,7 @@ import FuzzedLines
 import TestSupport
 import Testing
 
-@Suite("Nobody receives a byte of what is not its own", .timeLimit(.minutes(60)))
+@Suite("No client receives another user's data", .timeLimit(.minutes(60)))
 struct LeakTests {
     @Test(
         "row 41: in random worlds, whatever anybody asks, what each client receives is what select gives its user under row-level security",

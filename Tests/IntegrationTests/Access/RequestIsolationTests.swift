@@ -6,7 +6,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("A request has its own user's rights, and no others", .timeLimit(.minutes(60)))
+@Suite("Requests run with their user's rights only", .timeLimit(.minutes(60)))
 struct RequestIsolationTests {
     @Test("row 32: the login role can do nothing without a request's role")
     func failsClosed() async throws {

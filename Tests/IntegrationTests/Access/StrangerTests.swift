@@ -3,7 +3,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("A stranger's live session", .timeLimit(.minutes(60)))
+@Suite("Sessions of unrelated users", .timeLimit(.minutes(60)))
 struct StrangerTests {
     @Test("receives nothing of the conversations and changes of others")
     func nothing() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Who is not signed in", .timeLimit(.minutes(60)))
+@Suite("Unauthenticated clients", .timeLimit(.minutes(60)))
 struct UnauthenticatedTests {
     /// The protocol's `U`.
     private static let open: Set<String> = [

@@ -4,7 +4,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("postline admin, as an operator runs it", .timeLimit(.minutes(60)))
+@Suite("postline admin", .timeLimit(.minutes(60)))
 struct AdminTests {
     /// Runs it on that database, as its owner.
     private func admin(

@@ -4,7 +4,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("postline chat and what it keeps", .timeLimit(.minutes(60)))
+@Suite("postline chat: stored data and offline use", .timeLimit(.minutes(60)))
 struct ChatOfflineTests {
     private func chat(
         _ person: Person, port: Int, home: URL, password: String? = TestNode.password, _ options: String...
@@ -218,7 +218,7 @@ struct ChatOfflineTests {
         try FileManager.default.linkItem(at: postline, to: alone)
         let run = try await Command.run(["chat", "alice@example.com"], of: alone.path)
         #expect(run.status == 1)
-        #expect(run.errors.contains("postline: The chat is a program of its own, and there is none at \(folder.path)"))
+        #expect(run.errors.contains("postline: The chat is a separate program, and \(folder.path)"))
     }
 
     @Test("an access token is enough to talk, for as long as it is good")

@@ -4,7 +4,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("postline chat in line mode, through pipes", .timeLimit(.minutes(60)))
+@Suite("postline chat in line mode", .timeLimit(.minutes(60)))
 struct ChatTests {
     private func chat(_ person: Person, _ node: TestNode, password: String = TestNode.password) throws -> Command {
         try Command(["chat", person.email, "--port", "\(node.port)"], environment: ["POSTLINE_PASSWORD": password])
@@ -111,8 +111,8 @@ struct ChatTests {
                 #expect(encrypted.status == 1)
                 #expect(
                     encrypted.errors
-                        == "postline: The server at 127.0.0.1:\(port) does not speak TLS on that port: "
-                        + "leave --tls (isEncrypted) away.\n")
+                        == "postline: The server at 127.0.0.1:\(port) does not speak TLS on that port. "
+                        + "Connect without --tls (isEncrypted: false).\n")
             }
         }
         let nowhere = try await Command.run(

@@ -3,7 +3,7 @@ import Messaging
 import Testing
 
 /// E3: rights that an operator changed are put right by what doctor says, to the letter.
-@Suite("What postline doctor says of rights", .timeLimit(.minutes(60)))
+@Suite("postline doctor: advice on rights", .timeLimit(.minutes(60)))
 struct DoctorAdviceTests {
     /// A change, the finding about it, and the statement that undoes it.
     private static let changes: [(sql: String, message: String, advice: String)] = [

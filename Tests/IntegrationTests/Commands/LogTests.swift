@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("What a node's log says, and what it never says", .timeLimit(.minutes(60)))
+@Suite("Log contents", .timeLimit(.minutes(60)))
 struct LogTests {
     @Test(
         "at its most talkative a node logs no token, no password and no content, and one line an event", .covers("A28"))

@@ -5,7 +5,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("postline serve, migrate and token, as a person uses them", .timeLimit(.minutes(60)))
+@Suite("postline serve, migrate and token", .timeLimit(.minutes(60)))
 struct ServeTests {
     private func environment(_ database: TestDatabase, port: Int = 0) -> [String: String] {
         [
@@ -96,7 +96,7 @@ struct ServeTests {
             (
                 [], ["POSTLINE_HTTP_ORIGINS": "app.example.com"],
                 "POSTLINE_HTTP_ORIGINS must be origins, such as https://app.example.com, separated by commas, or *: "
-                    + "\"app.example.com\" is none."
+                    + "\"app.example.com\" is not."
             ),
             (
                 [], ["POSTLINE_HTTP_TRUSTED_PROXIES": "10.0.0.0/33"],

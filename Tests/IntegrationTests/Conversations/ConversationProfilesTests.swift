@@ -4,7 +4,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("A conversation with its people", .timeLimit(.minutes(60)))
+@Suite("Profiles in conversations", .timeLimit(.minutes(60)))
 struct ConversationProfilesTests {
     /// Of Alice, each method that takes `profiles`, so that it can be done again with the same outcome.
     private static let calls: [(method: String, params: JSONObject)] = [

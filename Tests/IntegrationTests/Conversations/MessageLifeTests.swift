@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("Messages are edited and deleted", .timeLimit(.minutes(60)))
+@Suite("Editing and deleting messages", .timeLimit(.minutes(60)))
 struct MessageLifeTests {
     private func at(_ conversation: String, _ seq: Int, _ content: JSON? = nil) -> JSONObject {
         var members: [JSONObject.Member] = [

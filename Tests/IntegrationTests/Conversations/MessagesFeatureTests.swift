@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The rows of the messages feature, each the whole way: one client's line, the server, PostgreSQL, another's line.
-@Suite("The messages feature", .timeLimit(.minutes(60)))
+@Suite("Messages", .timeLimit(.minutes(60)))
 struct MessagesFeatureTests {
     @Test(
         "fetch conversations with the other's profile, open one, send, read, and find people: each is one call of one function",

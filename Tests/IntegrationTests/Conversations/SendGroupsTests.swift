@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Texts that are sent together", .timeLimit(.minutes(60)))
+@Suite("Send batching", .timeLimit(.minutes(60)))
 struct SendGroupsTests {
     /// How many send at once, and how much each.
     private static let crowd = 24
@@ -28,8 +28,8 @@ struct SendGroupsTests {
             let line = node.metrics.text.split(separator: "\n").first { $0.hasPrefix(series) }
             return try #require(line?.split(separator: " ").last.flatMap { Int($0) })
         }
-        let all = try count("postline_send_group_size_count")
-        return (all, all - (try count("postline_send_group_size_bucket{le=\"1\"}")))
+        let all = try count("postline_send_batch_size_count")
+        return (all, all - (try count("postline_send_batch_size_bucket{le=\"1\"}")))
     }
 
     @Test("what many send at once is written together, once, each in its order and with its own answer")

@@ -5,7 +5,7 @@ import Messaging
 import PrivatePostgres
 import Testing
 
-@Suite("An encrypted way to the database", .timeLimit(.minutes(60)))
+@Suite("TLS to the database", .timeLimit(.minutes(60)))
 struct DatabaseTLSTests {
     /// A PostgreSQL that takes TCP over TLS alone, with a certificate of an authority of the test's own.
     private struct EncryptedServer: Sendable {

@@ -5,7 +5,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("The alerts and the dashboard in deploy/, held against a node", .timeLimit(.minutes(60)))
+@Suite("Alerts and dashboard queries", .timeLimit(.minutes(60)))
 struct DeployedQueriesTests {
     /// What an alert or a panel asks Prometheus for.
     private struct Query {
@@ -104,7 +104,8 @@ struct DeployedQueriesTests {
         try await dave.call("auth.request_password_reset", ["email": "dave@example.com"])
         let shown: [String: [String: Set<String>]] = try await eventually("figures of mails and pushes") {
             let shown = try await labels(shownBy: node)
-            return shown["postline_device_pushes_total"] != nil && shown["postline_mails_total"] != nil ? shown : nil
+            return shown["postline_device_notifications_total"] != nil && shown["postline_mails_total"] != nil
+                ? shown : nil
         }
         await carol.close()
         await dave.close()

@@ -4,7 +4,7 @@ import PrivatePostgres
 import Testing
 
 /// E6, E12: what is in the way of a migration is found before anything is written.
-@Suite("A database that cannot be migrated", .timeLimit(.minutes(60)))
+@Suite("Migration refusals", .timeLimit(.minutes(60)))
 struct MigrationRefusalTests {
     /// What a database has that is not Postline's, and the sentence about it.
     private static let obstacles: [(sql: String, sentence: String)] = [

@@ -5,7 +5,7 @@ import Messaging
 import Postgres
 import Testing
 
-@Suite("A migration of a database that is in use", .timeLimit(.minutes(60)))
+@Suite("Migrations of a live database", .timeLimit(.minutes(60)))
 struct MigrationTests {
     @Test("lets others write while a table that it changes is being dumped, says by whom, and ends when that does")
     func beside() async throws {

@@ -4,7 +4,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("The end of a node that is a process of its own", .timeLimit(.minutes(60)))
+@Suite("Node shutdown", .timeLimit(.minutes(60)))
 struct NodeEndTests {
     /// Connections that send as fast as they are answered, and that only listen.
     private static let (senders, listeners) = (8, 24)

@@ -6,7 +6,7 @@ import Postgres
 import PrivatePostgres
 import Testing
 
-@Suite("What those who run a node can ask it", .timeLimit(.minutes(60)))
+@Suite("Operations port", .timeLimit(.minutes(60)))
 struct OperationsTests {
     @Test("each limit that is reached over the wire is seen in /metrics, as is what was served")
     func limits() async throws {
@@ -55,17 +55,23 @@ struct OperationsTests {
                 #expect(metrics[#"postline_rate_limited_total{limit="searches"}"#] == 1)
                 #expect(metrics[#"postline_rate_limited_total{limit="failed_logins"}"#] == 1)
                 #expect(metrics[#"postline_rate_limited_total{limit="sign_ins"}"#] == 1)
-                #expect(metrics[#"postline_request_seconds_count{code="ok",method="messages.send"}"#] == Double(sends))
                 #expect(
-                    metrics[#"postline_request_seconds_count{code="ok",method="profiles.search"}"#] == Double(searches))
-                #expect(metrics[#"postline_request_seconds_count{code="ok",method="me.get"}"#] == 3)
-                #expect(metrics[#"postline_request_seconds_count{code="rate_limited",method="messages.send"}"#] == 1)
-                #expect(metrics[#"postline_request_seconds_count{code="unknown_method",method="unknown"}"#] == 2)
+                    metrics[#"postline_request_duration_seconds_count{code="ok",method="messages.send"}"#]
+                        == Double(sends))
+                #expect(
+                    metrics[#"postline_request_duration_seconds_count{code="ok",method="profiles.search"}"#]
+                        == Double(searches))
+                #expect(metrics[#"postline_request_duration_seconds_count{code="ok",method="me.get"}"#] == 3)
+                #expect(
+                    metrics[#"postline_request_duration_seconds_count{code="rate_limited",method="messages.send"}"#]
+                        == 1)
+                #expect(
+                    metrics[#"postline_request_duration_seconds_count{code="unknown_method",method="unknown"}"#] == 2)
                 #expect(metrics["postline_connections"] == 5)
-                #expect(metrics[#"postline_connections_refused_total{reason="from_address"}"#] == 4)
-                #expect(metrics[#"postline_connections_refused_total{reason="in_all"}"#] == 0)
+                #expect(metrics[#"postline_connections_rejected_total{reason="from_address"}"#] == 4)
+                #expect(metrics[#"postline_connections_rejected_total{reason="in_all"}"#] == 0)
                 #expect((metrics["postline_pool_wait_seconds_count"] ?? 0) > 10)
-                #expect((metrics["postline_feed_look_seconds_count"] ?? 0) > 1)
+                #expect((metrics["postline_feed_poll_duration_seconds_count"] ?? 0) > 1)
                 #expect((metrics["process_resident_memory_bytes"] ?? 0) > 1_000_000)
                 for client in clients { await client.close() }
             }
@@ -299,7 +305,7 @@ struct OperationsTests {
                 let refused = try await outcomes.value.count { $0 == "rate_limited" }
                 #expect(refused > 0)
                 let metrics = try await node.metrics()
-                #expect(metrics["postline_hashing_refused_total"] == Double(refused))
+                #expect(metrics["postline_hashing_rejected_total"] == Double(refused))
                 #expect(metrics["postline_hashing_queue"] == 0)
                 for client in clients { await client.close() }
             }

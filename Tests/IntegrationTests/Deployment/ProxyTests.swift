@@ -6,7 +6,7 @@ import NIOPosix
 import NIOSSL
 import Testing
 
-@Suite("A node behind a balancer that speaks PROXY", .timeLimit(.minutes(60)))
+@Suite("PROXY protocol", .timeLimit(.minutes(60)))
 struct ProxyTests {
     /// What a balancer says of a client at 192.0.2.`last`, and what the client asks then.
     private static func bytes(_ last: UInt8, _ requests: String...) -> [UInt8] {

@@ -6,7 +6,7 @@ import PrivatePostgres
 import Testing
 
 /// E1, E2, E4, E5: a backup and a restore as docs/operations.md has them.
-@Suite("A restore into a new cluster", .timeLimit(.minutes(60)))
+@Suite("Restore into a new cluster", .timeLimit(.minutes(60)))
 struct RestoreTests {
     @Test("of a dump with owners and privileges, once the roles are made, answers as before")
     func withOwners() async throws {

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("A rolling restart", .timeLimit(.minutes(60)))
+@Suite("Rolling restart", .timeLimit(.minutes(60)))
 struct RollingRestartTests {
     /// How often each node is restarted, and how many changes are made around each restart.
     private static let (rounds, changes) = (3, 100)

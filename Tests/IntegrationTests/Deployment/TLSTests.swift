@@ -6,7 +6,7 @@ import NIOCore
 import NIOSSL
 import Testing
 
-@Suite("Lines over TLS", .timeLimit(.minutes(60)))
+@Suite("Line protocol over TLS", .timeLimit(.minutes(60)))
 struct TLSTests {
     /// Runs a node that serves with a certificate of that authority, or another of the same place.
     private func withTLS(
@@ -70,8 +70,8 @@ struct TLSTests {
     func untrusted() async throws {
         try await withTLS { node, certificates, _ in
             let other = try TestCertificates(in: certificates.directory)
-            await expectRefused(node.port, try other.trust, "nobody who is trusted")
-            await expectRefused(node.port, try ServerTrust(), "nobody who is trusted")
+            await expectRefused(node.port, try other.trust, "not from a trusted authority")
+            await expectRefused(node.port, try ServerTrust(), "not from a trusted authority")
             await #expect(throws: ConnectionError.self) {
                 _ = try await LineClient.connect(host: "127.0.0.1", port: node.port, timeout: .milliseconds(300))
             }
@@ -159,15 +159,15 @@ struct TLSTests {
             let renewed = try TestCertificates(in: certificates.directory)
             try renewed.issue()
             node.command.signal(SIGHUP)
-            try await node.command.complains("the certificate was read again")
-            await expectRefused(node.port, try certificates.trust, "nobody who is trusted")
+            try await node.command.complains("the certificate was reloaded")
+            await expectRefused(node.port, try certificates.trust, "not from a trusted authority")
             let new = try await TestClient.connect(port: node.port, trust: try renewed.trust)
             try await new.call("server.info")
             #expect(try await old.call("me.get")["username"] == "alice")
 
             try TestCertificates.write("no certificate", to: renewed.files.certificate)
             node.command.signal(SIGHUP)
-            let log = try await node.command.complains("the certificate cannot be read again, the old one stays")
+            let log = try await node.command.complains("the certificate cannot be reloaded; the old one stays in use")
             #expect(log.contains(" error ") && log.contains("POSTLINE_TLS_CERTIFICATE cannot be used"))
             let later = try await TestClient.connect(port: node.port, trust: try renewed.trust)
             try await later.call("server.info")
@@ -283,8 +283,8 @@ struct TLSTests {
             #expect(stranger.status == 1)
             #expect(
                 stranger.errors
-                    == "postline: No trusted connection can be made to the server: its certificate is by nobody whom "
-                    + "this device trusts, or it is not valid now.\n")
+                    == "postline: No trusted connection can be made to the server: its certificate is not from an "
+                    + "authority that this device trusts, or is not valid now.\n")
             let nothing = try await Command.run(arguments + ["--tls-ca", "/nowhere.pem"], environment: environment)
             #expect(nothing.status == 1)
             #expect(nothing.errors == "postline: /nowhere.pem cannot be read as a PEM file of certificates.\n")

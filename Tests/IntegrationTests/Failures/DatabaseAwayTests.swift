@@ -6,7 +6,7 @@ import Postgres
 import PrivatePostgres
 import Testing
 
-@Suite("A database that is away", .timeLimit(.minutes(60)))
+@Suite("Unreachable database", .timeLimit(.minutes(60)))
 struct DatabaseAwayTests {
     @Test("requests are unavailable while it is away, at first and later, and the node recovers by itself")
     func away() async throws {

@@ -5,7 +5,7 @@ import Messaging
 import PrivatePostgres
 import Testing
 
-@Suite("A database whose disk is full", .timeLimit(.minutes(60)))
+@Suite("Full database disk", .timeLimit(.minutes(60)))
 struct DiskFullTests {
     /// How often the disk is full, and how many sends are answered before each time and in the end.
     private static let (times, between) = (3, 40)

@@ -4,7 +4,7 @@ import Metering
 import ServiceLifecycle
 import Testing
 
-@Suite("A node that is ended at any moment of its start", .timeLimit(.minutes(60)))
+@Suite("Shutdown during startup", .timeLimit(.minutes(60)))
 struct EarlyEndTests {
     /// What a line server does that cannot listen: it ends its group while the others have just begun.
     private struct Failing: Service {

@@ -3,7 +3,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("A listener that is frozen", .timeLimit(.minutes(60)))
+@Suite("Frozen notification listener", .timeLimit(.minutes(60)))
 struct FrozenListenerTests {
     @Test("row 19: with the listener's backend frozen, the sweep of each second finds what no bell announces")
     func frozen() async throws {

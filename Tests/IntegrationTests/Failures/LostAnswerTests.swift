@@ -4,7 +4,7 @@ import Messaging
 import NIOCore
 import Testing
 
-@Suite("An answer that is lost on its way", .timeLimit(.minutes(60)))
+@Suite("Lost responses", .timeLimit(.minutes(60)))
 struct LostAnswerTests {
     /// How many answers each test loses.
     private static let answers = 50

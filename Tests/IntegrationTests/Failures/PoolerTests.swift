@@ -5,7 +5,7 @@ import Messaging
 import Postgres
 import Testing
 
-@Suite("PgBouncer before the database", .timeLimit(.minutes(60)))
+@Suite("PgBouncer", .timeLimit(.minutes(60)))
 struct PoolerTests {
     /// Of each of the clients that share two backends.
     private static let requests = 50
@@ -102,14 +102,14 @@ struct PoolerTests {
                     (["POSTLINE_DATABASE_URL": pooler.url], "Set POSTLINE_LISTEN_DATABASE_URL to a URL that leads to"),
                     (
                         ["POSTLINE_DATABASE_URL": database.url, "POSTLINE_LISTEN_DATABASE_URL": pooler.url],
-                        "is not heard over POSTLINE_LISTEN_DATABASE_URL"
+                        "do not arrive over POSTLINE_LISTEN_DATABASE_URL"
                     ),
                     // A database next door is no better.
                     (
                         [
                             "POSTLINE_DATABASE_URL": database.url,
                             "POSTLINE_LISTEN_DATABASE_URL": database.url.replacing(database.name, with: "postgres"),
-                        ], "is not heard over POSTLINE_LISTEN_DATABASE_URL"
+                        ], "do not arrive over POSTLINE_LISTEN_DATABASE_URL"
                     ),
                 ]
                 for (settings, sentence) in refused {

@@ -4,7 +4,7 @@ import Messaging
 import Testing
 
 /// E7: a database that takes no writes for a time, as after a failover or when its disk is full.
-@Suite("A database that is read-only", .timeLimit(.minutes(60)))
+@Suite("Read-only database", .timeLimit(.minutes(60)))
 struct ReadOnlyTests {
     @Test("answers writes with unavailable, is not ready, and is served again at once when it is writable")
     func stopped() async throws {

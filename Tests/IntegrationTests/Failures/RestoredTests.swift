@@ -4,7 +4,7 @@ import Messaging
 import PrivatePostgres
 import Testing
 
-@Suite("A database that was restored from a dump", .timeLimit(.minutes(60)))
+@Suite("Database restored from a dump", .timeLimit(.minutes(60)))
 struct RestoredTests {
     @Test("row 31: restored into another database, old cursors get a reset, and clients equal what was restored")
     func elsewhere() async throws {

@@ -4,7 +4,7 @@ import Messaging
 import Testing
 
 /// E9: settings of a database or a role that change how statements are read, run or answered.
-@Suite("Settings of the database and the role", .timeLimit(.minutes(60)))
+@Suite("Database and role settings", .timeLimit(.minutes(60)))
 struct SessionSettingsTests {
     /// What is set together, for the database and for the login role in it.
     private static let groups: [[String]] = [

@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("A database that is busy, or in doubt", .timeLimit(.minutes(60)))
+@Suite("Slow database", .timeLimit(.minutes(60)))
 struct SlowDatabaseTests {
     @Test("row 25: a lock that another program holds is a timeout, and the connection serves the next request")
     func lockTimeout() async throws {

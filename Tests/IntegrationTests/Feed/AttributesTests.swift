@@ -4,7 +4,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What a trusted backend says of a user", .timeLimit(.minutes(60)))
+@Suite("User attributes set by a trusted backend", .timeLimit(.minutes(60)))
 struct AttributesTests {
     /// Those of the source documents.
     private static let attributes: JSON = [

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("More than a look tells", .timeLimit(.minutes(60)))
+@Suite("Change batches beyond their limit", .timeLimit(.minutes(60)))
 struct BoundedLookTests {
     @Test("a bulk change reaches everybody who may see it, delays nobody else, and every node stays ready")
     func bulk() async throws {

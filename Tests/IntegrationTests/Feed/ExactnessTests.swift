@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Nothing missing, nothing twice", .timeLimit(.minutes(60)))
+@Suite("Exactly-once delivery by cursor", .timeLimit(.minutes(60)))
 struct ExactnessTests {
     @Test("between the answer of sync.open and the first push, while others send all the time")
     func noGap() async throws {

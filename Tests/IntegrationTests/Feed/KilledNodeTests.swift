@@ -3,7 +3,7 @@ import LineClient
 import Testing
 
 /// Within the time that the protocol names, so it has the machine to itself (`make test`).
-@Suite("A node that is killed", .timeLimit(.minutes(60)))
+@Suite("Killed node", .timeLimit(.minutes(60)))
 struct KilledNodeTests {
     @Test("row 64: a node that is killed with a thousand users takes them along within 15 seconds, as others show")
     func killed() async throws {

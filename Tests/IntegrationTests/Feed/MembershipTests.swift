@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("Who comes and who goes", .timeLimit(.minutes(60)))
+@Suite("Membership changes", .timeLimit(.minutes(60)))
 struct MembershipTests {
     @Test("a member row deleted by psql: left, and then nothing of it; the others see the group without it")
     func removed() async throws {

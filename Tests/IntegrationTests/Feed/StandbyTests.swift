@@ -6,7 +6,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("A node that reads from a standby", .timeLimit(.minutes(60)))
+@Suite("Reading from a standby", .timeLimit(.minutes(60)))
 struct StandbyTests {
     /// A primary, a standby of it, and a node of each kind.
     private struct World: Sendable {
@@ -247,7 +247,7 @@ struct StandbyTests {
                     let alice = try await node.signedIn(.alice)
                     try await alice.send("all the same", to: Room.aliceBob)
                     try await bob.follow { $0.has("all the same", in: Room.aliceBob) }
-                    #expect(node.metrics.value("postline_feed_at_standby") == 0)
+                    #expect(node.metrics.value("postline_feed_polls_standby") == 0)
                 }
             }
         }

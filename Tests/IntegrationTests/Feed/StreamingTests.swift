@@ -3,7 +3,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("A change streams to those whom it concerns", .timeLimit(.minutes(60)))
+@Suite("Change streaming", .timeLimit(.minutes(60)))
 struct StreamingTests {
     /// Alice twice, Bob, and Frank, who shares only the book club with Alice.
     private struct Audience {

@@ -7,7 +7,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("Pictures")
+@Suite("Media")
 struct MediaTests {
     /// Runs the body with a node that stores pictures in a folder.
     private func withPictures(_ body: @Sendable (TestNode, PictureFolder) async throws -> Void) async throws {

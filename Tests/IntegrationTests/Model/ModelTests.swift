@@ -7,7 +7,7 @@ import Testing
 /// and in the end and at quiet points everybody knows what the database says, and was told it once and in order.
 ///
 /// `make test` makes a short run of a fixed seed, `make soak` a long one.
-@Suite("The model test", .timeLimit(.minutes(60)))
+@Suite("Model test", .timeLimit(.minutes(60)))
 struct ModelTests {
     @Test("whatever fails, nothing is lost, doubled, misordered or leaked, and every client equals the database")
     func model() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The test cases of the avatar and name sync document, by its titles, with four clients on two nodes.
-@Suite("Avatar and name syncing", .timeLimit(.minutes(60)))
+@Suite("Avatar and name propagation", .timeLimit(.minutes(60)))
 struct AvatarSyncTests {
     private static let photo = "https://images.example.com/photo-1.jpg"
     private static let otherPhoto = "https://images.example.com/photo-2.jpg"

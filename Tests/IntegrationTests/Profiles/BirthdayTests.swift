@@ -3,7 +3,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("A birthday from guest to account", .timeLimit(.minutes(60)))
+@Suite("Birthdays from guest to account", .timeLimit(.minutes(60)))
 struct BirthdayTests {
     private static let birthday: JSONObject = ["date_of_birth": "2000-02-29"]
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Me is always whole", .timeLimit(.minutes(60)))
+@Suite("Completeness of Me", .timeLimit(.minutes(60)))
 struct MeWholeTests {
     /// A change of each kind that a user can make of its own data.
     struct Change: Sendable, CustomTestStringConvertible {

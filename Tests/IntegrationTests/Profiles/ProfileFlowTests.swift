@@ -3,7 +3,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("A profile's way to everyone who sees it", .timeLimit(.minutes(60)))
+@Suite("Profile propagation", .timeLimit(.minutes(60)))
 struct ProfileFlowTests {
     @Test(
         "chat list, profile, sync, push and message sender are the same object, member by member",

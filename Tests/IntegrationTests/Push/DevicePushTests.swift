@@ -89,7 +89,7 @@ struct DevicePushTests {
             _ = try await setup.standIn.received(2) { $0.path == "/3/device/ab01" }
             #expect(!setup.standIn.requests.contains { $0.path == "/3/device/a11ce0" })
             try await eventually("what became of it to be counted") {
-                try await node.metrics()[#"postline_device_pushes_total{outcome="taken",provider="apns"}"#] == 2
+                try await node.metrics()[#"postline_device_notifications_total{outcome="taken",provider="apns"}"#] == 2
             }
 
             // What was read elsewhere is taken back, without a sound.
@@ -310,7 +310,7 @@ struct DevicePushTests {
             _ = try await setup.standIn.received(3)
             second.command.signal(SIGCONT)
             try await eventually("the one that was paused to follow") {
-                try await second.metrics()["postline_push_leader"] == 0
+                try await second.metrics()["postline_device_notification_leader"] == 0
             }
             #expect(setup.standIn.requests.count == 3)
         }

@@ -79,7 +79,9 @@ struct PushSetup: Sendable {
 
     /// Returns when that node is the one that pushes.
     static func leads(_ node: ServeProcess) async throws {
-        try await eventually("the node to push") { try await node.metrics()["postline_push_leader"] == 1 }
+        try await eventually("the node to push") {
+            try await node.metrics()["postline_device_notification_leader"] == 1
+        }
     }
 
     /// Starts a node that pushes.

@@ -6,7 +6,7 @@ import PrivatePostgres
 import TestSupport
 import Testing
 
-@Suite("Postline on a Supabase project's database", .timeLimit(.minutes(60)))
+@Suite("Supabase database", .timeLimit(.minutes(60)))
 struct SupabaseTests {
     @Test("migrates as the project's owner, who is no superuser, and touches nothing of Supabase's")
     func migrates() async throws {

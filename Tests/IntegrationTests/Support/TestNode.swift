@@ -33,7 +33,7 @@ struct TestNode: Sendable {
 
     func connect() async throws -> TestClient {
         guard Self.comesByWebSocket else { return try await TestClient.connect(port: port) }
-        return try await TestClient.connect(port: httpPort) { [WebSocketPeer()] }
+        return try await TestClient.connect(port: httpPort) { [WebSocketClientFraming()] }
     }
 
     /// Whether clients come by WebSocket: what holds over lines holds there.

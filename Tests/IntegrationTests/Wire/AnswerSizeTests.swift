@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("The size of an answer", .timeLimit(.minutes(60)))
+@Suite("Response size", .timeLimit(.minutes(60)))
 struct AnswerSizeTests {
     private static let most = 4 << 20
 

@@ -3,7 +3,7 @@ import Messaging
 import Metering
 import Testing
 
-@Suite("A client that does not read", .timeLimit(.minutes(60)))
+@Suite("Back-pressure", .timeLimit(.minutes(60)))
 struct BackPressureTests {
     /// Large messages by SQL, as another program writes them: each look brings many.
     private static func flood(_ database: TestDatabase, _ round: Int, count: Int) async throws {
@@ -53,10 +53,10 @@ struct BackPressureTests {
                 try await Self.flood(node.database, round, count: each)
                 let last = 90 + (round + 1) * each
                 try await quick.follow("message \(last)") { $0.messages[Room.aliceBob]?[last] != nil }
-                waiting = max(waiting, node.metrics.value("postline_queue_bytes") ?? 0)
+                waiting = max(waiting, node.metrics.value("postline_outbound_queue_bytes") ?? 0)
             }
             #expect(await quick.replica.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...(90 + rounds * each)))
-            #expect(node.metrics.value("postline_lagged_total") == 1)
+            #expect(node.metrics.value("postline_slow_consumer_drops_total") == 1)
             // Of both clients' queues, where the quick one's is empty most of the time.
             #expect(waiting <= Double(2 * bound))
 
@@ -100,7 +100,7 @@ struct BackPressureTests {
                 try await client.line.send(line: #"{"jsonrpc":"2.0","id":"\#(number)",\#(ask)"#)
             }
             var (done, before) = (0.0, 0.0)
-            let asked = #"postline_request_seconds_count{code="ok",method="messages.list"}"#
+            let asked = #"postline_request_duration_seconds_count{code="ok",method="messages.list"}"#
             repeat {
                 before = done
                 for _ in 0..<50 { try await other.call("me.get") }
@@ -108,7 +108,7 @@ struct BackPressureTests {
             } while done == 0 || done != before
             // What the kernel takes for the socket is answered, and little more.
             #expect(1..<60 ~= done)
-            #expect((node.metrics.value("postline_queue_bytes") ?? 0) < 4_000_000)
+            #expect((node.metrics.value("postline_outbound_queue_bytes") ?? 0) < 4_000_000)
             try await client.line.setReading(true)
             for number in 0..<count {
                 #expect(try await client.nextLine().hasPrefix(#"{"jsonrpc":"2.0","id":"\#(number)","result":"#))
@@ -135,9 +135,9 @@ struct BackPressureTests {
                 }
                 clients.append(client)
             }
-            let closed = "postline_unwritten_overloads_total"
+            let closed = "postline_outbound_queue_overflows_total"
             while (node.metrics.value(closed) ?? 0) == 0 { try await other.call("me.get") }
-            #expect((node.metrics.value(#"postline_goodbyes_total{code="slow_consumer"}"#) ?? 0) > 0)
+            #expect((node.metrics.value(#"postline_connections_closed_total{reason="slow_consumer"}"#) ?? 0) > 0)
             for _ in 0..<50 { try await other.call("me.get") }
             #expect(try await other.call("me.get")["username"] == "bob")
             for client in clients { await client.close() }

@@ -21,7 +21,7 @@ struct CrowdTests {
                 try await alice.send("before", to: Room.aliceBob)
                 try await bob.follow { $0.has("before", in: Room.aliceBob) }
                 let before = try await node.metrics()
-                let crowd = Crowd(port: node.port)
+                let crowd = GuestCrowd(port: node.port)
                 for round in 0..<10 {
                     #expect(await crowd.grow(by: count / 10) == 0)
                     try await alice.send("among \(round)", to: Room.aliceBob)
@@ -29,7 +29,7 @@ struct CrowdTests {
                 }
                 let after = try await node.metrics()
                 #expect(after["postline_connections"] == Double(count + 2))
-                #expect(after[#"postline_connections_refused_total{reason="in_all"}"#] == 0)
+                #expect(after[#"postline_connections_rejected_total{reason="in_all"}"#] == 0)
                 if let less = before["process_resident_memory_bytes"], let more = after["process_resident_memory_bytes"]
                 {
                     let each = (more - less) / Double(count)
@@ -50,7 +50,7 @@ struct CrowdTests {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database, ["--pool-size", "2"], openFiles: 96) { node in
                 let alice = try await node.signedIn(.alice)
-                let crowd = Crowd(port: node.port)
+                let crowd = GuestCrowd(port: node.port)
                 while await crowd.grow(by: 1) == 0 {}
                 let served = await crowd.count
                 #expect(served > 10)
@@ -75,7 +75,7 @@ struct CrowdTests {
                 await crowd.leave()
                 try await eventually("room again") { await crowd.grow(by: 1) == 0 }
                 let metrics = try await node.metrics()
-                #expect((metrics[#"postline_connections_refused_total{reason="descriptors"}"#] ?? 0) >= 20)
+                #expect((metrics[#"postline_connections_rejected_total{reason="descriptors"}"#] ?? 0) >= 20)
                 await crowd.leave()
                 try await alice.send("after", to: Room.aliceBob)
             }
@@ -91,7 +91,7 @@ extension CrowdTests {
 }
 
 /// Idle connections to one node.
-private actor Crowd {
+private actor GuestCrowd {
     private let port: Int
     private var peers: [Peer] = []
 

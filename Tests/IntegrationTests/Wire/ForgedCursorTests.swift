@@ -5,7 +5,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("A forged cursor", .timeLimit(.minutes(60)))
+@Suite("Forged cursors", .timeLimit(.minutes(60)))
 struct ForgedCursorTests {
     /// A cursor of those fields with the checksum that makes it look like the server's own: it is no secret.
     static func sealed(_ fields: [String]) -> String {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Fuzzed lines at a node and its database", .timeLimit(.minutes(60)))
+@Suite("Fuzzed lines", .timeLimit(.minutes(60)))
 struct FuzzedLinesTests {
     @Test("row 15: of 10,000 fuzzed lines none is an internal error; the node's memory stays flat, its sessions good")
     func lines() async throws {

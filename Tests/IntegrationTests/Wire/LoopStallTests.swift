@@ -7,7 +7,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-@Suite("Work on event loops", .timeLimit(.minutes(60)))
+@Suite("Event-loop work", .timeLimit(.minutes(60)))
 struct LoopStallTests {
     /// The longest that an event loop's thread may work between two turns, in processor time, so that what else runs on
     /// the machine does not count. In a debug build the longest measured is 11 ms, for a batch of 5 MB. Compression on the

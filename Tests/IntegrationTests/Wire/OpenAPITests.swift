@@ -6,7 +6,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("The OpenAPI document, against a real server", .timeLimit(.minutes(60)))
+@Suite("OpenAPI document", .timeLimit(.minutes(60)))
 struct OpenAPITests {
     private let api: SchemaValidator
 

@@ -5,7 +5,7 @@ import NIOCore
 import Testing
 
 /// Nodes are processes of their own: their memory is nobody else's.
-@Suite("One who sends more than is done, or asks for more than it reads", .serialized, .timeLimit(.minutes(60)))
+@Suite("Pipelining and back-pressure", .serialized, .timeLimit(.minutes(60)))
 struct PipelineTests {
     /// Writes messages that have 48 kB each as JSON, five of which fill what the kernel holds of answers soon.
     private static func writeLongMessages(_ database: TestDatabase) async throws {
@@ -133,7 +133,7 @@ struct PipelineTests {
     /// Waits until no more such requests are done, while another client's are.
     private static func untilStill(_ node: ServeProcess, _ method: String, _ other: TestClient) async throws {
         var done = -1.0
-        let asked = #"postline_request_seconds_count{code="ok",method="\#(method)"}"#
+        let asked = #"postline_request_duration_seconds_count{code="ok",method="\#(method)"}"#
         while case let now = try await node.metrics()[asked] ?? 0, now != done {
             done = now
             for _ in 0..<100 { try await other.call("me.get") }

@@ -3,7 +3,7 @@ import Messaging
 import NIOCore
 import Testing
 
-@Suite("JSON-RPC 2.0 over the socket", .timeLimit(.minutes(60)))
+@Suite("JSON-RPC 2.0", .timeLimit(.minutes(60)))
 struct SpecificationTests {
     /// What an answer comes to: its id and its error's code, or its result's members.
     private func summary(_ line: String) throws -> String {

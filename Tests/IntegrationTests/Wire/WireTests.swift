@@ -5,7 +5,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What the wire must survive", .timeLimit(.minutes(60)))
+@Suite("Hostile input", .timeLimit(.minutes(60)))
 struct WireTests {
     /// A request's line with params that are written down as they are.
     private func line(_ method: String, _ params: String) -> String {

@@ -1,0 +1,150 @@
+internal import PostlineClient
+
+/// The client's state at one moment.
+struct ClientSnapshot: Sendable, Equatable {
+    let state: ConnectionState
+    /// True while a guest becomes an account, between the two connections.
+    let isSigningIn: Bool
+    let me: Me?
+    /// The conversations, newest first.
+    let conversations: [Conversation]
+    /// The messages of the followed conversations.
+    let chats: [String: Messages]
+    /// The refused changes, oldest first.
+    let refused: [RefusedChange]
+    /// The number of changes that the server has not acknowledged.
+    let waiting: Int
+    /// The users who are typing, by conversation.
+    let typing: [String: [String]]
+    /// The reason why the store or the server's responses cannot be used, or nil.
+    let fault: String?
+    /// All known users, by id.
+    let people: [String: Profile]
+
+    /// The loaded messages of a conversation.
+    struct Messages: Sendable, Equatable {
+        var messages: [Message]
+        /// True if older messages exist.
+        var hasOlder: Bool
+    }
+
+    init(
+        state: ConnectionState, isSigningIn: Bool = false, me: Me? = nil, conversations: [Conversation] = [],
+        chats: [String: Messages] = [:],
+        refused: [RefusedChange] = [], waiting: Int = 0, typing: [String: [String]] = [:], fault: String? = nil
+    ) {
+        self.state = state
+        self.isSigningIn = isSigningIn
+        self.me = me
+        self.conversations = conversations
+        self.chats = chats
+        self.refused = refused
+        self.waiting = waiting
+        self.typing = typing
+        self.fault = fault
+        var people: [String: Profile] = [:]
+        for chat in chats.values {
+            for case let sender? in chat.messages.map(\.sender) { people[sender.id] = sender }
+        }
+        for person in conversations.flatMap(\.people) { people[person.id] = person }
+        if let me { people[me.id] = me.profile }
+        self.people = people
+    }
+
+    var myID: String? { me?.id }
+
+    func conversation(_ id: String) -> Conversation? { conversations.first { $0.id == id } }
+
+    /// Returns a user's current name.
+    func name(of userID: String) -> String { people[userID]?.shownName ?? "(somebody)" }
+
+    /// Returns the presence of the other user of a direct conversation, or nil if unknown.
+    func presence(in conversation: Conversation) -> Presence? {
+        myID.flatMap { conversation.presenceOfOtherUser(than: $0) }
+    }
+
+    /// Returns a sentence about who is typing, without a name in a direct conversation, or nil.
+    func typists(in id: String) -> String? {
+        guard let typists = typing[id]?.map({ name(of: $0) }), let first = typists.first else { return nil }
+        return switch typists.count {
+        case 1: conversation(id)?.kind == .direct ? "is typing …" : "\(first) is typing …"
+        case 2: "\(first) and \(typists[1]) are typing …"
+        default: "\(first) and \(typists.count - 1) others are typing …"
+        }
+    }
+
+    /// Returns a group's title, or the other user's name.
+    func name(ofConversation id: String) -> String {
+        guard let conversation = conversation(id) else { return "(conversation)" }
+        if let title = conversation.title { return title }
+        if conversation.kind == .group { return "(group)" }
+        return conversation.members.first { $0.userID != myID }.map { name(of: $0.userID) } ?? "(nobody)"
+    }
+}
+
+extension Profile {
+    /// The name to show, also for guests and deleted users.
+    var shownName: String { displayName ?? (isDeleted ? "(deleted user)" : "(guest)") }
+
+    /// Returns true if this is the user's name or username, ignoring case.
+    func isCalled(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return username?.lowercased() == name || shownName.lowercased() == name
+    }
+}
+
+extension Message {
+    /// The text to show.
+    var shownContent: String {
+        guard let content else { return "(deleted)" }
+        if let event { return event.shown ?? content }
+        guard let attachment else { return content }
+        let picture = attachment.mediaID == nil ? attachment.url : attachment.described
+        return content.isEmpty ? picture : "\(content)\n\(picture)"
+    }
+
+    /// True if the message is deleted, here or everywhere.
+    var isDeleted: Bool { content == nil }
+}
+
+extension GroupEvent {
+    /// The event as a text that follows the sender's name, or nil if this version does not know it.
+    fileprivate var shown: String? {
+        let names = profiles.map(\.shownName)
+        let first = names.dropLast().joined(separator: ", ")
+        let others = [first, names.last ?? "somebody"].filter { !$0.isEmpty }.joined(separator: " and ")
+        return switch kind {
+        case .membersAdded: "added \(others)"
+        case .memberRemoved: "removed \(others)"
+        case .memberLeft: "left the group"
+        case .renamed: "renamed the group to “\(title ?? "")”"
+        default: nil
+        }
+    }
+}
+
+extension Message.Attachment {
+    /// The description of a picture.
+    fileprivate var described: String {
+        let size = width.flatMap { width in height.map { "\(width)×\($0)" } }
+        let length = bytes.map { $0 < 10_240 ? "\($0) bytes" : "\($0 >> 10) KB" }
+        return "[" + ["a picture", size, length].compactMap(\.self).joined(separator: ", ") + "]"
+    }
+}
+
+extension PostlineError {
+    /// The error as a sentence, with the time to retry if known.
+    var sentence: String {
+        if code == .offline { return "There is no connection to the server just now." }
+        guard code == .usernameCooldown, let retryAt else { return message }
+        return "\(message) Yours can be changed again from \(WallTime(retryAt).day) on."
+    }
+}
+
+extension Conversation {
+    /// The preview of the last message. One with only a picture has no text.
+    var shownLastContent: String {
+        guard let content = lastMessageContent else { return "(deleted)" }
+        return content.isEmpty ? "[a picture]" : content
+    }
+}
