@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Metrics
 
-/// What is counted of pushes.
+/// The metrics of device pushes.
 struct PushMetrics: Sendable {
     private let factory: any MetricsFactory
     private let leads: Meter
@@ -11,7 +11,7 @@ struct PushMetrics: Sendable {
         self.factory = factory
         leads = Meter(label: "postline_device_notification_leader", factory: factory)
         leads.set(0)
-        // There from the beginning, so that an alert on it sees the first.
+        // Created at the start, so that an alert sees the first increment.
         givenUp = Counter(label: "postline_device_notifications_abandoned_total", factory: factory)
         givenUp.increment(by: 0)
     }
@@ -39,7 +39,7 @@ struct PushMetrics: Sendable {
 }
 
 extension Pusher {
-    /// What the figures say, by their names.
+    /// A description of each metric, by name.
     public static let metricHelp = [
         "postline_device_notification_leader": "1 on the node that sends device pushes, 0 on all others.",
         "postline_device_notifications_total": "Device pushes, by provider and outcome.",
