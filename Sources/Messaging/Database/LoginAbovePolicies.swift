@@ -1,22 +1,22 @@
 internal import Postgres
 
-/// A login for which row-level security would not hold: nothing is asked over it.
+/// A login that bypasses row-level security, which is refused.
 package struct LoginAbovePolicies: Error, CustomStringConvertible {
     private let login: String
 
-    /// - Parameter login: as a sentence on it begins.
+    /// - Parameter login: the beginning of a sentence about it.
     package init(_ login: String) { self.login = login }
 
-    /// What is the matter with it, for a sentence that goes on with what follows.
+    /// The reason, for a sentence that continues.
     package var matter: String { "\(login) is a superuser, the owner of tables, or bypasses row-level security" }
 
     package static let advice = "Connect as the role postline, or as a member of its roles."
 
     package var description: String { "\(matter): no rule would hold for it. \(Self.advice)" }
 
-    /// Asks whether the login is one; every role may.
+    /// A query for it, which every role may run.
     static let call = Call(Statement("bypass", DoctorQuestion.bypass.sql))
 
-    /// - Parameter rows: what ``call`` gave.
+    /// - Parameter rows: the result of ``call``.
     static func isTold(by rows: Rows) -> Bool { rows.text(0, 0) == "t" }
 }
