@@ -16,10 +16,10 @@ public final class Mailer: Service {
     private let outcomes = Mutex<[(order: MailOrder, outcome: MailOutcome)]>([])
 
     /// The number of mails in flight.
-    private let underWay = Atomic(0)
+    private let inFlight = Atomic(0)
 
     /// The maximum in flight. Each may occupy a thread for minutes if the mail server is slow.
-    static let maxUnderWay = 32
+    static let maxInFlight = 32
 
     /// The interval of polls for due mails. It is constant: polling at once after a mail would reveal, by the arrival
     /// time of one's own mail, whether another address has an account.
@@ -69,10 +69,10 @@ public final class Mailer: Service {
         while !Task.isCancelled {
             do {
                 try await settle()
-                let room = Self.maxUnderWay - underWay.load(ordering: .relaxed)
+                let room = Self.maxInFlight - inFlight.load(ordering: .relaxed)
                 if room > 0 {
                     let orders = try await queue.take(most: room)
-                    underWay.add(orders.count, ordering: .relaxed)
+                    inFlight.add(orders.count, ordering: .relaxed)
                     for taken in orders { order.yield(taken) }
                 }
                 isWarned = false
@@ -94,7 +94,7 @@ public final class Mailer: Service {
     }
 
     private func deliver(_ order: MailOrder, _ transport: any MailTransport) async {
-        defer { underWay.subtract(1, ordering: .relaxed) }
+        defer { inFlight.subtract(1, ordering: .relaxed) }
         let start = ContinuousClock.now
         let delivery = await transport.deliver(settings.message(order))
         let outcome = delivery.outcome.settled(after: order.attempts)

@@ -13,7 +13,9 @@ extension MessagingService {
     /// Asks the database and the feed whether clients can be served; answers within some seconds.
     public func readiness() async -> Readiness {
         do {
-            if let shortfall = try await Migrator.shortfall(over: pool) { return .notReady(shortfall) }
+            if let incompatibility = try await Migrator.incompatibility(over: pool) {
+                return .notReady(incompatibility)
+            }
         } catch {
             return .notReady("The database cannot be reached: \(error).")
         }

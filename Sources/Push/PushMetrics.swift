@@ -5,15 +5,15 @@ internal import Metrics
 struct PushMetrics: Sendable {
     private let factory: any MetricsFactory
     private let leads: Meter
-    private let givenUp: Counter
+    private let abandoned: Counter
 
     init(_ factory: any MetricsFactory) {
         self.factory = factory
         leads = Meter(label: "postline_device_notification_leader", factory: factory)
         leads.set(0)
         // Created at the start, so that an alert sees the first increment.
-        givenUp = Counter(label: "postline_device_notifications_abandoned_total", factory: factory)
-        givenUp.increment(by: 0)
+        abandoned = Counter(label: "postline_device_notifications_abandoned_total", factory: factory)
+        abandoned.increment(by: 0)
     }
 
     func leads(_ isLeader: Bool) { leads.set(isLeader ? 1 : 0) }
@@ -35,7 +35,7 @@ struct PushMetrics: Sendable {
         .recordNanoseconds(duration.count(of: .nanoseconds(1)))
     }
 
-    func gaveUp(_ count: Int) { givenUp.increment(by: count) }
+    func gaveUp(_ count: Int) { abandoned.increment(by: count) }
 }
 
 extension Pusher {

@@ -25,10 +25,10 @@ public final class Pusher: Service {
     private let outcomes = Mutex<[(order: PushOrder, outcome: PushOutcome)]>([])
 
     /// The number of pushes in flight.
-    private let underWay = Atomic(0)
+    private let inFlight = Atomic(0)
 
     /// The maximum in flight.
-    private static let maxUnderWay = 400
+    private static let maxInFlight = 400
 
     /// The maximum number of HTTP/1.1 connections per host, each with one request: with 50 ms per request, a webhook
     /// receives over a thousand per second.
@@ -134,14 +134,14 @@ public final class Pusher: Service {
                 _ = try await queue.note()
                 nextLook = .now + .milliseconds(500)
             }
-            let room = Self.maxUnderWay - underWay.load(ordering: .relaxed)
+            let room = Self.maxInFlight - inFlight.load(ordering: .relaxed)
             if room > 0 {
                 let (orders, late) = try await queue.due(most: room, withText: settings.hasPreviews)
                 metrics.gaveUp(late)
-                underWay.add(orders.count, ordering: .relaxed)
+                inFlight.add(orders.count, ordering: .relaxed)
                 for given in orders { order.yield(given) }
             }
-            let isBusy = underWay.load(ordering: .relaxed) > 0
+            let isBusy = inFlight.load(ordering: .relaxed) > 0
             try await Task.sleep(for: .milliseconds(isBusy ? 50 : 250))
         }
     }
@@ -155,7 +155,7 @@ public final class Pusher: Service {
     }
 
     private func deliver(_ order: PushOrder, _ providers: [DevicePlatform: any PushProvider]) async {
-        defer { underWay.subtract(1, ordering: .relaxed) }
+        defer { inFlight.subtract(1, ordering: .relaxed) }
         let start = ContinuousClock.now
         let outcome: PushOutcome
         if let provider = providers[order.device.platform] {

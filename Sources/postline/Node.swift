@@ -141,8 +141,8 @@ struct Node: Sendable {
     ///
     /// - Throws: `SettingsError` if it cannot, `MigrationError.unreachable` if the database cannot be reached.
     func requireSchema() async throws {
-        if let shortfall = try await Migrator.shortfall(url: databaseURL, logger: logger) {
-            throw SettingsError(shortfall)
+        if let incompatibility = try await Migrator.incompatibility(url: databaseURL, logger: logger) {
+            throw SettingsError(incompatibility)
         }
     }
 

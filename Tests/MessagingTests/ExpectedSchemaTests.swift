@@ -32,8 +32,8 @@ struct ExpectedSchemaTests {
     @Test("each question of the doctor has its file, and each file its question")
     func questions() {
         let files = SQLFile.files(in: "doctor").map(\.name)
-        #expect(files == DoctorQuestion.allCases.map(\.rawValue).sorted())
-        for question in DoctorQuestion.allCases {
+        #expect(files == DoctorQuery.allCases.map(\.rawValue).sorted())
+        for question in DoctorQuery.allCases {
             let takesOthers = [.obstacles, .session].contains(question)
             #expect(question.sql.contains("$1") == (question.takesTables || takesOthers), "\(question)")
         }

@@ -3,7 +3,7 @@
 package struct CatalogueDigests: Sendable {
     private let parts: [(name: String, digest: String)]
 
-    /// - Parameter parts: the rows of `DoctorQuestion.catalogue`.
+    /// - Parameter parts: the rows of `DoctorQuery.catalogue`.
     package init(_ parts: [(String, String)]) {
         self.parts = parts.map { (name: $0.0, digest: $0.1) }
     }

@@ -36,7 +36,7 @@ package struct MigrationPlan: Sendable {
         self.extensions = extensions
     }
 
-    /// The parameters of `DoctorQuestion.obstacles`.
+    /// The parameters of `DoctorQuery.obstacles`.
     package var parameters: [String?] {
         [objects, schemas, extensions, ExpectedSchema.tables].map(\.arrayLiteral)
     }
@@ -60,7 +60,7 @@ package struct MigrationPlan: Sendable {
 extension MigrationPlan {
     /// - Throws: `MigrationError.obstructed` if the plan cannot be executed.
     func refuseObstacles(over connection: Connection) async throws {
-        let statement = Statement("obstacles", DoctorQuestion.obstacles.sql)
+        let statement = Statement("obstacles", DoctorQuery.obstacles.sql)
         let rows = try await connection.run([Call(statement, parameters)], deadline: nil)[0]
         guard rows.count == 0 else {
             throw MigrationError.obstructed((0..<rows.count).compactMap { rows.text($0, 1) })

@@ -45,7 +45,7 @@ extension Migrator {
     }
 
     private func structureRows(_ recorded: String?, over connection: Connection) async throws -> [SchemaStructure.Row] {
-        let statement = Statement("structure", DoctorQuestion.structure.sql)
+        let statement = Statement("structure", DoctorQuery.structure.sql)
         let rows = try await connection.run([Call(statement, [Self.tables, recorded])], deadline: nil)[0]
         let columns = Dictionary(
             (0..<rows.columnCount).map { (rows.columnName($0) ?? "", $0) }, uniquingKeysWith: { first, _ in first })

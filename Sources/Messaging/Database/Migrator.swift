@@ -76,18 +76,18 @@ public struct Migrator: Sendable {
     /// Returns the reason why this binary cannot serve the database, or nil.
     ///
     /// - Parameter url: a connection string of the service, which need not be the owner.
-    public static func shortfall(url: String, logger: Logger) async throws -> String? {
+    public static func incompatibility(url: String, logger: Logger) async throws -> String? {
         try await Migrator(url: url, logger: logger).withConnection { connection in
-            SchemaState(try await connection.run(SchemaState.calls, deadline: .seconds(10))).shortfall
+            SchemaState(try await connection.run(SchemaState.calls, deadline: .seconds(10))).incompatibility
         }
     }
 
     /// Returns the reason why a pool's database cannot be served now, or nil.
-    static func shortfall(over pool: Pool) async throws(PostgresError) -> String? {
+    static func incompatibility(over pool: Pool) async throws(PostgresError) -> String? {
         var state = SchemaState(try await pool.run(SchemaState.calls, deadline: .seconds(5)))
         // A session keeps the state at its start. By now the pool has replaced read-only sessions.
         if state.isReadOnly { state = SchemaState(try await pool.run(SchemaState.calls, deadline: .seconds(5))) }
-        return state.shortfall ?? (state.isReadOnly ? readOnly : nil)
+        return state.incompatibility ?? (state.isReadOnly ? readOnly : nil)
     }
 
     private static let readOnly =
@@ -118,7 +118,7 @@ extension Migrator {
                     + "Postline have a database of its own."
             ])
         }
-        let rows = try await connection.execute(DoctorQuestion.ledger.sql)[0]
+        let rows = try await connection.execute(DoctorQuery.ledger.sql)[0]
         return Dictionary((0..<rows.count).map { (rows.text($0, 0) ?? "", rows.text($0, 1) ?? "") }) { $1 }
     }
 
@@ -151,7 +151,7 @@ extension Migrator {
     }
 
     private func catalogueDigests(over connection: Connection) async throws -> String {
-        let statement = Statement("catalogue", DoctorQuestion.catalogue.sql)
+        let statement = Statement("catalogue", DoctorQuery.catalogue.sql)
         let parameters = [Self.tables, ExpectedSchema.policies.sorted().arrayLiteral]
         let rows = try await connection.run([Call(statement, parameters)], deadline: nil)[0]
         return CatalogueDigests((0..<rows.count).map { (rows.text($0, 0) ?? "", rows.text($0, 1) ?? "") }).text
@@ -159,7 +159,7 @@ extension Migrator {
 
     /// Returns a value of `app.settings`, or nil.
     func recorded(_ name: String, over connection: Connection) async throws -> String? {
-        let rows = try await connection.execute(DoctorQuestion.recorded.sql)[0]
+        let rows = try await connection.execute(DoctorQuery.recorded.sql)[0]
         return (0..<rows.count).first { rows.text($0, 0) == name }.flatMap { rows.text($0, 1) }
     }
 
@@ -171,7 +171,7 @@ extension Migrator {
     /// Makes the ledger's owner the owner of all objects, since functions run with their owner's rights, and enables
     /// the triggers of foreign keys.
     private func restoreOwners(over connection: Connection) async throws {
-        let statement = Statement("owners", DoctorQuestion.owners.sql)
+        let statement = Statement("owners", DoctorQuery.owners.sql)
         let rows = try await connection.run([Call(statement, [Self.tables])], deadline: nil)[0]
         let disabled = try await connection.run([Call(Self.disabledTriggers, [Self.tables])], deadline: nil)[0]
         let changes =

@@ -5,7 +5,7 @@ struct SchemaState: Sendable {
     private let isMigrated: Bool
 
     /// True if the querying role bypasses row-level security.
-    private let isAbovePolicies: Bool
+    private let bypassesRLS: Bool
 
     /// True if this version has migrated it.
     private let isSigned: Bool
@@ -14,7 +14,7 @@ struct SchemaState: Sendable {
     let isReadOnly: Bool
 
     /// The queries for the state.
-    static let calls = [Call(statement, [SQLFile.signature]), LoginAbovePolicies.call]
+    static let calls = [Call(statement, [SQLFile.signature]), LoginBypassesRLS.call]
 
     /// The SQL is here because it runs on databases that have none of our functions yet.
     private static let statement = Statement(
@@ -34,15 +34,15 @@ struct SchemaState: Sendable {
         isMigrated = answers[0].text(0, 0) == "t"
         isSigned = answers[0].text(0, 1) == "t"
         isReadOnly = answers[0].text(0, 2) == "t"
-        isAbovePolicies = LoginAbovePolicies.isTold(by: answers[1])
+        bypassesRLS = LoginBypassesRLS.isReported(by: answers[1])
     }
 
     /// The reason why the database cannot be served, or nil.
-    var shortfall: String? {
+    var incompatibility: String? {
         guard isMigrated else {
             return "The database is not migrated: run `postline migrate`, or `postline serve --migrate`."
         }
-        guard !isAbovePolicies else { return LoginAbovePolicies("The login role").description }
+        guard !bypassesRLS else { return LoginBypassesRLS("The login role").description }
         guard isSigned else {
             return """
                 The database was never migrated by this version of Postline: run its `postline migrate`, or \

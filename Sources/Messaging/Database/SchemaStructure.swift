@@ -13,7 +13,7 @@ package struct SchemaStructure: Sendable, Equatable {
         package let advice: String
     }
 
-    /// A row of `DoctorQuestion.structure`.
+    /// A row of `DoctorQuery.structure`.
     package struct Row: Sendable {
         let name: String
         let statement: String
@@ -79,7 +79,7 @@ package struct SchemaStructure: Sendable, Equatable {
 
     /// Returns the missing and invalid objects: individually, or the missing ones in one sentence if they are many.
     ///
-    /// - Parameter rows: the result of `DoctorQuestion.structure` with the record.
+    /// - Parameter rows: the result of `DoctorQuery.structure` with the record.
     package static func losses(_ rows: [Row]) -> [Loss] {
         let missing = rows.filter { $0.isRecorded && !$0.isThere }
         let invalid = rows.filter { $0.isRecorded && $0.isThere && !$0.isValid }.map {

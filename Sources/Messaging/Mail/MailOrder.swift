@@ -57,12 +57,12 @@ public enum MailOutcome: Sendable, Equatable {
     /// The mail must be retried, after the time that the server names, if any.
     case later(String, after: Duration?)
     /// The mail was abandoned after a day.
-    case givenUp(String)
+    case abandoned(String)
 
     /// Returns the outcome after that many attempts: a mail is abandoned after a day.
     public func settled(after attempts: Int) -> MailOutcome {
         guard case .later(let why, let told) = self else { return self }
-        guard attempts + 1 < Self.tries else { return .givenUp(why) }
+        guard attempts + 1 < Self.tries else { return .abandoned(why) }
         // Greylisting servers expect the mail again within minutes.
         let next = min(Self.longestWait, .seconds(5 << min(attempts, 10)))
         return .later(why, after: min(Self.longestWait, max(told ?? .zero, next)))

@@ -61,14 +61,14 @@ extension MailOutcome {
         case .taken: "taken"
         case .refused: "refused"
         case .later: "later"
-        case .givenUp: "given_up"
+        case .abandoned: "given_up"
         }
     }
 
     fileprivate var reason: String {
         switch self {
         case .taken: ""
-        case .refused(let why), .later(let why, _), .givenUp(let why): why
+        case .refused(let why), .later(let why, _), .abandoned(let why): why
         }
     }
 

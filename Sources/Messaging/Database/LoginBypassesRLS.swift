@@ -1,7 +1,7 @@
 internal import Postgres
 
 /// A login that bypasses row-level security, which is refused.
-package struct LoginAbovePolicies: Error, CustomStringConvertible {
+package struct LoginBypassesRLS: Error, CustomStringConvertible {
     private let login: String
 
     /// - Parameter login: the beginning of a sentence about it.
@@ -15,8 +15,8 @@ package struct LoginAbovePolicies: Error, CustomStringConvertible {
     package var description: String { "\(matter): no rule would hold for it. \(Self.advice)" }
 
     /// A query for it, which every role may run.
-    static let call = Call(Statement("bypass", DoctorQuestion.bypass.sql))
+    static let call = Call(Statement("bypass", DoctorQuery.bypass.sql))
 
     /// - Parameter rows: the result of ``call``.
-    static func isTold(by rows: Rows) -> Bool { rows.text(0, 0) == "t" }
+    static func isReported(by rows: Rows) -> Bool { rows.text(0, 0) == "t" }
 }
