@@ -125,7 +125,7 @@ actor StandbyWatch {
     /// - Throws: `LoginBypassesRLS` if it does not, or the error of the query.
     static func checkLogin(over connection: Connection, _ limits: StatementLimits) async throws {
         let rows = try await connection.run([LoginBypassesRLS.call], deadline: limits.deadline)
-        if LoginBypassesRLS.isTold(by: rows[0]) {
+        if LoginBypassesRLS.isReported(by: rows[0]) {
             throw LoginBypassesRLS("The login of POSTLINE_REPLICA_DATABASE_URL")
         }
     }
