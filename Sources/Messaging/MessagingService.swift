@@ -18,7 +18,7 @@ public final class MessagingService: Service, SessionFactory {
     let connectedSessions: ConnectedSessions
     let sync: Sync
     let feed: Feed
-    let sendGroups: SendGroups
+    let sendBatcher: SendBatcher
 
     /// Nil where this node tells nobody who is online.
     let presence: PresenceReporter?
@@ -171,7 +171,7 @@ public final class MessagingService: Service, SessionFactory {
                 maxPushBytes: configuration.maxPushBytes),
             typingSecret: configuration.refreshSecret, reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
             onDeletion: { [connectedSessions] in await connectedSessions.endAll(of: $0) })
-        sendGroups = SendGroups(
+        sendBatcher = SendBatcher(
             database: database, waitTimeout: configuration.poolWait, logger: logger, metrics: metrics,
             writeWillBegin: { [feed] in feed.writeWillBegin() }, writeDidEnd: { [feed] in feed.writeDidEnd() })
         presence = configuration.presence.map { [database, feed] in
@@ -198,7 +198,7 @@ public final class MessagingService: Service, SessionFactory {
             await cancelWhenGracefulShutdown {
                 await withDiscardingTaskGroup { group in
                     group.addTask(executorPreference: self.feed.reactor) { await self.feed.run() }
-                    group.addTask(executorPreference: self.pool.reactor) { await self.sendGroups.run() }
+                    group.addTask(executorPreference: self.pool.reactor) { await self.sendBatcher.run() }
                     if self.accounts.provider == .builtin { group.addTask { await self.connectedSessions.run() } }
                     if let presence = self.presence { group.addTask { await presence.run() } }
                     let mover = MessageMover(database: self.database, logger: self.logger) { [feed = self.feed] in
