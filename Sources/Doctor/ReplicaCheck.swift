@@ -48,8 +48,8 @@ struct ReplicaCheck: Sendable {
             ]
         }
         guard !isAbovePolicies else {
-            let login = LoginAbovePolicies("The login of POSTLINE_REPLICA_DATABASE_URL")
-            return [.problem(check, "\(login.matter): nothing is read there.", LoginAbovePolicies.advice)]
+            let login = LoginBypassesRLS("The login of POSTLINE_REPLICA_DATABASE_URL")
+            return [.problem(check, "\(login.matter): nothing is read there.", LoginBypassesRLS.advice)]
         }
         var findings: [Finding] = []
         if !hasFeedback {

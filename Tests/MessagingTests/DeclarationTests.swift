@@ -45,7 +45,7 @@ struct DeclarationTests {
     @Test("has a default only where it may be absent, and one that it would take")
     func defaults() {
         for (method, parameter) in Self.all {
-            guard let standard = parameter.standard else { continue }
+            guard let standard = parameter.defaultValue else { continue }
             #expect(!parameter.isRequired, "\(method) \(parameter.name)")
             #expect(throws: Never.self) {
                 try parameter.check(in: JSONObject([.init(name: parameter.name, value: standard)]), path: "")
@@ -96,7 +96,7 @@ struct DeclarationTests {
             let schema = try #require(validator.request(of: operation.method))
             for parameter in operation.parameters {
                 // What the database alone holds, it may refuse as well: there the schema is held against it by itself.
-                if case .string(_, heldBy: .database) = parameter.type { continue }
+                if case .string(_, validatedBy: .database) = parameter.type { continue }
                 if case .object(_, let members) = parameter.type, !members.isEmpty { continue }
                 let rest = Self.good(operation).filter { $0.name != parameter.name }
                 for sample in Self.samples {
@@ -121,7 +121,7 @@ struct DeclarationTests {
                 let error = Self.refusal(JSONObject(rest), of: operation)
                 #expect(error?.code == .invalidParams)
                 #expect(error?["field"] == .string(parameter.name), "\(operation.method) \(parameter.name)")
-                guard !parameter.takesNull else { continue }
+                guard !parameter.acceptsNull else { continue }
                 let null = rest + [.init(name: parameter.name, value: .null)]
                 #expect(
                     Self.refusal(JSONObject(null), of: operation)?["field"] == .string(parameter.name),

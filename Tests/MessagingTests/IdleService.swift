@@ -30,9 +30,9 @@ final class RecordingSink: ClientSink, PushTarget {
     var orders: [String] { asked.withLock { $0 } }
 
     var executor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
-    let takesPushes = true
+    let acceptsPushes = true
 
-    var target: any PushTarget { self }
+    var pushTarget: any PushTarget { self }
 
     private func note(_ order: String) { asked.withLock { $0.append(order) } }
 

@@ -110,8 +110,8 @@ private final class LoopSink: ClientSink {
     func take(_ push: Push) { taken.withLock { $0.append(String(buffer: push.line)) } }
 
     var executor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
-    let takesPushes = true
-    var target: any PushTarget { loop }
+    let acceptsPushes = true
+    var pushTarget: any PushTarget { loop }
 
     func startPushes(cursor: String) {}
     func stopPushes() {}

@@ -14,7 +14,7 @@ struct SchemaState: Sendable {
     let isReadOnly: Bool
 
     /// Ask for it.
-    static let calls = [Call(statement, [SQLFile.signature]), LoginAbovePolicies.call]
+    static let calls = [Call(statement, [SQLFile.signature]), LoginBypassesRLS.call]
 
     /// Its SQL stands here, because it is asked of databases that have no function of ours yet.
     private static let statement = Statement(
@@ -34,7 +34,7 @@ struct SchemaState: Sendable {
         isMigrated = answers[0].text(0, 0) == "t"
         isSigned = answers[0].text(0, 1) == "t"
         isReadOnly = answers[0].text(0, 2) == "t"
-        isAbovePolicies = LoginAbovePolicies.isTold(by: answers[1])
+        isAbovePolicies = LoginBypassesRLS.isTold(by: answers[1])
     }
 
     /// Why it cannot be served; nil where it can.
@@ -42,7 +42,7 @@ struct SchemaState: Sendable {
         guard isMigrated else {
             return "The database is not migrated: run `postline migrate`, or `postline serve --migrate`."
         }
-        guard !isAbovePolicies else { return LoginAbovePolicies("The login role").description }
+        guard !isAbovePolicies else { return LoginBypassesRLS("The login role").description }
         guard isSigned else {
             return """
                 The database was never migrated by this version of Postline: run its `postline migrate`, or \

@@ -1,7 +1,7 @@
 internal import Postgres
 
 extension Operation {
-    /// `conversations.*`.
+    /// The methods `conversations.*`.
     static let conversations = [open, get, list, createGroup, update, addMembers, removeMember, setRole, mute, typing]
 
     private static let open = Operation(
@@ -17,7 +17,7 @@ extension Operation {
         "conversations.get", .user, "One conversation of the caller's.", [.conversation, .profiles],
         result: .conversationWithPeople, errors: [.notFound]
     ) { session, params throws(ProtocolError) in
-        try await session.browse(
+        try await session.readPreferringStandby(
             Statement("api.conversation", "select api.conversation($1::uuid, $2::boolean)"),
             [params.uuid("conversation_id"), params.withProfiles])
     }
@@ -33,7 +33,7 @@ extension Operation {
             ("next", .string.nullable),
         ])
     ) { session, params throws(ProtocolError) in
-        try await session.browse(
+        try await session.readPreferringStandby(
             Statement("api.conversations", "select api.conversations($1::int, $2)"),
             [params.digits("limit"), params.string("before")])
     }
@@ -57,7 +57,7 @@ extension Operation {
         [
             .conversation,
             Parameter(
-                "until", .string(.timestamp, heldBy: .database), .optionalOrNull,
+                "until", .string(.timestamp, validatedBy: .database), .optionalOrNull,
                 "Until when; without it for good. Null: not any more."),
         ],
         result: .conversation, errors: [.notFound]
@@ -79,7 +79,7 @@ extension Operation {
         result: .object([]), errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         guard let conversation = params.id("conversation_id") else { throw .fault("a checked param is no UUID") }
-        return try await session.tellTyping(in: conversation, params.bool("is_typing"))
+        return try await session.publishTyping(in: conversation, params.bool("is_typing"))
     }
 
     private static let update = Operation(
@@ -130,17 +130,17 @@ extension Operation {
 }
 
 extension Parameter {
-    /// The conversation that a method is about, of which the caller is a member.
+    /// A conversation of the caller.
     static let conversation = Parameter("conversation_id", .uuid, "A conversation of the caller's.")
 
     fileprivate static let user = Parameter("user_id", .uuid, "The other user.")
     fileprivate static let title = Parameter(
-        "title", .string(.characters(1...100), heldBy: .database), "The group's name.")
+        "title", .string(.characters(1...100), validatedBy: .database), "The group's name.")
     fileprivate static let profiles = Parameter(
         "profiles", .bool, .optional, default: .bool(false), "Whether the members' profiles come with it.")
 }
 
 extension Params {
-    /// Whether the profiles of the conversation's members are to come with it, as PostgreSQL reads it.
+    /// True if the result includes the profiles of the members, as PostgreSQL text.
     fileprivate var withProfiles: String { String(bool("profiles")) }
 }

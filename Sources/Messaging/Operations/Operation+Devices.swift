@@ -1,7 +1,7 @@
 internal import Postgres
 
 extension Operation {
-    /// `devices.*`: where a user is reached while no app of its is open.
+    /// The methods `devices.*`, which register devices for pushes while no app is open.
     static let devices = [registerDevice, listDevices, removeDevice]
 
     private static let registerDevice = Operation(
@@ -18,7 +18,7 @@ extension Operation {
         result: .object([("id", .uuid)]), errors: [.forbidden]
     ) { session, params throws(ProtocolError) in
         let platform = try params.required("platform")
-        guard session.service.pushes.contains(where: { $0.rawValue == platform }) else {
+        guard session.service.pushPlatforms.contains(where: { $0.rawValue == platform }) else {
             throw ProtocolError(
                 .forbidden, "This server does not push by \(platform): its operator turns that on by POSTLINE_PUSH_….")
         }
@@ -54,7 +54,7 @@ extension Operation {
     }
 }
 
-/// Who takes pushes to devices.
+/// A service that delivers device pushes.
 public enum DevicePlatform: String, Sendable, CaseIterable {
     /// Apple Push Notification service.
     case apns

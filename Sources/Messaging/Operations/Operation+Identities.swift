@@ -1,5 +1,5 @@
 extension Operation {
-    /// `auth.apple` and `auth.merge_guest`: accounts that another server's word leads to.
+    /// The methods `auth.apple` and `auth.merge_guest`, which accept another server's tokens.
     static let identities = [apple, mergeGuest]
 
     private static let apple = Operation(
@@ -7,7 +7,7 @@ extension Operation {
         [
             .identityToken(.required), .nonce,
             Parameter(
-                "full_name", .string(.characters(1...100), heldBy: .database), .optional,
+                "full_name", .string(.characters(1...100), validatedBy: .database), .optional,
                 "What others see; taken where the account is made."),
             .guestRefreshToken,
         ],
@@ -19,15 +19,15 @@ extension Operation {
             try params.required("identity_token"), nonce: params.string("nonce"))
         var guest: RefreshToken?
         if let text = params.string("guest_refresh_token") { guest = try session.service.accounts.guestToken(text) }
-        // Before the token is used up: on a connection that is somebody's already.
+        // A connection of another user is rejected before the token is used up.
         if let user = await session.userID {
             let account = try await session.service.accounts.account(of: identity)
-            try await session.requireMayBecome(account ?? (guest == nil ? nil : user))
+            try await session.requireNoOtherUser(than: account ?? (guest == nil ? nil : user))
         }
-        let (holder, merged) = try await session.service.accounts.enter(
-            by: identity, fullName: params.string("full_name"), guest: guest)
+        let (account, merged) = try await session.service.accounts.signIn(
+            with: identity, fullName: params.string("full_name"), guest: guest)
         await session.recordWriteTimeAndNotifyFeed()
-        let tokens = try await session.signIn(holder).tokens
+        let tokens = try await session.signIn(account).tokens
         return Answer(.object(JSONObject(tokens.members + (merged.map { [.init(name: "merged", value: $0)] } ?? []))))
     }
 
@@ -47,7 +47,7 @@ extension Operation {
 }
 
 extension Parameter {
-    /// Apple's token.
+    /// Apple's identity token.
     static func identityToken(_ presence: Presence) -> Parameter {
         Parameter("identity_token", .string(.bytes(1...8_192)), presence, "Apple's, which is good once.")
     }

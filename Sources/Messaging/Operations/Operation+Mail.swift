@@ -1,5 +1,5 @@
 extension Operation {
-    /// `auth.*` by mail: what whoever reads an address's mail may do.
+    /// The methods `auth.*` that use mailed tokens.
     static let mails = [requestPasswordReset, resetPassword, requestEmailChange, confirmEmail]
 
     private static let requestPasswordReset = Operation(
@@ -22,17 +22,17 @@ extension Operation {
         let password = try params.required("password")
         try session.accounts.requireMail()
         try session.limits.takeSignIn(from: session.peerAddress)
-        // Before a password is hashed, and while the token is good still.
-        try await session.requireMayBecome(try await session.accounts.account(ofResetToken: token))
+        // A connection of another user is rejected before the password is hashed and the token is used up.
+        try await session.requireNoOtherUser(than: try await session.accounts.account(ofResetToken: token))
         guard await session.userID != nil else {
-            let holder = try await session.accounts.resetPassword(token: token, password: password)
-            return Answer(.object(try await session.signIn(holder).tokens))
+            let account = try await session.accounts.resetPassword(token: token, password: password)
+            return Answer(.object(try await session.signIn(account).tokens))
         }
-        // The session of this connection is one of those that end.
-        let holder = try await session.end { () throws(ProtocolError) in
+        // The reset also ends the session of this connection.
+        let account = try await session.endOwnSession { () throws(ProtocolError) in
             try await session.accounts.resetPassword(token: token, password: password)
         }
-        return Answer(.object(try await session.signIn(holder).tokens))
+        return Answer(.object(try await session.signIn(account).tokens))
     }
 
     private static let requestEmailChange = Operation(
@@ -48,7 +48,7 @@ extension Operation {
         let token = try await session.token
         try session.accounts.requireMail()
         try session.limits.takeMail(from: session.peerAddress)
-        try await session.limits.counting(token.passwordChecks) { () throws(ProtocolError) in
+        try await session.limits.withPasswordLimit(token.passwordChecks) { () throws(ProtocolError) in
             try await session.accounts.requestEmailChange(of: token.user, to: email, password: password)
         }
         return Answer(.object([:]))

@@ -1,7 +1,7 @@
 internal import Postgres
 
 extension Operation {
-    /// `me.*`: the user's own data, always answered whole.
+    /// The methods `me.*` of the user's own data. Their results are the complete data.
     static let me = [get, update, updatePhysical, changeUsername, setAvatar, save, delete]
 
     private static let get = Operation("me.get", .user, "The user's own data.", result: .me) {
@@ -85,8 +85,8 @@ extension Operation {
             identity = try await session.service.accounts.requireApple().verify(
                 text, nonce: params.string("nonce"), isFresh: true)
         }
-        let deleted = try await session.end { () throws(ProtocolError) in
-            try await session.limits.counting(token.passwordChecks) { () throws(ProtocolError) in
+        let deleted = try await session.endOwnSession { () throws(ProtocolError) in
+            try await session.limits.withPasswordLimit(token.passwordChecks) { () throws(ProtocolError) in
                 guard let identity else {
                     return try await session.service.accounts.delete(token.user, password: password)
                 }
@@ -98,20 +98,21 @@ extension Operation {
     }
 }
 
-/// The user's own data. What the texts may be, the database holds, whoever writes them.
+/// The params of the user's own data. The database validates most texts, since SQL can also write them.
 extension Operation {
     private static let fields = [
         Parameter(
-            "full_name", .string(.characters(1...100), heldBy: .database), .optionalNotNull, "It cannot be cleared."),
-        Parameter("bio", .string(.characters(0...500), heldBy: .database), .clearable, "About the user."),
+            "full_name", .string(.characters(1...100), validatedBy: .database), .optionalNotNull,
+            "It cannot be cleared."),
+        Parameter("bio", .string(.characters(0...500), validatedBy: .database), .clearable, "About the user."),
         Parameter(
-            "website", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), .clearable, "The user's own page."),
-        Parameter("location", .string(.characters(0...100), heldBy: .database), .clearable, "Where the user is."),
-        Parameter("language_code", .string(.languageTag, heldBy: .database), .clearable, "The user's language."),
-        Parameter("phone_number", .string(.phoneNumber, heldBy: .database), .clearable, "Seen by the user alone."),
+            "website", .string(.httpsURL(maxBytes: 2_048), validatedBy: .database), .clearable, "The user's own page."),
+        Parameter("location", .string(.characters(0...100), validatedBy: .database), .clearable, "Where the user is."),
+        Parameter("language_code", .string(.languageTag, validatedBy: .database), .clearable, "The user's language."),
+        Parameter("phone_number", .string(.phoneNumber, validatedBy: .database), .clearable, "Seen by the user alone."),
         dateOfBirth,
         Parameter(
-            "preferred_unit_system", .string(.choice(["metric", "imperial"]), heldBy: .database), .clearable,
+            "preferred_unit_system", .string(.choice(["metric", "imperial"]), validatedBy: .database), .clearable,
             "Metric where it is cleared."),
         Parameter(
             "preferences", .object(maxBytes: 16 * 1024), .clearable,
@@ -120,7 +121,7 @@ extension Operation {
 
     private static let physical = [
         Parameter(
-            "biological_sex", .string(.choice(["male", "female", "other"]), heldBy: .database), .clearable,
+            "biological_sex", .string(.choice(["male", "female", "other"]), validatedBy: .database), .clearable,
             "Seen by the user alone."),
         Parameter("height_cm", .number(30...300), .clearable, "Seen by the user alone."),
         dateOfBirth,
@@ -128,17 +129,17 @@ extension Operation {
 
     private static let avatar = [
         Parameter(
-            "avatar_type", .string(.choice(["built_in", "custom"]), heldBy: .database), .requiredOrNull,
+            "avatar_type", .string(.choice(["built_in", "custom"]), validatedBy: .database), .requiredOrNull,
             "Null is no avatar."),
         Parameter("avatar_id", .string(.any), .optional, "What a built-in one needs: one of avatars.list."),
         Parameter(
-            "avatar_url", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), .optional,
+            "avatar_url", .string(.httpsURL(maxBytes: 2_048), validatedBy: .database), .optional,
             "What a custom one needs, or a media_id."),
         Parameter("media_id", .uuid, .optional, "A picture that was uploaded as an avatar: media.create."),
     ]
 
     private static let dateOfBirth = Parameter(
-        "date_of_birth", .string(.date, heldBy: .database), .clearable,
+        "date_of_birth", .string(.date, validatedBy: .database), .clearable,
         "Between 1900 and today; seen by the user alone.")
 }
 
@@ -147,12 +148,12 @@ extension Parameter {
         "if_version", .integer(0 ... .max), .optional, "The version of the user's data that the client knows.")
 
     fileprivate static func newUsername(_ presence: Presence) -> Parameter {
-        Parameter("username", .string(.username, heldBy: .database), presence, "Nobody else's, in any case.")
+        Parameter("username", .string(.username, validatedBy: .database), presence, "Nobody else's, in any case.")
     }
 }
 
 extension JSONObject {
-    /// A member that is a string.
+    /// Returns the text of a member, or nil if it is not a string.
     fileprivate func text(of name: String) -> String? {
         guard case .string(let text)? = self[name] else { return nil }
         return text
@@ -160,6 +161,6 @@ extension JSONObject {
 }
 
 extension Params {
-    /// The version of its own data that a client knows, as PostgreSQL reads it; nil where it does not mind.
+    /// The expected version of the user's data as PostgreSQL text, or nil for any version.
     fileprivate var version: String? { digits(Parameter.version.name) }
 }

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import Postgres
 
 extension Operation {
-    /// `media.*`: pictures, of which the database has what they are and a store the bytes.
+    /// The methods `media.*` of pictures. The database has their metadata and a store their bytes.
     static let media = [createMedia, mediaURLs]
 
     private static let createMedia = Operation(
@@ -46,7 +46,7 @@ extension Operation {
         guard let created = answer.object, case .string(let text)? = created["id"], let id = ID(text),
             let purpose = params.string("purpose").flatMap(Picture.Purpose.init),
             let type = params.string("mime_type").flatMap(PictureType.init)
-        else { throw .fault("api.create_media answers otherwise") }
+        else { throw .fault("api.create_media returned an unexpected result") }
         let upload = store.upload(of: Picture(id: id, purpose: purpose, type: type, bytes: bytes))
         return Answer(
             .object([
@@ -71,7 +71,9 @@ extension Operation {
         let store = try session.service.requireMedia()
         let answer = try await session.read(
             Statement("api.seen_media", "select api.seen_media($1::uuid[])"), [params.uuids("ids")])
-        guard case .array(let ids)? = answer.object?["media"] else { throw .fault("api.seen_media answers otherwise") }
+        guard case .array(let ids)? = answer.object?["media"] else {
+            throw .fault("api.seen_media returned an unexpected result")
+        }
         return Answer(
             .object([
                 "media": .array(
@@ -88,7 +90,7 @@ extension Operation {
 }
 
 extension MessagingService {
-    /// - Throws: `forbidden` where there is no store.
+    /// - Throws: `forbidden` if no store is configured.
     func requireMedia() throws(ProtocolError) -> any MediaStore {
         guard let media else {
             throw ProtocolError(
@@ -97,17 +99,17 @@ extension MessagingService {
         return media
     }
 
-    /// - Throws: `unavailable` if the store has no room for so many bytes, or cannot be asked.
+    /// - Throws: `unavailable` if the store has no room for this many bytes, or cannot be reached.
     func requireRoom(for bytes: Int, in store: any MediaStore) async throws(ProtocolError) {
         let hasRoom: Bool
         do {
             hasRoom = try await store.hasRoom(for: bytes)
         } catch {
-            logger.warning("the pictures' store cannot be asked", metadata: ["error": "\(error)"])
+            logger.warning("the media store cannot be reached", metadata: ["error": "\(error)"])
             throw ProtocolError(.unavailable, "The store of pictures cannot be reached now. Try again.")
         }
         guard hasRoom else {
-            logger.error("the pictures' disk is almost full: media.create is refused (POSTLINE_MEDIA_MIN_FREE_BYTES)")
+            logger.error("the media disk is almost full: media.create is rejected (POSTLINE_MEDIA_MIN_FREE_BYTES)")
             throw ProtocolError(
                 .unavailable, "The server's disk is almost full, so it takes no pictures now. Try again later.")
         }
@@ -115,11 +117,11 @@ extension MessagingService {
 }
 
 extension Session {
-    /// Sees to it that a picture may be used, and says where it is: that its bytes are there and are what was promised. Of
-    /// one that waits for nobody's use, or is another's, the database says what there is to say.
+    /// Checks that the bytes of a picture were uploaded as announced, and returns its URL. The database rejects a
+    /// picture of another user, or one that is not waiting for use.
     ///
-    /// - Parameter field: what names it in the request.
-    /// - Throws: `invalid_params` where its bytes are missing or wrong, `unavailable` where the store cannot be reached.
+    /// - Parameter field: the name of the request's field with the picture.
+    /// - Throws: `invalid_params` if the bytes are missing or wrong; `unavailable` if the store cannot be reached.
     func address(
         ofPicture id: ID, _ purpose: Picture.Purpose, field: String
     ) async throws(ProtocolError) -> String {
@@ -136,7 +138,7 @@ extension Session {
         do {
             verdict = try await store.accept(Picture(id: id, purpose: purpose, type: type, bytes: Int(bytes)))
         } catch {
-            service.logger.warning("the pictures' store cannot be asked", metadata: ["error": "\(error)"])
+            service.logger.warning("the media store cannot be reached", metadata: ["error": "\(error)"])
             throw ProtocolError(.unavailable, "The store of pictures cannot be reached now. Try again.")
         }
         switch verdict {
@@ -151,9 +153,11 @@ extension Session {
 }
 
 extension JSONObject {
-    /// What names a picture that was uploaded, with where it is: what the database takes. Others stay as they are.
+    /// Returns the object with the URL of its uploaded picture added for the database. Without `media_id` it is
+    /// unchanged.
     ///
-    /// - Parameter path: what stands before its members' names in a refusal.
+    /// - Parameter path: the prefix of member names in errors.
+    /// - Throws: `invalid_params`, `unavailable`.
     func locatingPicture(
         _ purpose: Picture.Purpose, as member: String, path: String, in session: isolated Session
     ) async throws(ProtocolError) -> JSONObject {
@@ -177,7 +181,7 @@ extension JSONObject {
 }
 
 extension Answer {
-    /// A result that is an object of the database's.
+    /// The result as an object, or nil if it is not one.
     fileprivate var object: JSONObject? {
         switch content {
         case .result(let json):

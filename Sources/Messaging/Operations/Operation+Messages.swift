@@ -1,7 +1,7 @@
 internal import Postgres
 
 extension Operation {
-    /// `messages.*`.
+    /// The methods `messages.*`.
     static let messages = [send, list, edit, delete, markRead]
 
     static let send = Operation(
@@ -23,18 +23,18 @@ extension Operation {
     private static let attachment = [
         Parameter("media_id", .uuid, .optional, "A picture that was uploaded for this conversation: media.create."),
         Parameter(
-            "url", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), .optional,
+            "url", .string(.httpsURL(maxBytes: 2_048), validatedBy: .database), .optional,
             "In place of that: where the picture is."),
-        Parameter("mime_type", .string(.bytes(0...255), heldBy: .database), .optional, "What it is."),
+        Parameter("mime_type", .string(.bytes(0...255), validatedBy: .database), .optional, "What it is."),
         Parameter("width", .integer(count), .optional, "In pixels."),
         Parameter("height", .integer(count), .optional, "In pixels."),
         Parameter("bytes", .integer(count), .optional, "How large it is."),
         Parameter(
-            "blurhash", .string(.characters(0...128), heldBy: .database), .optional,
+            "blurhash", .string(.characters(0...128), validatedBy: .database), .optional,
             "What is shown until the picture is there."),
     ]
 
-    /// What a double holds exactly, as every client does.
+    /// The range of integers that a double represents exactly, for clients that read numbers as doubles.
     private static let count: ClosedRange<Int64> = 0...(1 << 53)
 
     private static let list = Operation(
@@ -48,7 +48,7 @@ extension Operation {
         alternatives: Alternatives(first: "before_seq", second: "after_seq", isRequired: false),
         result: .object([("messages", .array(of: .message))]), errors: [.notFound]
     ) { session, params throws(ProtocolError) in
-        try await session.browse(
+        try await session.readPreferringStandby(
             Statement("api.messages", "select api.messages($1::uuid, $2::bigint, $3::bigint, $4::int)"),
             [
                 params.uuid("conversation_id"), params.digits("before_seq"), params.digits("after_seq"),
@@ -60,7 +60,7 @@ extension Operation {
         "messages.edit", .user, "Changes the content of one's own message.",
         [
             .conversation, .message,
-            // That a text's is not empty, the database knows: here it is not known which kind it is.
+            // The database rejects an empty text. The kind of the message is unknown here.
             Parameter("content", .string(.characters(0...8_000)), "The new one; only an image's may be empty."),
         ],
         result: .message, errors: [.notFound, .forbidden]

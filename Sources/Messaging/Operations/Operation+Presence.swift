@@ -1,7 +1,7 @@
 internal import Postgres
 
 extension Operation {
-    /// `presence.*`: who is online.
+    /// The methods `presence.*`.
     static let presence = [getPresence]
 
     private static let getPresence = Operation(
@@ -13,7 +13,7 @@ extension Operation {
         ],
         result: .object([("presence", .array(of: .presence))])
     ) { session, params throws(ProtocolError) in
-        try await session.browse(
+        try await session.readPreferringStandby(
             Statement("api.presence", "select api.presence($1::uuid[])"), [params.uuids("user_ids")])
     }
 }

@@ -1,7 +1,7 @@
 internal import Postgres
 
 extension Operation {
-    /// `avatars.*`: the catalogue of built-in avatars.
+    /// The methods `avatars.*` of built-in avatars.
     static let avatars = [listAvatars]
 
     private static let listAvatars = Operation(
@@ -10,10 +10,10 @@ extension Operation {
             ("avatars", .array(of: .object([("id", .string), ("name", .string), ("color", .string)])))
         ])
     ) { session, _ throws(ProtocolError) in
-        try await session.browse(Statement("api.avatars", "select api.avatars()"), [])
+        try await session.readPreferringStandby(Statement("api.avatars", "select api.avatars()"), [])
     }
 
-    /// `profiles.*`: what users may see of each other.
+    /// The methods `profiles.*`.
     static let profiles = [get, search]
 
     private static let get = Operation(
@@ -26,11 +26,12 @@ extension Operation {
         result: .profileOrList, errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         guard let ids = params.uuids("ids") else {
-            return try await session.browse(
+            return try await session.readPreferringStandby(
                 Statement("api.profile_by_username", "select api.profile_by_username($1)"),
                 [params.string("username")])
         }
-        return try await session.browse(Statement("api.profiles", "select api.profiles($1::uuid[])"), [ids])
+        return try await session.readPreferringStandby(
+            Statement("api.profiles", "select api.profiles($1::uuid[])"), [ids])
     }
 
     private static let search = Operation(
@@ -42,7 +43,7 @@ extension Operation {
         result: .profileList
     ) { session, params throws(ProtocolError) in
         try await session.limits.takeSearch(of: session.token.user)
-        return try await session.browse(
+        return try await session.readPreferringStandby(
             Statement("api.search_profiles", "select api.search_profiles($1, $2::int)"),
             [params.string("query"), params.digits("limit")])
     }

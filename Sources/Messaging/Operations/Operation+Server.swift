@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
 extension Operation {
-    /// `server.*`: what anybody may ask of the server itself.
+    /// The methods `server.*`.
     static let server = [info]
 
     private static let info = Operation(

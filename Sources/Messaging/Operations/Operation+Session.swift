@@ -1,5 +1,5 @@
 extension Operation {
-    /// `session.*`: the connection's user.
+    /// The methods `session.*` of the connection.
     static let session = [authenticate, setState]
 
     private static let authenticate = Operation(
@@ -11,7 +11,7 @@ extension Operation {
         errors: [.invalidToken, .tokenExpired, .sessionRevoked]
     ) { session, params throws(ProtocolError) in
         let token = try await session.service.accounts.verify(accessToken: try params.required("access_token"))
-        try await session.become(token)
+        try await session.authenticate(with: token)
         return Answer(
             .object(
                 [

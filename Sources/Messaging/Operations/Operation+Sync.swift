@@ -1,7 +1,7 @@
 internal import NIOCore
 
 extension Operation {
-    /// `sync.*`: what has changed, and what changes from now on.
+    /// The methods `sync.*`.
     static let sync = [open, close]
 
     private static let open = Operation(
@@ -18,8 +18,8 @@ extension Operation {
         let request = SyncRequest(
             cursor: params.string("cursor").flatMap { Cursor($0) },
             messagesPerConversation: params.integer("messages_per_conversation").map { Int($0) } ?? 0)
-        // A request over HTTP is answered with the page alone.
-        return try await session.openSync(request, live: params.bool("live") && session.sink.takesPushes)
+        // A request over HTTP gets no pushes.
+        return try await session.openSync(request, live: params.bool("live") && session.sink.acceptsPushes)
     }
 
     private static let close = Operation("sync.close", .user, "Ends the pushes.", result: .object([])) {
@@ -30,7 +30,7 @@ extension Operation {
 }
 
 extension Answer.Content {
-    /// A result that was made here, not by the database.
+    /// Returns the object as a result.
     static func object(_ object: JSONObject) -> Answer.Content {
         var buffer = ByteBuffer()
         JSON.object(object).write(to: &buffer)

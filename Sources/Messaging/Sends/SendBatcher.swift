@@ -9,15 +9,15 @@ internal import Threads
 /// statement and its transaction, which a batch does once.
 ///
 /// A text that arrives while nothing is in flight is sent at once and individually: there is no timer. The texts that
-/// arrive meanwhile form the next batch, which begins when the last one has ended or as soon as it is full. Texts of one
-/// conversation are never in two batches at once, so that they do not wait for each other's lock and keep their order
-/// (``SendSelection``).
+/// arrive meanwhile form the next batch, which begins when the last one has ended or as soon as it is full. Texts of
+/// one conversation are never in two batches at once, so that they do not wait for each other's lock and keep their
+/// order (``SendSelection``).
 ///
 /// A batch skips conversations that another transaction has locked, and waits a moment for other locks. The texts that
 /// it cannot write are sent individually by their clients, with the whole request timeout, and get their own errors. So
 /// the fault or the wait of one text does not affect another. If PostgreSQL rejects a batch, nothing of it was written,
-/// and each text is sent individually. If the outcome is unknown because the connection was lost, all of its texts fail,
-/// as an individual one would.
+/// and each text is sent individually. If the outcome is unknown because the connection was lost, all of its texts
+/// fail, as an individual one would.
 ///
 /// Clients call on their own threads and are answered there; batches run on the pool's thread. Scheduling decisions are
 /// made under a lock, so they need no executor hop.

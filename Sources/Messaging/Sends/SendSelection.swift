@@ -20,7 +20,8 @@ struct SendSelection {
     ///
     /// - Returns: true if the texts were added.
     mutating func add(_ texts: [OutgoingText]) -> Bool {
-        guard count + texts.count <= maxCount, !texts.contains(where: { blockedConversations.contains($0.conversation) })
+        guard count + texts.count <= maxCount,
+            !texts.contains(where: { blockedConversations.contains($0.conversation) })
         else {
             for text in texts { blockedConversations.insert(text.conversation) }
             return false

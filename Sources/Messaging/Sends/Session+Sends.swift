@@ -46,8 +46,8 @@ extension Session {
         var outcomes = await service.sendBatcher.send(texts.compactMap { try? $0.get() })[...]
         recordWriteTime()
         var answers: [Answer] = []
-        // After a timeout, later texts are not sent individually: they could overtake the failed one, and each could wait
-        // as long again.
+        // After a timeout, later texts are not sent individually: they could overtake the failed one, and each could
+        // wait as long again.
         var databaseFailure: ProtocolError?
         for (text, id) in zip(texts, ids) {
             let outcome = (try? text.get()).flatMap { _ in outcomes.popFirst() }

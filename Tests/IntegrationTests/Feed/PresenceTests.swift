@@ -258,9 +258,9 @@ extension NodeSettings {
         var times = PresenceTimes()
         times.grace = grace
         times.lease = lease
-        times.pace = .milliseconds(20)
-        times.renewal = .seconds(1)
-        times.nodeCheck = .milliseconds(200)
+        times.reportInterval = .milliseconds(20)
+        times.renewalInterval = .seconds(1)
+        times.nodeCheckInterval = .milliseconds(200)
         var settings = NodeSettings()
         settings.presence = times
         return settings

@@ -1,7 +1,7 @@
 internal import Postgres
 
 /// A login for which row-level security would not hold: nothing is asked over it.
-package struct LoginAbovePolicies: Error, CustomStringConvertible {
+package struct LoginBypassesRLS: Error, CustomStringConvertible {
     private let login: String
 
     /// - Parameter login: as a sentence on it begins.
