@@ -105,7 +105,7 @@ struct RateLimits: Sendable {
     ///
     /// - Throws: `rate_limited`.
     func takeMail(from address: String) throws(ProtocolError) {
-        try take(AddressKey(address), from: mails, .mails, "Too many mails were asked for from this address.")
+        try take(AddressKey(address), from: mails, .mails, "Too many mails were requested from this address.")
     }
 
     /// Counts the bytes of a picture that a guest announces, by the address of the client.

@@ -19,7 +19,7 @@ extension MessagingService {
         }
         guard let lag = await feed.lag else { return .notReady("The feed has no connection to the database.") }
         guard lag < Self.maxLag else {
-            return .notReady("The feed last saw the database \(lag.components.seconds) s ago.")
+            return .notReady("The feed last polled the database \(lag.components.seconds) s ago.")
         }
         return .ready(feedLag: lag)
     }

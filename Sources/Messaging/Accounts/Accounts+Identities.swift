@@ -10,7 +10,7 @@ extension Accounts {
         try requireBuiltin()
         guard let apple else {
             throw ProtocolError(
-                .forbidden, "Nobody signs in with Apple here: the operator has not named an app (APPLE_CLIENT_IDS).")
+                .forbidden, "Sign in with Apple is not configured on this server (POSTLINE_APPLE_CLIENT_IDS).")
         }
         return apple
     }
@@ -60,13 +60,14 @@ extension Accounts {
     func merge(guestAccessToken text: String, into account: VerifiedToken) async throws(ProtocolError) -> ByteBuffer {
         guard provider == .external else {
             throw ProtocolError(
-                .forbidden, "Accounts are kept here: a guest comes along by \"guest_refresh_token\" of auth.login.")
+                .forbidden,
+                "This server keeps its own accounts: merge a guest with \"guest_refresh_token\" of auth.login.")
         }
         let guest = try await verify(accessToken: text)
         guard guest.isGuest, !account.isGuest else {
             throw ProtocolError(
                 .invalidToken,
-                account.isGuest ? "A guest takes no other: sign in first." : "That is no guest's token.",
+                account.isGuest ? "A guest cannot merge another guest: sign in first." : "The token is not a guest's.",
                 data: [.init(name: "field", value: .string("guest_access_token"))])
         }
         return try await database.json(

@@ -7,7 +7,8 @@ extension Accounts {
     func requireMail() throws(ProtocolError) {
         try requireBuiltin()
         guard mail != nil else {
-            throw ProtocolError(.forbidden, "This server sends no mail: its operator turns that on by POSTLINE_MAIL_….")
+            throw ProtocolError(
+                .forbidden, "This server sends no mail: its operator can enable it with POSTLINE_MAIL_….")
         }
     }
 

@@ -164,5 +164,5 @@ extension VerifiedToken {
 
 extension ProtocolError {
     fileprivate static let unknownRefreshToken = ProtocolError(
-        .invalidToken, "That is no refresh token of this server.")
+        .invalidToken, "The refresh token is not valid here: sign in again.")
 }

@@ -219,7 +219,7 @@ struct Accounts: Sendable {
     func guestToken(_ text: String) throws(ProtocolError) -> RefreshToken {
         guard let token = RefreshToken(text, key: settings.refreshKey) else {
             throw ProtocolError(
-                .invalidToken, "\"guest_refresh_token\" is no guest's token.",
+                .invalidToken, "\"guest_refresh_token\" is not a guest's refresh token.",
                 data: [.init(name: "field", value: .string("guest_refresh_token"))])
         }
         return token
@@ -229,7 +229,7 @@ struct Accounts: Sendable {
     func requireBuiltin() throws(ProtocolError) {
         guard provider == .builtin else {
             throw ProtocolError(
-                .forbidden, "Accounts are kept by another server here: sign in there, then send session.authenticate.")
+                .forbidden, "Another server keeps the accounts: sign in there, then send session.authenticate.")
         }
     }
 

@@ -99,5 +99,5 @@ public struct StreamTickets: Sendable {
 
 extension ProtocolError {
     fileprivate static let invalidTicket = ProtocolError(
-        .invalidToken, "That is no ticket, or it was used, or is older than \(StreamTickets.seconds) s.")
+        .invalidToken, "The ticket is unknown, used, or older than \(StreamTickets.seconds) s.")
 }

@@ -3,10 +3,12 @@ extension Operation {
     static let auth = [register, login, guest, upgrade, refresh, logout, changePassword]
 
     private static let register = Operation(
-        "auth.register", .anyone, "Makes an account, and signs in to it.",
+        "auth.register", .anyone, "Creates an account and signs in.",
         [
             .newEmail, .newPassword("password"),
-            Parameter("username", .string(.username, validatedBy: .database), .optional, "Nobody else's, in any case."),
+            Parameter(
+                "username", .string(.username, validatedBy: .database), .optional,
+                "The unique username, compared without case."),
             .fullName(.required),
         ],
         result: .tokens, errors: [.emailTaken, .usernameTaken, .emailUnconfirmed, .forbidden]
@@ -23,9 +25,9 @@ extension Operation {
     }
 
     private static let login = Operation(
-        "auth.login", .anyone, "Signs in, and brings a guest's data along.",
+        "auth.login", .anyone, "Signs in, and merges a guest into the account if its token is given.",
         [
-            Parameter("email", .string(.any), "The account's, in any case."),
+            Parameter("email", .string(.any), "The account's address, compared without case."),
             .givenPassword("password", .required),
             .guestRefreshToken,
         ],
@@ -47,7 +49,7 @@ extension Operation {
     }
 
     private static let guest = Operation(
-        "auth.guest", .anyone, "Makes a guest, and signs in as it.", [.fullName(.optional)], result: .tokens,
+        "auth.guest", .anyone, "Creates a guest and signs in as it.", [.fullName(.optional)], result: .tokens,
         errors: [.forbidden]
     ) { session, params throws(ProtocolError) in
         try await session.requireNoOtherUser(than: nil)
@@ -56,7 +58,7 @@ extension Operation {
     }
 
     private static let upgrade = Operation(
-        "auth.upgrade", .user, "Makes a guest a full account with the same id and data.",
+        "auth.upgrade", .user, "Upgrades a guest to a full account with the same id and data.",
         [.newEmail, .newPassword("password"), .fullName(.optional)], result: .tokens,
         errors: [.emailTaken, .forbidden]
     ) { session, params throws(ProtocolError) in
@@ -73,8 +75,9 @@ extension Operation {
     }
 
     private static let refresh = Operation(
-        "auth.refresh", .anyone, "The next tokens of a session.",
-        [Parameter("refresh_token", .string(.any), "The session's newest; each is used once.")], result: .tokens,
+        "auth.refresh", .anyone, "Returns the next tokens of a session.",
+        [Parameter("refresh_token", .string(.any), "The session's newest refresh token. Each is used once.")],
+        result: .tokens,
         errors: [.invalidToken, .sessionRevoked, .forbidden]
     ) { session, params throws(ProtocolError) in
         let text = try params.required("refresh_token")
@@ -82,8 +85,8 @@ extension Operation {
     }
 
     private static let logout = Operation(
-        "auth.logout", .user, "Ends the session, or all of the user's.",
-        [Parameter("all", .bool, .optional, default: .bool(false), "Whether all of the user's sessions end.")],
+        "auth.logout", .user, "Ends the session, or all sessions of the user.",
+        [Parameter("all", .bool, .optional, default: .bool(false), "True to end all sessions of the user.")],
         result: .revoked, errors: [.forbidden]
     ) { session, params throws(ProtocolError) in
         let everywhere = params.bool("all")
@@ -94,7 +97,7 @@ extension Operation {
     }
 
     private static let changePassword = Operation(
-        "auth.change_password", .user, "Sets another password, and ends every other session.",
+        "auth.change_password", .user, "Changes the password and ends every other session.",
         [.givenPassword("current_password", .required), .newPassword("new_password")], result: .revoked,
         errors: [.invalidCredentials, .forbidden]
     ) { session, params throws(ProtocolError) in
@@ -125,19 +128,21 @@ extension Schema {
 }
 
 extension Parameter {
-    fileprivate static let newEmail = Parameter("email", .string(.email), "The account's, compared in lower case.")
+    fileprivate static let newEmail = Parameter(
+        "email", .string(.email), "The account's address, compared without case.")
 
     /// A new password.
     static func newPassword(_ name: String) -> Parameter {
-        Parameter(name, .string(.bytes(8...72)), "The one to set.")
+        Parameter(name, .string(.bytes(8...72)), "The new password.")
     }
 
     /// A password to check. Imported accounts may have shorter passwords than new ones, but not longer ones.
     static func givenPassword(_ name: String, _ presence: Presence) -> Parameter {
-        Parameter(name, .string(.bytes(0...72)), presence, "The account's.")
+        Parameter(name, .string(.bytes(0...72)), presence, "The account's password.")
     }
 
     fileprivate static func fullName(_ presence: Presence) -> Parameter {
-        Parameter("full_name", .string(.characters(1...100), validatedBy: .database), presence, "What others see.")
+        Parameter(
+            "full_name", .string(.characters(1...100), validatedBy: .database), presence, "The name that others see.")
     }
 }

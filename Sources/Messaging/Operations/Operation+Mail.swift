@@ -4,8 +4,9 @@ extension Operation {
 
     private static let requestPasswordReset = Operation(
         "auth.request_password_reset", .anyone,
-        "Has a mail sent with a token that sets the account's password; the same for an unknown address.",
-        [Parameter("email", .string(.email), "The account's, in any case.")], result: .object([]), errors: [.forbidden]
+        "Mails a token that resets the account's password. The answer is the same for an unknown address.",
+        [Parameter("email", .string(.email), "The account's address, compared without case.")], result: .object([]),
+        errors: [.forbidden]
     ) { session, params throws(ProtocolError) in
         let email = try params.requiredEmail()
         try session.accounts.requireMail()
@@ -15,7 +16,8 @@ extension Operation {
     }
 
     private static let resetPassword = Operation(
-        "auth.reset_password", .anyone, "Sets the password by a mail's token, ends every other session, and signs in.",
+        "auth.reset_password", .anyone,
+        "Sets the password with a mailed token, ends every other session, and signs in.",
         [.mailToken, .newPassword("password")], result: .tokens, errors: [.invalidToken, .forbidden]
     ) { session, params throws(ProtocolError) in
         let token = try params.required("token")
@@ -37,9 +39,9 @@ extension Operation {
 
     private static let requestEmailChange = Operation(
         "auth.request_email_change", .user,
-        "Has a mail sent to another address, with a token that makes it the account's.",
+        "Mails a token to a new address, which makes it the account's.",
         [
-            Parameter("email", .string(.email), "The one to be; or the account's, where it is not confirmed."),
+            Parameter("email", .string(.email), "The new address, or the account's own if it is not confirmed."),
             .givenPassword("password", .required),
         ], result: .object([]), errors: [.invalidCredentials, .forbidden]
     ) { session, params throws(ProtocolError) in
@@ -55,7 +57,7 @@ extension Operation {
     }
 
     private static let confirmEmail = Operation(
-        "auth.confirm_email", .anyone, "Confirms an address by a mail's token: the account's, or the one to be.",
+        "auth.confirm_email", .anyone, "Confirms the account's address, or its new one, with a mailed token.",
         [.mailToken], result: .object([("email", .string)]), errors: [.invalidToken, .emailTaken, .forbidden]
     ) { session, params throws(ProtocolError) in
         let token = try params.required("token")
@@ -72,5 +74,6 @@ extension Session {
 }
 
 extension Parameter {
-    fileprivate static let mailToken = Parameter("token", .string(.any), "The mail's, which is good once, for an hour.")
+    fileprivate static let mailToken = Parameter(
+        "token", .string(.any), "The mailed token, which can be used once within an hour.")
 }

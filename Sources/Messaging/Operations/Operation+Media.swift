@@ -8,12 +8,12 @@ extension Operation {
     static let media = [createMedia, mediaURLs]
 
     private static let createMedia = Operation(
-        "media.create", .user, "Says where to put a picture that is about to be used.",
+        "media.create", .user, "Returns an upload URL for a picture.",
         [
-            Parameter("purpose", .string(.choice(Picture.Purpose.allCases.map(\.rawValue))), "What it is for."),
-            Parameter("mime_type", .string(.choice(PictureType.allCases.map(\.rawValue))), "What it is."),
-            Parameter("bytes", .integer(1...(1 << 30)), "How long it is, exactly."),
-            Parameter("conversation_id", .uuid, .optional, "Of a message's picture: where it is to be sent."),
+            Parameter("purpose", .string(.choice(Picture.Purpose.allCases.map(\.rawValue))), "The use of the picture."),
+            Parameter("mime_type", .string(.choice(PictureType.allCases.map(\.rawValue))), "The type of the picture."),
+            Parameter("bytes", .integer(1...(1 << 30)), "The exact size in bytes."),
+            Parameter("conversation_id", .uuid, .optional, "The conversation of a message's picture."),
             Parameter("width", .integer(1...65_535), .optional, "In pixels."),
             Parameter("height", .integer(1...65_535), .optional, "In pixels."),
         ],
@@ -23,7 +23,7 @@ extension Operation {
                 "upload",
                 .object([
                     ("method", .choice(["PUT"])), ("url", .string),
-                    ("headers", Schema(["type": .string("object")]).described("To be sent with it.")),
+                    ("headers", Schema(["type": .string("object")]).described("The headers of the upload.")),
                     ("expires_at", .timestamp),
                 ])
             ),
@@ -61,8 +61,11 @@ extension Operation {
     }
 
     private static let mediaURLs = Operation(
-        "media.urls", .user, "Where pictures of messages can be read, for some minutes.",
-        [Parameter("ids", .uuids(1...100), "Of attachments: those that the caller may not see are left out.")],
+        "media.urls", .user, "Returns URLs of pictures of messages, valid for some minutes.",
+        [
+            Parameter(
+                "ids", .uuids(1...100), "The media ids of attachments. Those that the caller may not see are left out.")
+        ],
         result: .object([
             ("media", .array(of: .object([("id", .uuid), ("url", .string), ("expires_at", .timestamp)])))
         ]),
@@ -94,7 +97,7 @@ extension MessagingService {
     func requireMedia() throws(ProtocolError) -> any MediaStore {
         guard let media else {
             throw ProtocolError(
-                .forbidden, "This server keeps no pictures: its operator turns that on by POSTLINE_MEDIA_….")
+                .forbidden, "This server stores no pictures: its operator can enable it with POSTLINE_MEDIA_….")
         }
         return media
     }
@@ -106,7 +109,7 @@ extension MessagingService {
             hasRoom = try await store.hasRoom(for: bytes)
         } catch {
             logger.warning("the media store cannot be reached", metadata: ["error": "\(error)"])
-            throw ProtocolError(.unavailable, "The store of pictures cannot be reached now. Try again.")
+            throw ProtocolError(.unavailable, "The media store cannot be reached now. Try again.")
         }
         guard hasRoom else {
             logger.error("the media disk is almost full: media.create is rejected (POSTLINE_MEDIA_MIN_FREE_BYTES)")
@@ -139,14 +142,14 @@ extension Session {
             verdict = try await store.accept(Picture(id: id, purpose: purpose, type: type, bytes: Int(bytes)))
         } catch {
             service.logger.warning("the media store cannot be reached", metadata: ["error": "\(error)"])
-            throw ProtocolError(.unavailable, "The store of pictures cannot be reached now. Try again.")
+            throw ProtocolError(.unavailable, "The media store cannot be reached now. Try again.")
         }
         switch verdict {
         case .stored:
             _ = try await service.database.rows(
                 Statement("app.note_stored", "select app.note_stored($1::uuid)"), ["\(id)"], as: .feed)
             return address
-        case .missing: throw .invalid(field, "has no bytes yet: PUT them to the url that media.create gave")
+        case .missing: throw .invalid(field, "was not uploaded yet: PUT its bytes to the url from media.create")
         case .wrong(let why): throw .invalid(field, why)
         }
     }
@@ -167,7 +170,7 @@ extension JSONObject {
         case .string(let text)?:
             guard let id = ID(text) else { throw .invalid(field, "must be a UUID") }
             guard self[member] ?? .null == .null else {
-                throw .invalid(path + member, "is what media_id stands for: leave it out")
+                throw .invalid(path + member, "must be absent if media_id is given")
             }
             let address = try await session.address(ofPicture: id, purpose, field: field)
             let others = members.filter { $0.name != member && $0.name != "media_id" }

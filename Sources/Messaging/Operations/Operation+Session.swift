@@ -3,8 +3,8 @@ extension Operation {
     static let session = [authenticate, setState]
 
     private static let authenticate = Operation(
-        "session.authenticate", .anyone, "Makes the connection the user's whose access token it is.",
-        [Parameter("access_token", .string(.any), "One of this server, or of the one that keeps its accounts.")],
+        "session.authenticate", .anyone, "Authenticates the connection with an access token.",
+        [Parameter("access_token", .string(.any), "A token of this server, or of the server that keeps its accounts.")],
         result: .object([
             ("user_id", .uuid), ("session_id", .uuid.nullable), ("is_guest", .bool), ("expires_at", .timestamp),
         ]),
@@ -23,11 +23,11 @@ extension Operation {
     }
 
     private static let setState = Operation(
-        "session.set_state", .user, "Whether the app is before its user; a session begins active.",
+        "session.set_state", .user, "Sets whether the app is in the foreground. A session begins active.",
         [
             Parameter(
                 "state", .string(.choice(["active", "background"])),
-                "Who has no session but in the background is not online.")
+                "The state. A user is online with at least one active session.")
         ],
         result: .object([])
     ) { session, params throws(ProtocolError) in

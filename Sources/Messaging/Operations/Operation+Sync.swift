@@ -5,13 +5,13 @@ extension Operation {
     static let sync = [open, close]
 
     private static let open = Operation(
-        "sync.open", .user, "All that the user may see, or what of it has changed since a cursor.",
+        "sync.open", .user, "Returns all that the user may see, or the changes since a cursor, and starts the pushes.",
         [
-            Parameter("cursor", .string(.any), .optional, "The last one that the client saw."),
+            Parameter("cursor", .string(.any), .optional, "The last cursor that the client has seen."),
             Parameter(
                 "messages_per_conversation", .integer(0...100), .optional, default: .integer(20),
-                "How many of the newest messages of each conversation are given at most."),
-            Parameter("live", .bool, .optional, default: .bool(true), "Whether later changes are pushed."),
+                "The most messages of each conversation."),
+            Parameter("live", .bool, .optional, default: .bool(true), "True to get later changes as pushes."),
         ],
         result: .changes
     ) { session, params throws(ProtocolError) in

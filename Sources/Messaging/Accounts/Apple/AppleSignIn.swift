@@ -57,7 +57,8 @@ public struct AppleSignIn: Sendable {
         else { throw .invalidIdentityToken }
         guard token.matchesNonce(nonce) else {
             throw ProtocolError(
-                .invalidToken, "The nonce is not the token's.", data: [.init(name: "field", value: .string("nonce"))])
+                .invalidToken, "The nonce does not match the token.",
+                data: [.init(name: "field", value: .string("nonce"))])
         }
         guard !claims.hasExpired(at: time), !isFresh || time < issuedAt + Self.freshness else {
             throw ProtocolError(.tokenExpired, "The token is too old: sign in with Apple again.")
@@ -84,6 +85,6 @@ struct AppleIdentity: Sendable {
 
 extension ProtocolError {
     static let invalidIdentityToken = ProtocolError(
-        .invalidToken, "That is no token of Apple's for this app.",
+        .invalidToken, "This is not an Apple identity token for this app.",
         data: [.init(name: "field", value: .string("identity_token"))])
 }
