@@ -2,7 +2,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Instants")
+@Suite("Instant")
 struct InstantTests {
     @Test(
         "parses each form of RFC 3339",
@@ -24,7 +24,7 @@ struct InstantTests {
     }
 
     @Test(
-        "rejects what is no time",
+        "rejects invalid times",
         arguments: [
             "", "x", "2026-11-20", "2026-11-20T10:00Z", "2026-11-20T10:00:00", "2026-11-20 10:00:00Z",
             "2026-11-20T10:00:00.Z", "2026-11-20T10:00:00,5Z", "2026-11-20T10:00:00+01", "2026-11-20T10:00:00+0100",

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Messaging
 
-@Suite("The login role that a connection string names")
+@Suite("Login role")
 struct LoginRoleTests {
-    @Test("is its user, without the project that a pooler of many databases wants behind both names")
+    @Test("is the user without the pooler's project suffix")
     func names() throws {
         let cases: [(url: String, owner: String?, name: String)] = [
             ("postgresql://chat:secret@db/world", nil, "chat"),
