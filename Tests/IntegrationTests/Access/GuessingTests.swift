@@ -10,7 +10,7 @@ struct GuessingTests {
         ["email": .string(email), "password": .string(password)]
     }
 
-    @Test("row 47: after five wrong passwords an account is rate_limited, known or not, also with the right one")
+    @Test("row 47: limits an account after five wrong passwords")
     func perAccount() async throws {
         try await withNode(Self.limited) { node in
             for email in ["alice@example.com", "nobody@example.com"] {
@@ -29,7 +29,7 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: an address with blanks around it is no further try")
+    @Test("row 47: counts an address with blanks as the same account")
     func spellings() async throws {
         try await withNode(Self.limited) { node in
             let client = try await node.connect()
@@ -39,7 +39,7 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: the right password is not counted, and a signed-in user's wrong ones are")
+    @Test("row 47: counts wrong passwords, signed in or not, but no right ones")
     func counted() async throws {
         try await withNode(Self.limited) { node in
             for _ in 0..<8 { try await node.connect().signIn(.alice) }
@@ -58,7 +58,7 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: nobody but the session itself keeps a user from changing its password or deleting its account")
+    @Test("row 47: other clients cannot exhaust a session's password checks")
     func notByStrangers() async throws {
         try await withNode(Self.limited) { node in
             let alice = try await node.signedIn(.alice)
@@ -84,7 +84,7 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: a session checks five passwords a minute, the right one too, so that it fills nobody's line")
+    @Test("row 47: limits a session to five password checks a minute")
     func checks() async throws {
         try await withNode(Self.limited) { node in
             let alice = try await node.signedIn(.alice)
@@ -99,7 +99,7 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: imported passwords are computed in the same line: other requests do not wait for them")
+    @Test("row 47: verifies imported passwords without delaying other requests")
     func importedHashing() async throws {
         var settings = NodeSettings()
         settings.poolSize = 1
@@ -128,7 +128,7 @@ struct GuessingTests {
     }
 
     @Test(
-        "row 47: an address has sixty logins and registrations a minute, of all kinds together; who is signed in goes on"
+        "row 47: limits sign-ins and registrations of an address to 60 a minute"
     )
     func perAddress() async throws {
         try await withNode(Self.limited) { node in
@@ -165,7 +165,7 @@ struct GuessingTests {
         return 1_000
     }
 
-    @Test("a user who sends, changes or searches too quickly is told when to go on, and nobody else is held back")
+    @Test("limits sends, changes and searches of one user only")
     func perUser() async throws {
         var rates = Rates.still
         (rates.sendsPerSecond, rates.sendBurst, rates.searchesPerSecond) = (1, 10, 1)
@@ -183,7 +183,7 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: hashing is bounded: of a hundred at once each is answered, and other requests do not wait for them")
+    @Test("row 47: answers 100 concurrent sign-ins without delaying other requests")
     func boundedHashing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

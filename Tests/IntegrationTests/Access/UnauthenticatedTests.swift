@@ -13,7 +13,7 @@ struct UnauthenticatedTests {
         "avatars.list", "auth.apple", "auth.request_password_reset", "auth.reset_password", "auth.confirm_email",
     ]
 
-    @Test("gets unauthenticated from every method but those that the protocol opens to anybody")
+    @Test("are rejected by every method that needs a user")
     func all() async throws {
         try await withNode { node in
             for method in Probe.methods {
@@ -29,7 +29,7 @@ struct UnauthenticatedTests {
         }
     }
 
-    @Test("is told so before it is told what a closed method lacks")
+    @Test("are rejected before params are checked")
     func order() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -39,7 +39,7 @@ struct UnauthenticatedTests {
         }
     }
 
-    @Test("row 3: is told goodbye after a while, also when it sends a byte now and then")
+    @Test("row 3: are disconnected after the authentication timeout")
     func deadline() async throws {
         // Long enough for one to sign in on a busy machine.
         try await withNode(NodeSettings(authenticationSeconds: 15)) { node in

@@ -5,7 +5,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("Access tokens of our own", .timeLimit(.minutes(60)))
+@Suite("Access tokens", .timeLimit(.minutes(60)))
 struct AccessTokenTests {
     private static let claims = [
         "sub", "aud", "role", "iss", "iat", "exp", "email", "phone", "session_id", "is_anonymous", "aal",
@@ -21,7 +21,7 @@ struct AccessTokenTests {
         return try JSON(parsing: ByteBuffer(bytes: data))
     }
 
-    @Test("carry no name: user_metadata is empty, however one signs in, and me.get has the name", .covers("D13"))
+    @Test("contain no name, for any kind of sign-in", .covers("D13"))
     func noName() async throws {
         try await withNode { node in
             let client = try await node.connect()

@@ -26,7 +26,7 @@ struct AppleTests {
     }
 
     @Test(
-        "a new subject makes an account, with a name at first sight alone, and leads to it from then on", .covers("E3"))
+        "creates an account on the first sign-in and finds it later", .covers("E3"))
     func newAndKnown() async throws {
         try await withNode(try settings()) { node in
             let first = try await node.connect()
@@ -52,7 +52,7 @@ struct AppleTests {
         }
     }
 
-    @Test("a token that is forged, another app's, too old or too young is refused, and makes nobody", .covers("E3"))
+    @Test("rejects forged, foreign, expired and future tokens", .covers("E3"))
     func forged() async throws {
         let other = try AppleKey("one")
         let now = Int(Date.now.timeIntervalSince1970)
@@ -94,7 +94,7 @@ struct AppleTests {
         }
     }
 
-    @Test("the nonce is the token's or its hash, and stands on both sides or on none")
+    @Test("requires a matching nonce or none")
     func nonce() async throws {
         let hash = SHA256.hash(data: Data("abc".utf8)).map { String(format: "%02x", $0) }.joined()
         try await withNode(try settings()) { node in
@@ -114,7 +114,7 @@ struct AppleTests {
         }
     }
 
-    @Test("a token is good once, on whichever node")
+    @Test("accepts a token once, over all nodes")
     func replayed() async throws {
         try await withTwoNodes(try settings()) { one, other in
             let token = try key.token("sue")
@@ -125,7 +125,7 @@ struct AppleTests {
         }
     }
 
-    @Test("of many first sign-ins at once all come to one account")
+    @Test("creates one account from concurrent first sign-ins")
     func together() async throws {
         try await withNode(try settings()) { node in
             let users = try await withThrowingTaskGroup(of: String.self) { group in
@@ -144,7 +144,7 @@ struct AppleTests {
     }
 
     @Test(
-        "a guest whose holder is new to Apple becomes the account; else it comes into the one there is",
+        "upgrades a guest, or merges it into the existing account",
         .covers("E3", "E5"))
     func guest() async throws {
         try await withNode(try settings()) { node in
@@ -178,7 +178,7 @@ struct AppleTests {
         }
     }
 
-    @Test("who registered somebody's address with a password does not get its owner's Apple account")
+    @Test("does not link an account whose address is unconfirmed")
     func preHijacked() async throws {
         try await withNode(try settings()) { node in
             let squatter = try await node.connect()
@@ -191,7 +191,7 @@ struct AppleTests {
         }
     }
 
-    @Test("an Apple account is deleted by a fresh token of its holder, and its subject comes anew")
+    @Test("deletes an account with a fresh identity token")
     func deleted() async throws {
         try await withNode(try settings()) { node in
             let client = try await node.connect()
@@ -209,7 +209,7 @@ struct AppleTests {
         }
     }
 
-    @Test("keys are fetched, kept and rotated; a server of keys that hangs, fails or babbles is waited for in bounds")
+    @Test("caches rotating keys and bounds a failing key server")
     func keyServer() async throws {
         let next = try AppleKey("two")
         try await KeyServer.with(.silence) { server in
@@ -245,7 +245,7 @@ struct AppleTests {
         }
     }
 
-    @Test("an unknown key makes Apple be asked no more than once a minute")
+    @Test("fetches keys for unknown key ids at most once a minute")
     func unknownKeys() async throws {
         try await KeyServer.with(.says(200, try AppleKey.set([key]))) { server in
             try await withNode(try settings(KeySetURL(server.url))) { node in
@@ -260,7 +260,7 @@ struct AppleTests {
         }
     }
 
-    @Test("without an app's name it is forbidden; guests of this server's own come along by their refresh token")
+    @Test("auth.apple is forbidden without client ids")
     func forbidden() async throws {
         try await withNode { node in
             try await node.connect().refused(

@@ -8,7 +8,7 @@ struct DeleteTests {
     private static let password: JSONObject = ["password": .string(TestNode.password)]
 
     @Test(
-        "leaves a tombstone everywhere, with its messages under it, and the owner's group to the next", .covers("B33"))
+        "leaves a tombstone with its messages and passes groups on", .covers("B33"))
     func tombstone() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -60,7 +60,7 @@ struct DeleteTests {
     }
 
     @Test(
-        "erases what is private, and ends every session on every node; the acting connection's next request is told",
+        "erases private data and ends all sessions",
         .covers("B33"))
     func sessions() async throws {
         try await withTwoNodes { one, other in
@@ -85,7 +85,7 @@ struct DeleteTests {
         }
     }
 
-    @Test("the address may register anew, as somebody else, and the old name is held")
+    @Test("frees the address and reserves the username")
     func afterwards() async throws {
         try await withNode { node in
             try await node.signedIn(.alice).call("me.delete", Self.password)
@@ -104,7 +104,7 @@ struct DeleteTests {
         }
     }
 
-    @Test("the names of a guest that goes are free at once; those of one that is merged are its account's")
+    @Test("frees a deleted guest's names, but not a merged one's")
     func guestNames() async throws {
         try await withNode { node in
             let guest = try await node.guest()
@@ -124,7 +124,7 @@ struct DeleteTests {
         }
     }
 
-    @Test("takes the password, the right one; of a guest none. Else nothing happens")
+    @Test("requires the right password, and none of a guest")
     func password() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -139,7 +139,7 @@ struct DeleteTests {
         }
     }
 
-    @Test("a tombstone is not undone by SQL")
+    @Test("SQL cannot revert a tombstone")
     func forGood() async throws {
         try await withNode { node in
             try await node.signedIn(.alice).call("me.delete", Self.password)
@@ -155,7 +155,7 @@ struct DeleteTests {
         }
     }
 
-    @Test("a connection that has not heard of it yet writes nothing into the tombstone, and begins nothing")
+    @Test("rejects writes of a connection that is not notified yet")
     func afterTheEnd() async throws {
         // With external accounts no session's end comes between, and this feed tells nothing.
         try await withNode(NodeSettings(accountProvider: .external)) { node in

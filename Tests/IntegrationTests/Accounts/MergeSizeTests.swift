@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Guests with more messages than the sign-in's transaction moves.
-@Suite("auth.login of a guest with many messages", .timeLimit(.minutes(60)))
+@Suite("Merge of many messages", .timeLimit(.minutes(60)))
 struct MergeSizeTests {
     /// The limits of a node as it is served.
     private static let served = NodeSettings(
@@ -17,7 +17,7 @@ struct MergeSizeTests {
     }
 
     // A5
-    @Test("120,000 messages come over while others edit in the same group, and a cursor brings each")
+    @Test("moves 120,000 messages during edits, visible by cursor")
     func many() async throws {
         let count = 120_000
         try await withNode(Self.served) { node in
@@ -82,7 +82,7 @@ struct MergeSizeTests {
         }
     }
 
-    @Test("live clients hear of each message once, also where two conversations become one, and another node goes on")
+    @Test("pushes each moved message once, also after a node stops")
     func live() async throws {
         let count = 700
         // The queue keeps all pushes, however late they are read.

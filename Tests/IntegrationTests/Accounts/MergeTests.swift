@@ -3,7 +3,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("auth.login of a guest's holder: the guest comes into the account", .timeLimit(.minutes(60)))
+@Suite("Merge of a guest on auth.login", .timeLimit(.minutes(60)))
 struct MergeTests {
     private static func params(_ person: Person, _ guest: JSON) -> JSONObject {
         [
@@ -13,7 +13,7 @@ struct MergeTests {
     }
 
     @Test(
-        "the account's own values win, preferences merge by key, and what it has none of comes from the guest",
+        "keeps the account's values and adds missing ones",
         .covers("E5"))
     func values() async throws {
         try await withTwoNodes { one, other in
@@ -62,7 +62,7 @@ struct MergeTests {
         }
     }
 
-    @Test("an account that has nothing yet gets all of the guest's, its avatar and username too")
+    @Test("copies all of the guest's data to an empty account")
     func emptyAccount() async throws {
         try await withNode { node in
             let guest = try await node.connect()
@@ -83,7 +83,7 @@ struct MergeTests {
         }
     }
 
-    @Test("conversations and messages come over, as the account's live session and third parties see by pushes alone")
+    @Test("moves conversations and messages, visible through pushes")
     func conversations() async throws {
         try await withTwoNodes { one, other in
             let database = one.database
@@ -156,7 +156,7 @@ struct MergeTests {
     }
 
     @Test(
-        "an unknown token, a full account's, or one of before is invalid_token; with a wrong password too, nothing happens"
+        "rejects invalid guest tokens and wrong passwords"
     )
     func refused() async throws {
         try await withNode { node in
@@ -191,7 +191,7 @@ struct MergeTests {
     }
 
     @Test(
-        "row 49: a merge whose answer was lost in a cut is found done by the retry, with the same answer",
+        "row 49: repeats the answer of a merge whose answer was lost",
         .covers("E19"))
     func retried() async throws {
         try await withTwoNodes { one, other in
@@ -219,7 +219,7 @@ struct MergeTests {
         }
     }
 
-    @Test("row 49: a merge raced from both nodes is done once, and all get the same answer")
+    @Test("row 49: merges once if raced from two nodes")
     func raced() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
             let guest = try await one.connect()
@@ -241,7 +241,7 @@ struct MergeTests {
         }
     }
 
-    @Test("row 49: of two accounts that one guest is to come into at once, one gets all of it")
+    @Test("row 49: merges a contested guest into one account")
     func racedAccounts() async throws {
         try await withTwoNodes { one, other in
             let guest = try await one.connect()
@@ -261,7 +261,7 @@ struct MergeTests {
         }
     }
 
-    @Test("row 49: of an upgrade and a merge of one guest at once, one is done")
+    @Test("row 49: performs one of a concurrent upgrade and merge")
     func upgradeOrMerge() async throws {
         try await withTwoNodes { one, other in
             for round in 0..<4 {
@@ -285,7 +285,7 @@ struct MergeTests {
         }
     }
 
-    @Test("row 49: merged while messages flow, nothing that was answered is lost")
+    @Test("row 49: loses no answered message during a merge")
     func underLoad() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
             let guest = try await one.connect()
@@ -327,7 +327,7 @@ struct MergeTests {
         }
     }
 
-    @Test("the guest's own connection, which may not have heard of it yet, does nothing more in the guest's name")
+    @Test("rejects writes of the merged guest's connection")
     func afterwards() async throws {
         try await withTwoNodes { one, other in
             let guest = try await one.connect()

@@ -7,7 +7,7 @@ import Testing
 @Suite("Presence", .timeLimit(.minutes(60)))
 struct PresenceTests {
     @Test(
-        "who comes and goes is shown to contacts on every node, and to nobody else; live sync is what counts",
+        "shows live users to contacts only, on every node",
         .covers("C11", "C12"))
     func contacts() async throws {
         try await withTwoNodes(.telling()) { one, other in
@@ -40,7 +40,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a user with sessions on two nodes is online until both have ended")
+    @Test("stays online until sessions on both nodes have ended")
     func twoSessions() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await one.signedIn(.bob)
@@ -61,7 +61,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("who is back within the time of a reconnect was never away")
+    @Test("stays online during a reconnect")
     func reconnect() async throws {
         try await withTwoNodes(.telling(grace: .seconds(3_600))) { one, other in
             let bob = try await other.signedIn(.bob)
@@ -79,7 +79,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a session in the background does not make its user online")
+    @Test("is offline with background sessions only")
     func background() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await other.signedIn(.bob)
@@ -100,7 +100,7 @@ struct PresenceTests {
     }
 
     @Test(
-        "who hides its presence is shown to nobody, and shown nobody, from then on and until it shows it again",
+        "hides presence in both directions until it is shown again",
         .covers("C12"))
     func hidden() async throws {
         try await withTwoNodes(.telling()) { one, other in
@@ -134,7 +134,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a node that stands still beyond its lease, and goes on, tells again of all who are there")
+    @Test("reports all users again after a node's lease expired")
     func paused() async throws {
         try await withAliceElsewhere { _, process, bob in
             process.command.signal(SIGSTOP)
@@ -144,7 +144,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a node that is stopped leaves its users the time of a reconnect, and no longer")
+    @Test("a stopped node's users go offline after the reconnect time")
     func stopped() async throws {
         try await withNode(.telling(grace: .seconds(2))) { node in
             let bob = try await node.signedIn(.bob)
@@ -158,7 +158,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a reset has all who are known of, and a delta those who came or went since")
+    @Test("is complete in a reset and incremental in a delta")
     func pages() async throws {
         try await withNode(.telling()) { node in
             let carol = try await node.signedIn(.carol)
@@ -179,7 +179,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a new conversation comes with the presence of its members, to both")
+    @Test("comes with a new conversation")
     func newConversation() async throws {
         try await withNode(.telling()) { node in
             let alice = try await node.signedIn(.alice)
@@ -198,7 +198,7 @@ struct PresenceTests {
     }
 
     @Test(
-        "row 65: presence.get answers of each user, once and in order; of strangers and nobody what it says of all others",
+        "row 65: presence.get returns each user once, and nothing of strangers",
         .covers("C11"))
     func get() async throws {
         try await withNode(.telling()) { node in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("conversations.typing", .timeLimit(.minutes(60)))
 struct TypingTests {
-    @Test("the other members who are live hear of it, on every node, once in two seconds, and nobody else does")
+    @Test("notifies live members on every node, once in two seconds")
     func told() async throws {
         // The two seconds are never over, on however busy a machine.
         try await withTwoNodes(NodeSettings(rates: .still)) { one, other in
@@ -40,7 +40,7 @@ struct TypingTests {
         }
     }
 
-    @Test("who is no member is told that there is no such conversation, each time, and nobody hears of it")
+    @Test("typing rejects users that are not members")
     func stranger() async throws {
         try await withNode { node in
             let frank = try await node.signedIn(.frank)
@@ -55,7 +55,7 @@ struct TypingTests {
         }
     }
 
-    @Test("of who hides its presence nobody is told, until it shows it again")
+    @Test("is not published while presence is hidden")
     func hidden() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -73,7 +73,7 @@ struct TypingTests {
         }
     }
 
-    @Test("what a stranger says on the nodes' channel, by SQL, is told to nobody, and nothing of typing is stored")
+    @Test("ignores foreign notifications and stores nothing")
     func channel() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)

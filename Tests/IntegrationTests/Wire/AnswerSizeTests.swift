@@ -17,7 +17,7 @@ struct AnswerSizeTests {
         return (try #require(answer["result"], "\(answer["error"]?.text ?? "")"), line.utf8.count)
     }
 
-    @Test("row 58a: of messages of 48 kB a page ends early, at the end that the next goes on from, without a gap")
+    @Test("row 58a: ends pages of long messages early, without a gap")
     func messages() async throws {
         try await withNode { node in
             // 200 messages of 8,000 characters that JSON writes as six bytes each.
@@ -55,7 +55,7 @@ struct AnswerSizeTests {
         }
     }
 
-    @Test("row 58a: of groups with long profiles a page ends early, with the profiles of all that it gives")
+    @Test("row 58a: ends pages of large groups early, with their profiles")
     func conversations() async throws {
         try await withNode { node in
             let groups = 8
@@ -102,7 +102,7 @@ struct AnswerSizeTests {
         }
     }
 
-    @Test("of a group with long profiles as many come with it as one answer has room for, and all its members")
+    @Test("limits the profiles of a large group, not its members")
     func profilesOfMembers() async throws {
         try await withNode { node in
             try await node.database.psql(
