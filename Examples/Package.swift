@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A program and an app's views, which depend on Postline as an app does: what they resolve and link is what an app
-// resolves and links. `make test-examples` builds and runs them.
+// A program and an app's views that depend on Postline as an app does, so that they resolve and link the same packages.
+// `make test-examples` builds and runs them.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -17,7 +17,7 @@ let package = Package(
     name: "postline-examples",
     platforms: [.macOS(.v15), .iOS(.v17)],
     dependencies: [
-        // With a name, because a folder may be called anything. An app gives a URL in place of both.
+        // The name makes the reference independent of the folder. An app gives a URL in place of both.
         .package(name: "postline", path: "..", traits: [])
     ],
     targets: [
@@ -32,7 +32,7 @@ let package = Package(
                 .target(name: "SwiftUIStubs", condition: .when(platforms: [.linux])),
             ],
             swiftSettings: settings),
-        // Declarations of SwiftUI, by which views are type-checked where there is none.
+        // Stubs of SwiftUI's declarations, to type-check views on Linux.
         .target(name: "SwiftUIStubs", swiftSettings: settings),
     ]
 )

@@ -53,20 +53,20 @@ package struct TerminalChat {
         do {
             let client = try PostlineClient(
                 server: .line(host, port: port, isEncrypted: isEncrypted), store: .file(in: folder.url),
-                secrets: FileSecrets(folder: folder.url.appending(path: "secrets")), authorities: trusted,
+                secrets: FileSecretStore(folder: folder.url.appending(path: "secrets")), authorities: trusted,
                 logger: Logger(label: "postline.chat") { _ in SwiftLogNoOpLogHandler() })
-            var isKept = client.account != .nobody
+            var isKept = client.account != .signedOut
             if !isKept { try await signIn(client, email: email) }
             var ending = await talk(client, isTemporary: folder.isTemporary)
             // The stored session has ended, by age or from elsewhere: start over without it.
-            while isKept, case .broken(_, wasOnline: false) = ending, client.account == .nobody {
+            while isKept, case .broken(_, wasOnline: false) = ending, client.account == .signedOut {
                 isKept = false
                 // Line mode has said it.
                 if isOnScreen, email != nil { Terminal.write("This session was ended: sign in again.\n") }
                 try await signIn(client, email: email)
                 ending = await talk(client, isTemporary: folder.isTemporary)
             }
-            if client.account == .nobody, case .left = ending, self.folder == nil { folder.erase() }
+            if client.account == .signedOut, case .left = ending, self.folder == nil { folder.erase() }
             await client.disconnect()
             switch ending {
             case .left(let farewell):

@@ -1,27 +1,27 @@
-/// What ends or prevents a connection, as opposed to an error that the server answers with.
+/// An error that ends or prevents a connection, other than an error response.
 public enum ConnectionError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// There is nothing there that takes connections; `reason` is the system's word for it.
+    /// No server accepts connections at the address. `reason` is the system's message.
     case unreachable(address: String, reason: String)
-    /// Something answers, but it is no Postline server.
+    /// The server is not a Postline server.
     case notPostline(address: String)
-    /// There is no encrypted connection to whoever was meant.
+    /// TLS failed or the certificate is not trusted.
     case notTrusted(address: String, reason: String)
-    /// The connection is closed; `goodbye` is what the server said before, where it said something.
+    /// The connection is closed. `goodbye` is the server's reason, if it sent one.
     ///
-    /// What was asked for on it may have been done or not.
+    /// The server may have executed the pending requests.
     case closed(goodbye: ServerGoodbye?)
-    /// A line cannot be understood.
+    /// A line cannot be decoded.
     case malformed(String)
 
-    /// A sentence for a person.
+    /// The error in a sentence.
     public var description: String {
         switch self {
         case .unreachable(let address, let reason): "No server can be reached at \(address): \(reason)."
-        case .notPostline(let address): "What answers at \(address) is not a Postline server."
+        case .notPostline(let address): "The server at \(address) is not a Postline server."
         case .notTrusted(let address, let reason): "No trusted connection can be made to \(address): \(reason)."
         case .closed(let goodbye?): "The server closed the connection: \(goodbye.message)"
         case .closed(nil): "The connection to the server was lost."
-        case .malformed(let reason): "The server sent a line that cannot be understood: \(reason)."
+        case .malformed(let reason): "The server sent a line that cannot be decoded: \(reason)."
         }
     }
 }

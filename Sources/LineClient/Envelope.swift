@@ -1,22 +1,22 @@
 import Messaging
 import NIOCore
 
-/// What one line from the server is, found without parsing what it carries.
+/// The kind of a line from the server, found without parsing its payload.
 ///
-/// The members of the outermost object are located by their names; their values stay bytes until somebody wants them.
+/// The scanner finds the members of the outermost object by name. Their values stay bytes until they are needed.
 struct Envelope {
     enum Kind {
-        /// An answer to the request of this number, if it is one of ours.
+        /// A response to the request with this number.
         case answer(id: Int)
         case notification(method: String)
-        /// A batch's answers, an answer to no number, or no JSON-RPC at all.
+        /// The responses of a batch, a response without a number, or not JSON-RPC.
         case other
     }
 
     var kind: Kind
-    /// The result's bytes; nil where the answer is an error.
+    /// The result's bytes, or nil for an error.
     var result: ByteBuffer?
-    /// The error's bytes; nil where the answer is a result.
+    /// The error's bytes, or nil for a result.
     var error: ByteBuffer?
     /// The notification's params.
     var params: ByteBuffer?
@@ -62,7 +62,7 @@ struct Envelope {
     private static func equals(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: StaticString) -> Bool {
         guard range.count == name.utf8CodeUnitCount else { return false }
         for offset in 0..<range.count {
-            // Within the literal, whose length is the range's.
+            // The index is within the literal, which is as long as the range.
             guard unsafe bytes[range.lowerBound + offset] == name.utf8Start[offset] else { return false }
         }
         return true
@@ -84,15 +84,16 @@ extension Range<Int> {
     fileprivate func dropLast() -> Range<Int> { lowerBound..<Swift.max(lowerBound, upperBound - 1) }
 }
 
-/// Walks over the outermost object's members. It trusts the server to write JSON; what it does not understand is
-/// reported as not whole, never misread beyond its end.
+/// A scanner over the members of the outermost object. It assumes JSON: other bytes make `members` return false, and
+/// are never read beyond their end.
 private struct Scanner {
     let count: Int
     var index = 0
 
     init(count: Int) { self.count = count }
 
-    /// Calls `body` with the ranges of each member's name (without its quotes) and value.
+    /// Calls `body` with the ranges of each member's name (without quotes) and value. Returns false if the object is
+    /// not complete.
     mutating func members(_ bytes: Span<UInt8>, _ body: (Range<Int>, Range<Int>) -> Void) -> Bool {
         skipBlanks(bytes)
         guard take("{", bytes) else { return false }
@@ -143,10 +144,10 @@ private struct Scanner {
         return false
     }
 
-    /// Goes on to the next quote or backslash, eight bytes at a time: most of what the server writes stands in strings.
+    /// Skips to the next quote or backslash, eight bytes at a time, since most of a line is in strings.
     private mutating func skipPlain(_ bytes: Span<UInt8>) {
         while index &+ 8 <= count {
-            // Within bounds by the condition above; every bit pattern is an integer. The first byte is the lowest.
+            // Within bounds by the condition above. Every bit pattern is an integer. The first byte is the lowest.
             let word = UInt64(
                 littleEndian: unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
             let quotes = (word ^ 0x2222_2222_2222_2222).marksOfZeroBytes
@@ -171,7 +172,7 @@ private struct Scanner {
                 depth += 1
                 index += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                // At depth 0 it is the end of the object around a number or literal.
+                // At depth 0 this is the end of the object around a number or literal.
                 if depth == 0 { return true }
                 depth -= 1
                 index += 1

@@ -1,46 +1,46 @@
 public import Messaging
 
 extension JSON {
-    /// The string, where the value is one.
+    /// The string, or nil for another type.
     public var stringValue: String? {
         guard case .string(let value) = self else { return nil }
         return value
     }
 
-    /// The integer, where the value is one that fits.
+    /// The integer, or nil for another type or a number out of range.
     public var integerValue: Int? {
         guard case .number(let number) = self, let value = number.integer else { return nil }
         return Int(exactly: value)
     }
 
-    /// The number, where the value is one.
+    /// The number, or nil for another type.
     public var doubleValue: Double? {
         guard case .number(let number) = self else { return nil }
         return number.double
     }
 
-    /// True or false, where the value is one of them.
+    /// The boolean, or nil for another type.
     public var booleanValue: Bool? {
         guard case .bool(let value) = self else { return nil }
         return value
     }
 
-    /// The elements, where the value is an array.
+    /// The elements of an array, or nil for another type.
     public var arrayValue: [JSON]? {
         guard case .array(let elements) = self else { return nil }
         return elements
     }
 
-    /// The members, where the value is an object.
+    /// The members of an object, or nil for another type.
     public var objectValue: JSONObject? {
         guard case .object(let members) = self else { return nil }
         return members
     }
 
-    /// A member of an object; nil where the value is none, or has none of this name.
+    /// The member of an object with this name, or nil if there is none.
     public subscript(name: String) -> JSON? { objectValue?[name] }
 
-    /// An element of an array; nil where the value is none, or is shorter.
+    /// The element of an array at this index, or nil if there is none.
     public subscript(index: Int) -> JSON? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]

@@ -12,25 +12,25 @@ import Musl
 import Glibc
 #endif
 
-/// One connection to a Postline server, speaking its line protocol (`docs/protocol.md`).
+/// One connection to a Postline server with its line protocol (`docs/protocol.md`).
 ///
-/// Calls may be made from many tasks at once: they go out in the order they are made, and each gets its own answer.
-/// The actor lives on its connection's event loop, so that a line is read, matched and handed on without a change of
-/// threads. A client that is no longer needed is to be closed.
+/// Concurrent calls are sent in order, and each gets its own response. The actor runs on the connection's event loop,
+/// so that a line is read, matched and delivered without a change of threads. A client must be closed.
 public actor LineClient {
-    /// What the server said first.
+    /// The server's first line.
     public nonisolated let hello: ServerHello
 
-    /// What the server sends unasked, in its order, from the first on, and ending with the connection. For one reader.
+    /// The server's notifications in order, until the connection ends. For one reader.
     public nonisolated let pushes: AsyncStream<ServerNotification>
 
-    /// Lines that are neither pushes nor answers to `call`: what was sent by `send(line:)` is answered here. For one reader.
+    /// Lines that are neither notifications nor responses to `call`, such as responses to `send(line:)`. For one
+    /// reader.
     public nonisolated let otherLines: AsyncStream<String>
 
-    /// What the server said before it closed the connection.
+    /// The reason that the server sent before it closed the connection.
     public private(set) var goodbye: ServerGoodbye?
 
-    /// Whether the connection is over.
+    /// True if the connection is closed.
     public private(set) var isClosed = false
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -38,7 +38,7 @@ public actor LineClient {
         unsafe executor.asUnownedSerialExecutor()
     }
 
-    /// What a task is to prefer that asks one thing after another: it changes no threads then.
+    /// The preferred executor for a task that makes one call after another, so that it does not change threads.
     package nonisolated let executor: LoopExecutor
 
     private nonisolated let channel: any Channel
@@ -51,19 +51,20 @@ public actor LineClient {
 
     private struct Pending {
         let id: Int
-        /// Nil once the caller was cancelled: the answer still comes, and goes nowhere.
+        /// Nil after a cancellation: the response still comes and is ignored.
         var caller: CheckedContinuation<Result<ByteBuffer, any Error>, Never>?
     }
 
-    /// Connects, and returns when the server has said hello.
+    /// Connects, and returns after the server's hello.
     ///
     /// - Parameters:
-    ///   - trust: whom to trust over TLS; nil: lines are not encrypted.
-    ///   - preface: goes out before all else, TLS included: what a balancer says, such as a PROXY header.
-    ///   - framing: what stands between the lines and the connection, such as a WebSocket's frames.
-    ///   - group: the threads to run on; the process's own by default.
-    ///   - timeout: how long connecting, and then waiting for the hello, may each take.
-    ///   - onPush: called on the connection's thread for each notification, in place of `pushes`; it must not block.
+    ///   - trust: The certificates to trust over TLS, or nil for no encryption.
+    ///   - preface: Bytes to send before all others, TLS included, such as a load balancer's PROXY header.
+    ///   - framing: The handlers between the lines and the connection, such as a WebSocket's.
+    ///   - group: The event loops to run on, by default those of the process.
+    ///   - timeout: The time limit for connecting, and again for the hello.
+    ///   - onPush: A function to call on the connection's thread for each notification, instead of `pushes`. It must
+    ///     not block.
     /// - Throws: `ConnectionError`.
     public static func connect(
         host: String, port: Int, trust: ServerTrust? = nil, preface: [UInt8] = [],
@@ -82,7 +83,7 @@ public actor LineClient {
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        if !preface.isEmpty { try channel.pipeline.syncOperations.addHandler(Preface(preface)) }
+                        if !preface.isEmpty { try channel.pipeline.syncOperations.addHandler(PrefaceHandler(preface)) }
                         if let trust { try channel.pipeline.syncOperations.addHandler(trust.handler(for: host)) }
                         try channel.pipeline.syncOperations.addHandlers(framing())
                         try channel.pipeline.syncOperations.addHandler(LineHandler(firstLine: firstLine))
@@ -135,18 +136,18 @@ public actor LineClient {
         (otherLines, otherLinesSource) = AsyncStream.makeStream()
     }
 
-    /// Calls a method and waits for its result.
+    /// Calls a method and returns its result.
     ///
-    /// A cancelled caller gets `CancellationError` at once; whether the server does what it was asked for is open then.
-    /// - Throws: `RemoteError` where the server answers with an error, `ConnectionError.closed` where it does not answer.
+    /// A cancelled call throws `CancellationError` at once. The server may still execute the request.
+    /// - Throws: `RemoteError` for an error response, `ConnectionError.closed` if the connection ends first.
     public func call(_ method: String, _ params: JSONObject = [:]) async throws -> JSON {
         var text = channel.allocator.buffer(capacity: 256)
         params.write(to: &text)
         return try parsed(await answer(to: method, text))
     }
 
-    /// Calls a method with params that are JSON text already, and gives the result as JSON text.
-    /// - Throws: as `call`.
+    /// Calls a method with params that are JSON text, and returns the result as JSON text.
+    /// - Throws: The errors of `call`.
     public func answer(to method: String, _ params: ByteBuffer) async throws -> ByteBuffer {
         lastID += 1
         let id = lastID
@@ -159,8 +160,8 @@ public actor LineClient {
                 return .suspend
             }
         } onCancel: {
-            // Only hops to the actor, which may be gone by then; what it does there is done at once.
-            Task { [weak self] in await self?.abandon(id) }
+            // The task only enters the actor, which may be gone by then, and does not suspend there.
+            Task { [weak self] in await self?.cancelCall(id) }
         }
         return try answer.get()
     }
@@ -177,41 +178,41 @@ public actor LineClient {
         channel.writeAndFlush(line, promise: nil)
     }
 
-    private func abandon(_ id: Int) {
+    private func cancelCall(_ id: Int) {
         guard let index = pending.firstIndex(where: { $0.id == id }) else { return }
         let caller = pending[index].caller
         pending[index].caller = nil
         caller?.resume(returning: .failure(CancellationError()))
     }
 
-    /// Sends a line as it is, with a line end behind it.
+    /// Sends a line and its line feed.
     public func send(line: String) throws {
         try send(bytes: ByteBuffer(string: line + "\n"))
     }
 
-    /// Sends bytes as they are.
+    /// Sends bytes unchanged.
     public func send(bytes: ByteBuffer) throws {
         guard !isClosed else { throw ConnectionError.closed(goodbye: goodbye) }
         channel.writeAndFlush(bytes, promise: nil)
     }
 
-    /// Stops or resumes reading from the socket, as a client does that is too busy.
+    /// Stops or resumes reading from the socket, like a client that is too busy.
     public func setReading(_ isReading: Bool) async throws {
         try await channel.setOption(.autoRead, value: isReading).get()
         if isReading { channel.read() }
     }
 
-    /// Ends our side of the stream: what was asked for is still answered, and the server then closes.
+    /// Closes the sending side. The server still responds to earlier requests, and then closes the connection.
     public func finishSending() async throws {
         try await channel.close(mode: .output).get()
     }
 
-    /// Closes the connection; calls that wait for an answer fail.
+    /// Closes the connection. Pending calls fail.
     public func close() async {
         try? await channel.close().get()
     }
 
-    /// Returns when the connection is over.
+    /// Waits until the connection is closed.
     public func waitUntilClosed() async {
         await withSuspension { caller in
             if isClosed { return .resume(()) }
@@ -224,7 +225,7 @@ public actor LineClient {
         let envelope = Envelope(line)
         switch envelope.kind {
         case .answer(let id):
-            guard let call = take(id) else { return other(line) }
+            guard let call = removePending(id) else { return yieldOtherLine(line) }
             guard let caller = call.caller else { return }
             if let result = envelope.result {
                 caller.resume(returning: .success(result))
@@ -240,7 +241,7 @@ public actor LineClient {
             if method == "server.goodbye", let params = try? push.params() { goodbye = ServerGoodbye(params) }
             if let onPush { onPush(push) } else { pushesSource.yield(push) }
         case .other:
-            other(line)
+            yieldOtherLine(line)
         }
     }
 
@@ -256,16 +257,17 @@ public actor LineClient {
         closeWaiters = []
     }
 
-    private func other(_ line: ByteBuffer) { otherLinesSource.yield(String(buffer: line)) }
+    private func yieldOtherLine(_ line: ByteBuffer) { otherLinesSource.yield(String(buffer: line)) }
 
-    /// Takes out the call that this answers. Answers come in the order of the requests, so it is nearly always the first.
-    private func take(_ id: Int) -> Pending? {
+    /// Removes and returns the pending call of this response. Responses come in order, so it is nearly always the
+    /// first.
+    private func removePending(_ id: Int) -> Pending? {
         if pending.first?.id == id { return pending.removeFirst() }
         guard let index = pending.firstIndex(where: { $0.id == id }) else { return nil }
         return pending.remove(at: index)
     }
 
-    /// The system's own sentence where there is one.
+    /// Returns the system's message for an error, if there is one.
     private static func reason(_ error: any Error) -> String {
         switch error {
         case let error as IOError: unsafe String(cString: strerror(error.errnoCode))

@@ -1,26 +1,28 @@
 import Messaging
 import NIOCore
 
-/// Cuts what the server sends into lines and hands each to the connection's client.
+/// A handler that splits the received bytes into lines and delivers them to the connection's client.
 ///
-/// Confined to the connection's event loop, like every channel handler.
+/// It is confined to the connection's event loop, like every channel handler.
 final class LineHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private var partial: ByteBuffer?
-    /// How much of `partial` is known to hold no line end.
+    /// The number of bytes of `partial` that are known to contain no line feed.
     private var searched = 0
     private var receiver: LineClient?
     private var waiting: [ByteBuffer] = []
     private var isClosed = false
     private let firstLine: EventLoopPromise<ByteBuffer>
 
-    /// - Parameter firstLine: succeeds with the first line, and fails if there is none.
+    /// Creates a handler.
+    ///
+    /// - Parameter firstLine: A promise that succeeds with the first line, and fails if there is none.
     init(firstLine: EventLoopPromise<ByteBuffer>) {
         self.firstLine = firstLine
     }
 
-    /// Hands all further lines to `client`, those first that came meanwhile.
+    /// Delivers all further lines to `client`, beginning with those that have already arrived.
     func attach(_ client: LineClient) {
         receiver = client
         for line in waiting { client.assumeIsolated { $0.received(line) } }

@@ -1,4 +1,4 @@
-/// A random UUID (version 4) in lower case, as the protocol writes ids: what a client gives a message as its `client_id`.
+/// Returns a random UUID (version 4) in lower case, as the protocol writes ids, for a message's `client_id`.
 public func randomUUID() -> String {
     var random = SystemRandomNumberGenerator()
     let high = random.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000

@@ -1,15 +1,15 @@
 public import Messaging
 
-/// Why the server closed the connection, in its own words: `server.goodbye`.
+/// The reason why the server closed the connection: `server.goodbye`.
 public struct ServerGoodbye: Sendable, Equatable {
     /// The stable name, such as `shutting_down`.
     public let code: String
-    /// A sentence for a person.
+    /// The reason in a sentence.
     public let message: String
-    /// Whether to connect again.
+    /// True if the client should reconnect.
     public let reconnect: Bool
 
-    /// The code as one of those that this version knows; nil for another.
+    /// The code as an enumeration case, or nil if this version does not know it.
     public var knownCode: GoodbyeCode? { GoodbyeCode(rawValue: code) }
 
     init(_ params: JSONObject) {

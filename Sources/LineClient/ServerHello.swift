@@ -1,17 +1,17 @@
 import Messaging
 
-/// What the server says of itself before anything else: `server.hello`.
+/// The server's first line: `server.hello`.
 public struct ServerHello: Sendable, Equatable {
     public let version: String
     public let protocolVersion: Int
-    /// The longest request line that it takes, in bytes without the line end.
+    /// The longest request line that the server accepts, in bytes without the line feed.
     public let maximumLineBytes: Int
-    /// How many requests it takes before it has answered the first.
+    /// The number of unanswered requests that the server accepts.
     public let maximumInFlight: Int
     /// The seconds between pings on a quiet connection.
     public let pingSeconds: Int
 
-    /// Nil unless it is Postline's.
+    /// Returns nil if the server is not a Postline server.
     init?(_ params: JSONObject) {
         guard params["server"]?.stringValue == "postline" else { return nil }
         version = params["version"]?.stringValue ?? ""

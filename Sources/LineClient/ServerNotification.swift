@@ -1,15 +1,15 @@
 public import Messaging
 public import NIOCore
 
-/// A line that no request asked for: `changes`, `sync.lagged`, `server.ping`, `server.goodbye`.
+/// A notification of the server: `changes`, `sync.lagged`, `server.ping`, `server.goodbye`.
 public struct ServerNotification: Sendable {
     public let method: String
     /// The params as JSON text.
     public let text: ByteBuffer
-    /// When the line was read from the socket.
+    /// The time at which the line was read from the socket.
     public let received: ContinuousClock.Instant
 
-    /// The params, parsed anew at each call.
+    /// Returns the params, parsed at each call.
     /// - Throws: `ConnectionError.malformed`.
     public func params() throws -> JSONObject {
         guard case .object(let object) = try parsed(text) else {
@@ -19,7 +19,7 @@ public struct ServerNotification: Sendable {
     }
 }
 
-/// Parses bytes that the server wrote.
+/// Parses JSON text from the server.
 func parsed(_ text: ByteBuffer) throws -> JSON {
     do {
         return try JSON(parsing: text)

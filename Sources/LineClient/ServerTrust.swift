@@ -1,17 +1,19 @@
 internal import NIOCore
 internal import NIOSSL
 
-/// Whom a client trusts over TLS, to be who it says it is.
+/// The certificates that a client trusts over TLS.
 ///
-/// A server shows a certificate for the very name or address that the client connects to, unless it is known by the
-/// certificate itself.
+/// A server's certificate must be for the name or address that the client connects to, unless the client trusts that
+/// one certificate.
 public struct ServerTrust: Sendable {
     private let context: NIOSSLContext
 
-    /// The one that is trusted whatever name it is for, and nobody else's; nil: authorities and names count.
+    /// The only certificate to trust, for any name, or nil to verify authorities and names.
     private let certificate: NIOSSLCertificate?
 
-    /// - Parameter authorities: a file of certificates in PEM that are trusted; nil: those that the system trusts.
+    /// Trusts certificate authorities.
+    ///
+    /// - Parameter authorities: A PEM file of authorities, or nil for those of the system.
     /// - Throws: ``TrustError``.
     public init(authorities: String? = nil) throws(TrustError) {
         var configuration = Self.configuration
@@ -25,7 +27,7 @@ public struct ServerTrust: Sendable {
         certificate = nil
     }
 
-    /// Trusts whoever shows the first certificate of that file and has its key.
+    /// Trusts the first certificate of a PEM file only.
     ///
     /// - Throws: ``TrustError``.
     public init(certificate file: String) throws(TrustError) {
@@ -52,7 +54,7 @@ public struct ServerTrust: Sendable {
         }
     }
 
-    /// What shakes hands with the server of that name or address.
+    /// Returns a TLS handler for a server with this name or address.
     func handler(for host: String) throws -> NIOSSLClientHandler {
         if let certificate {
             return try NIOSSLClientHandler(context: context, serverHostname: nil) { chain, answer in
@@ -60,15 +62,15 @@ public struct ServerTrust: Sendable {
             }
         }
         let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
-        // An address is not sent as a name; the certificate is held against the socket's own then.
+        // An IP address is not sent as a server name. The certificate is checked against the socket's address instead.
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
     }
 
-    /// Why there is no trusted connection; nil where the error tells nothing of that.
+    /// Returns the reason why a server is not trusted, or nil for other errors.
     static func reason(_ error: any Error) -> String? {
         switch error {
         case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("CERTIFICATE_VERIFY_FAILED"):
-            "its certificate is by nobody who is trusted, or it is not valid now"
+            "its certificate is not from a trusted authority, or is not valid now"
         case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("WRONG_VERSION_NUMBER"):
             "it does not speak TLS"
         case NIOSSLError.handshakeFailed: "the handshake failed"
@@ -78,9 +80,9 @@ public struct ServerTrust: Sendable {
     }
 }
 
-/// What is to be trusted cannot be read.
+/// An error of the trusted certificates.
 public struct TrustError: Error, CustomStringConvertible {
-    /// Why, without a full stop.
+    /// The reason, without a full stop.
     public let description: String
 
     init(_ description: String) { self.description = description }

@@ -1,4 +1,4 @@
-/// What needs the server at once: without a connection it is `offline`, and nothing of it waits.
+/// Calls that need the server at once. Without a connection they throw `offline`, and are not queued.
 extension PostlineClient {
     private struct ProfileList: Decodable, Sendable {
         var profiles: [Profile]
@@ -8,12 +8,12 @@ extension PostlineClient {
         var avatars: [BuiltInAvatar]
     }
 
-    /// Fetches what has changed at the server, as for pull-to-refresh. All of it is in the store, and shown, when this
-    /// returns. While ``state`` is live changes come by themselves, and nothing needs to call this.
+    /// Fetches all changes from the server, for pull-to-refresh. When it returns, they are stored and shown. While
+    /// ``state`` is live, changes arrive without it.
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_trusted`, `signed_out`.
     public func refresh() async throws {
-        wake.ring()
+        connectSignal.signal()
         let engine = try currentEngine()
         guard await engine.refresh() else {
             let store = try currentStore()
@@ -25,50 +25,52 @@ extension PostlineClient {
         await reload()
     }
 
-    /// Returns an access token for the app's own HTTP requests as this user. A token that is about to expire is renewed
-    /// first: ask for it before each request.
+    /// Returns an access token for the app's own HTTP requests as this user. Renews it first if it is about to expire,
+    /// so call this before each request.
     ///
     /// - Throws: ``PostlineError``: `signed_out`; `offline` if the token must be renewed and there is no connection;
-    ///   `session_revoked`, `invalid_token` if the session is over.
+    ///   `session_revoked`, `invalid_token` if the session has ended.
     public func accessToken() async throws -> AccessToken { try await currentEngine().accessToken() }
 
-    /// People by their names or usernames, the best match first; never guests, the deleted, or the user itself.
+    /// Returns users by name or username, the best match first. Guests, deleted users and the user itself are not
+    /// found.
     ///
     /// - Parameters:
     ///   - query: 2 to 50 characters.
-    ///   - limit: 1 to 50 people.
+    ///   - limit: 1 to 50 users.
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`, `rate_limited`.
-    public func search(_ query: String, limit: Int = 20) async throws -> [Profile] {
+    public func searchProfiles(_ query: String, limit: Int = 20) async throws -> [Profile] {
         try await call("profiles.search", ["query": .string(query), "limit": .integer(limit)], as: ProfileList.self)
             .profiles
     }
 
-    /// The profiles of these users, 1 to 100; unknown ones are left out.
+    /// Returns the profiles of 1 to 100 users, without those that do not exist.
     ///
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`.
-    public func profiles(_ ids: [String]) async throws -> [Profile] {
+    public func profiles(withIDs ids: [String]) async throws -> [Profile] {
         try await call("profiles.get", ["ids": .array(ids.map(JSONValue.string))], as: ProfileList.self).profiles
     }
 
-    /// The built-in avatars of this server.
+    /// Returns the server's built-in avatars.
     ///
     /// - Throws: ``PostlineError``: `offline`.
-    public func avatars() async throws -> [BuiltInAvatar] {
+    public func builtInAvatars() async throws -> [BuiltInAvatar] {
         try await call("avatars.list", as: AvatarList.self).avatars
     }
 
-    /// The one direct conversation with a user, made where there was none. Returns its id.
+    /// Returns the id of the direct conversation with a user, and creates it if there is none.
     ///
-    /// - Throws: ``PostlineError``: `offline`; `not_found` where there is no such user; `invalid_params` for oneself.
+    /// - Throws: ``PostlineError``: `offline`; `not_found` if the user does not exist; `invalid_params` for the user
+    ///   itself.
     public func openConversation(with userID: String) async throws -> String {
         try await conversation("conversations.open", ["user_id": .string(userID)])
     }
 
-    /// Makes a group of this user and others. Returns its id.
+    /// Creates a group of this user and others, and returns its id.
     ///
     /// - Parameters:
     ///   - title: 1 to 100 characters.
-    ///   - userIDs: 1 to 255 others.
+    ///   - userIDs: 1 to 255 other users.
     /// - Throws: ``PostlineError``: `offline`, `not_found`, `invalid_params`.
     public func createGroup(_ title: String, with userIDs: [String]) async throws -> String {
         try await conversation(
@@ -76,24 +78,24 @@ extension PostlineClient {
             ["title": .string(title), "member_ids": .array(userIDs.map(JSONValue.string))])
     }
 
-    /// Renames a group, for its owner and admins. A title has 1 to 100 characters.
+    /// Renames a group. Only its owner and admins may. A title has 1 to 100 characters.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
-    public func rename(_ conversationID: String, to title: String) async throws {
+    public func renameGroup(_ conversationID: String, to title: String) async throws {
         _ = try await conversation(
             "conversations.update", ["conversation_id": .string(conversationID), "title": .string(title)])
     }
 
-    /// Adds people to a group, for its owner and admins. A group has 256 members at most.
+    /// Adds users to a group. Only its owner and admins may. A group has at most 256 members.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
-    public func add(_ userIDs: [String], to conversationID: String) async throws {
+    public func addMembers(_ userIDs: [String], to conversationID: String) async throws {
         _ = try await conversation(
             "conversations.add_members",
             ["conversation_id": .string(conversationID), "user_ids": .array(userIDs.map(JSONValue.string))])
     }
 
-    /// Gives a member of a group another role, for its owner; `owner` hands the group over.
+    /// Changes the role of a group's member. Only the owner may. The role `owner` transfers the group.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
     public func setRole(_ role: MemberRole, of userID: String, in conversationID: String) async throws {
@@ -104,65 +106,67 @@ extension PostlineClient {
             ])
     }
 
-    /// Takes somebody out of a group, for its owner and admins; for oneself it is ``leave(_:)``.
+    /// Removes a member from a group. Only its owner and admins may. For the user itself it calls ``leaveGroup(_:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
-    public func remove(_ userID: String, from conversationID: String) async throws {
-        if userID == me?.id { return try await leave(conversationID) }
+    public func removeMember(_ userID: String, from conversationID: String) async throws {
+        if userID == me?.id { return try await leaveGroup(conversationID) }
         _ = try await conversation(
             "conversations.remove_member",
             ["conversation_id": .string(conversationID), "user_id": .string(userID)], withPeople: false)
     }
 
-    /// Leaves a group: nothing of it stays here. Where the owner leaves, the oldest admin follows, else the oldest member.
+    /// Leaves a group and removes it from this device. If the owner leaves, the oldest admin becomes the owner, or else
+    /// the oldest member.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `signed_out`.
-    public func leave(_ conversationID: String) async throws {
+    public func leaveGroup(_ conversationID: String) async throws {
         let engine = try currentEngine()
         _ = try await engine.call(
             "conversations.remove_member",
             ["conversation_id": JSONValue.string(conversationID), "user_id": .string(engine.store.userID)],
-            as: Nothing.self)
+            as: EmptyResult.self)
         var changes = Changes()
         changes.left = [conversationID]
-        try await keep(changes, by: engine)
+        try await apply(changes, from: engine)
     }
 
-    private struct Revoked: Decodable, Sendable {
+    private struct RevokedSessions: Decodable, Sendable {
         var revoked: Int
     }
 
-    /// Sets another password, of 8 to 72 bytes; every other session of the user ends. Returns how many these were.
+    /// Changes the password and ends all other sessions of the user. A password has 8 to 72 bytes.
     ///
+    /// - Returns: The number of sessions that ended.
     /// - Throws: ``PostlineError``: `offline`, `invalid_credentials`, `invalid_params`, `rate_limited`.
     @discardableResult
     public func changePassword(from current: String, to new: String) async throws -> Int {
         try await call(
             "auth.change_password", ["current_password": .string(current), "new_password": .string(new)],
-            as: Revoked.self
+            as: RevokedSessions.self
         ).revoked
     }
 
-    /// Deletes the account for good, and all that this device has of it.
+    /// Deletes the account permanently, and all its data on this device.
     ///
-    /// - Parameter password: nil for a guest, who has none.
-    /// - Throws: ``PostlineError``: `offline`, and where the account is deleted nevertheless, nobody is signed in soon;
-    ///   `invalid_credentials`, `rate_limited`.
+    /// - Parameter password: The account's password, or nil for a guest.
+    /// - Throws: ``PostlineError``: `offline`, `invalid_credentials`, `rate_limited`. If the response was lost and the
+    ///   account is deleted, the server ends the session, and the client signs out.
     public func deleteAccount(password: String?) async throws {
         let engine = try currentEngine()
-        // Where the answer is lost, the end of the session is one.
-        try await write { try $0.noteDeletion(asked: true) }
+        // If the response is lost, the end of the session confirms the deletion.
+        try await write { try $0.setDeletionPending(true) }
         do {
             _ = try await engine.call(
-                "me.delete", password.map { ["password": JSONValue.string($0)] } ?? [:], as: Nothing.self)
+                "me.delete", password.map { ["password": JSONValue.string($0)] } ?? [:], as: EmptyResult.self)
         } catch let error as PostlineError where error.code != .offline {
-            try? await engine.store.write { try $0.noteDeletion(asked: false) }
+            try? await engine.store.write { try $0.setDeletionPending(false) }
             throw error
         }
         try await signOut(erasing: true)
     }
 
-    /// Does what is answered with a conversation, and takes it into the store.
+    /// Calls a method that returns a conversation, stores the conversation, and returns its id.
     func conversation(
         _ method: String, _ params: [String: JSONValue], withPeople: Bool = true
     ) async throws -> String {
@@ -172,23 +176,23 @@ extension PostlineClient {
         let answer = try await engine.call(method, params, as: WireConversation.self)
         var changes = Changes()
         changes.conversations = [answer]
-        try await keep(changes, by: engine)
+        try await apply(changes, from: engine)
         return answer.id
     }
 
-    /// An answer that says nothing more than that it is done.
-    struct Nothing: Decodable, Sendable {}
+    /// A result without members that the client reads.
+    struct EmptyResult: Decodable, Sendable {}
 
-    /// Calls a method of the protocol, with a connection or not at all.
+    /// Calls a method of the protocol on the current connection.
     func call<Answer: Decodable & Sendable>(
         _ method: String, _ params: [String: JSONValue] = [:], as type: Answer.Type = Answer.self
     ) async throws -> Answer {
         try await currentEngine().call(method, params)
     }
 
-    /// Takes an answer into the store of whom it was given to.
-    func keep(_ changes: Changes, by engine: SyncEngine) async throws {
-        try await engine.keep(changes)
+    /// Stores the objects of a response in the store of the engine that made the request.
+    func apply(_ changes: Changes, from engine: SyncEngine) async throws {
+        try await engine.apply(changes)
         await reload()
     }
 }

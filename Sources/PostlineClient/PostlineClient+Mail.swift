@@ -1,62 +1,64 @@
-/// What whoever reads an address's mail may do. Each needs the server at once, and no account but for
-/// ``requestEmailChange(to:password:)``: what a mail's link opens may be an app in which nobody is signed in.
+/// Actions that are confirmed by mail. All need the server at once. All except ``requestEmailChange(to:password:)``
+/// work while signed out, because the link of a mail may open an app without a session.
 extension PostlineClient {
-    private struct Address: Decodable, Sendable {
+    private struct ConfirmedEmail: Decodable, Sendable {
         var email: String
     }
 
-    /// Has a mail sent by which the password of that address's account is set anew. Whether there is such an account is
-    /// told nobody.
+    /// Requests a mail with a token to reset the password of the account with this address. The result does not reveal
+    /// if there is such an account.
     ///
-    /// - Throws: ``PostlineError``: `offline`, `not_trusted`, `rate_limited`, `invalid_params`; `forbidden` where the server
-    ///   sends no mail.
+    /// - Throws: ``PostlineError``: `offline`, `not_trusted`, `rate_limited`, `invalid_params`; `forbidden` if the
+    ///   server sends no mail.
     public func requestPasswordReset(email: String) async throws {
-        try await apart { connection in
-            let _: Nothing = try await connection.call("auth.request_password_reset", ["email": email])
+        try await withUnauthenticatedConnection { connection in
+            let _: EmptyResult = try await connection.call("auth.request_password_reset", ["email": email])
         }
     }
 
-    /// Sets the password by a mail's token, and ends every session of the account, this device's too. Nobody is signed in
-    /// by it: ``signIn(email:password:)`` follows, and brings a guest along.
+    /// Sets the password by the token of a mail and ends all sessions of the account, including this device's. It does
+    /// not sign in: call ``signIn(email:password:)`` next, which merges a guest.
     ///
     /// - Parameters:
-    ///   - token: the mail's. It is good once, for an hour.
+    ///   - token: The mail's token. It is valid once, for an hour.
     ///   - password: 8 to 72 bytes.
     /// - Throws: ``PostlineError``: `invalid_token`, `invalid_params`, `offline`, `not_trusted`, `rate_limited`;
-    ///   `forbidden` where the server sends no mail.
+    ///   `forbidden` if the server sends no mail.
     public func resetPassword(token: String, to password: String) async throws {
-        try await apart { connection in
-            let _: Nothing = try await connection.call("auth.reset_password", ["token": token, "password": password])
-            // It has opened a session, which nobody needs. Where this is not heard, it ends by itself.
-            let _: Nothing? = try? await connection.call("auth.logout", [String: String]())
+        try await withUnauthenticatedConnection { connection in
+            let _: EmptyResult = try await connection.call(
+                "auth.reset_password", ["token": token, "password": password])
+            // The reset opened a session that is not used. It expires if this call is lost.
+            let _: EmptyResult? = try? await connection.call("auth.logout", [String: String]())
         }
     }
 
-    /// Has a mail sent to the address that is to be the account's; until its token comes back, the old one holds. The
-    /// account's own address is sent one where it is not confirmed yet.
+    /// Requests a mail with a token to the new address. The old address stays until ``confirmEmail(token:)``. For the
+    /// account's own address, the mail confirms it if it is not confirmed yet.
     ///
-    /// - Throws: ``PostlineError``: `invalid_credentials` where the password is wrong, `invalid_params`, `offline`,
-    ///   `rate_limited`; `forbidden` for who has no password, and where the server sends no mail.
+    /// - Throws: ``PostlineError``: `invalid_credentials` if the password is wrong, `invalid_params`, `offline`,
+    ///   `rate_limited`; `forbidden` if the account has no password, or the server sends no mail.
     public func requestEmailChange(to email: String, password: String) async throws {
         _ = try await call(
-            "auth.request_email_change", ["email": .string(email), "password": .string(password)], as: Nothing.self)
+            "auth.request_email_change", ["email": .string(email), "password": .string(password)], as: EmptyResult.self)
     }
 
-    /// Confirms an address by a mail's token: the account's own, or the one that it is to have, which is its own from then
-    /// on. ``me`` shows it as soon as it is heard of. Returns the address.
+    /// Confirms the account's address, or changes it to the new one, by the token of a mail. ``me`` shows the change
+    /// once it has arrived.
     ///
-    /// - Throws: ``PostlineError``: `invalid_token`; `email_taken` where somebody else has the address by now; `offline`,
-    ///   `not_trusted`, `rate_limited`; `forbidden` where the server sends no mail.
+    /// - Returns: The confirmed address.
+    /// - Throws: ``PostlineError``: `invalid_token`; `email_taken` if another account has the address by now;
+    ///   `offline`, `not_trusted`, `rate_limited`; `forbidden` if the server sends no mail.
     @discardableResult
     public func confirmEmail(token: String) async throws -> String {
-        try await apart { connection in
-            let confirmed: Address = try await connection.call("auth.confirm_email", ["token": token])
+        try await withUnauthenticatedConnection { connection in
+            let confirmed: ConfirmedEmail = try await connection.call("auth.confirm_email", ["token": token])
             return confirmed.email
         }
     }
 
-    /// On a connection of its own, on which nobody is signed in.
-    private func apart<Value: Sendable>(
+    /// Runs a body with a separate connection that is not signed in.
+    private func withUnauthenticatedConnection<Value: Sendable>(
         _ body: @Sendable (LineConnection) async throws -> Value
     ) async throws -> Value {
         let connection = try await LineConnection.connect(to: server, by: connector)

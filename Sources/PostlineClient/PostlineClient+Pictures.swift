@@ -1,13 +1,13 @@
 public import Foundation
 
-/// Pictures: their bytes go to the server's store and come from it, beside the connection.
+/// Pictures. Their bytes are uploaded to and downloaded from the server's store by separate HTTP requests.
 extension PostlineClient {
-    /// Uploads a picture and makes it the user's avatar, seen by everybody.
+    /// Uploads a picture and makes it the user's avatar, which all users see.
     ///
-    /// On Apple's systems it is made smaller first, to 512 pixels.
-    /// - Parameter picture: JPEG, PNG, WebP, GIF or HEIC.
-    /// - Throws: ``PostlineError``: `invalid_params` for what is none of these or too large, `forbidden` where the server
-    ///   keeps no pictures, `offline`.
+    /// On Apple's systems the picture is first scaled down to 512 pixels.
+    /// - Parameter picture: A JPEG, PNG, WebP, GIF or HEIC file.
+    /// - Throws: ``PostlineError``: `invalid_params` for another format or a picture that is too large, `forbidden` if
+    ///   the server stores no pictures, `offline`.
     public func setAvatar(_ picture: Data) async throws {
         let picture = await Platform.scaled(picture, toPixels: 512)
         let engine = try currentEngine()
@@ -15,20 +15,20 @@ extension PostlineClient {
         var changes = Changes()
         changes.me = try await engine.call(
             "me.set_avatar", ["avatar_type": JSONValue.string("custom"), "media_id": .string(id)])
-        try await keep(changes, by: engine)
+        try await apply(changes, from: engine)
     }
 
-    /// Uploads a picture for a conversation: an attachment to send there, once, within a day.
+    /// Uploads a picture for a conversation and returns an attachment to send there, once, within a day.
     ///
-    /// On Apple's systems it is made smaller first, to 2,048 pixels.
+    /// On Apple's systems the picture is first scaled down to 2,048 pixels.
     /// - Parameters:
-    ///   - picture: JPEG, PNG, WebP, GIF or HEIC.
-    ///   - conversationID: where it is to be sent.
-    ///   - width: in pixels, where it is known.
-    ///   - height: in pixels, where it is known.
-    ///   - blurhash: what others are shown until the picture is there.
-    /// - Throws: ``PostlineError``: `invalid_params` for what is none of these or too large, `not_found`, `forbidden` where
-    ///   the server keeps no pictures, `offline`.
+    ///   - picture: A JPEG, PNG, WebP, GIF or HEIC file.
+    ///   - conversationID: The conversation of the message.
+    ///   - width: The width in pixels, if known.
+    ///   - height: The height in pixels, if known.
+    ///   - blurhash: A placeholder to show until the picture is loaded.
+    /// - Throws: ``PostlineError``: `invalid_params` for another format or a picture that is too large, `not_found`,
+    ///   `forbidden` if the server stores no pictures, `offline`.
     public func upload(
         _ picture: Data, for conversationID: String, width: Int? = nil, height: Int? = nil, blurhash: String? = nil
     ) async throws -> Message.Attachment {
@@ -41,7 +41,7 @@ extension PostlineClient {
             mediaID: id, mimeType: type, width: width, height: height, bytes: picture.count, blurhash: blurhash)
     }
 
-    private struct Created: Decodable, Sendable {
+    private struct CreatedMedia: Decodable, Sendable {
         var id: String
         var upload: Upload
 
@@ -52,7 +52,7 @@ extension PostlineClient {
         }
     }
 
-    /// Promises a picture, and puts it where the server says. Gives its id and type.
+    /// Creates a picture at the server, uploads it to the URL in the response, and returns its id and type.
     private func upload(_ picture: Data, _ params: [String: JSONValue]) async throws -> (id: String, type: String) {
         guard let type = Self.type(of: picture) else {
             throw PostlineError(.invalidParams, "A picture is JPEG, PNG, WebP, GIF or HEIC.", field: "picture")
@@ -60,29 +60,29 @@ extension PostlineClient {
         var params = params
         params["mime_type"] = .string(type)
         params["bytes"] = .integer(picture.count)
-        let created: Created = try await call("media.create", params)
+        let created: CreatedMedia = try await call("media.create", params)
         let status = try await Upload.put(picture, to: created.upload.url, headers: created.upload.headers)
         guard 200..<300 ~= status else {
             throw PostlineError(
-                .unavailable, "The picture was not taken: the store answers \(status).", isRetryable: true)
+                .unavailable, "The store refused the picture with status \(status).", isRetryable: true)
         }
         return (created.id, type)
     }
 
-    private struct Addresses: Decodable, Sendable {
-        var media: [Address]
+    private struct MediaURLs: Decodable, Sendable {
+        var media: [MediaURL]
 
-        struct Address: Decodable, Sendable {
+        struct MediaURL: Decodable, Sendable {
             var id: String
             var url: URL
         }
     }
 
-    /// Where these pictures of messages can be read, for ten minutes; of those that are gone, or that the user may not see,
-    /// nothing. An attachment without a ``Message/Attachment/mediaID`` is where it says.
+    /// Returns the URLs of these messages' pictures, valid for ten minutes. Pictures that are deleted, or that the user
+    /// may not see, have none. An attachment without a ``Message/Attachment/mediaID`` has its own URL.
     ///
     /// - Throws: ``PostlineError``, `offline`.
-    public func addresses(of attachments: [Message.Attachment]) async throws -> [Message.Attachment: URL] {
+    public func urls(of attachments: [Message.Attachment]) async throws -> [Message.Attachment: URL] {
         var found: [Message.Attachment: URL] = [:]
         for attachment in attachments where attachment.mediaID == nil {
             found[attachment] = URL(string: attachment.url)
@@ -90,15 +90,15 @@ extension PostlineClient {
         let kept = attachments.filter { $0.mediaID != nil }
         for start in stride(from: 0, to: kept.count, by: 100) {
             let some = kept[start..<min(start + 100, kept.count)]
-            let addresses: Addresses = try await call(
+            let answer: MediaURLs = try await call(
                 "media.urls", ["ids": .array(some.compactMap { $0.mediaID.map(JSONValue.string) })])
-            let urls = Dictionary(addresses.media.map { ($0.id, $0.url) }) { first, _ in first }
+            let urls = Dictionary(answer.media.map { ($0.id, $0.url) }) { first, _ in first }
             for attachment in some { found[attachment] = attachment.mediaID.flatMap { urls[$0] } }
         }
         return found
     }
 
-    /// What a picture is by its first bytes.
+    /// Returns the MIME type of a picture by its first bytes, or nil if it is unknown.
     nonisolated static func type(of picture: Data) -> String? {
         let bytes = Array(picture.prefix(12))
         func has(_ text: String, at offset: Int = 0) -> Bool { bytes.dropFirst(offset).starts(with: text.utf8) }

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// Somebody in a conversation.
-struct TypingPlace: Hashable {
+/// A user who is typing in a conversation.
+struct TypingKey: Hashable {
     let conversationID: String
     let userID: String
 }
 
-/// Who is there, and who types.
+/// Presence, typing and unread messages.
 extension PostlineClient {
-    /// Whether somebody is online with whom this user shares a conversation; nil where nothing is known.
+    /// Returns the presence of a user who shares a conversation with this user, or nil if it is unknown.
     public func presence(of userID: String) -> Presence? {
         conversations.lazy.compactMap { $0.presence[userID] }.first
     }
@@ -17,25 +17,25 @@ extension PostlineClient {
         var presence: [WirePresence]
     }
 
-    /// Whether these users are online, 1 to 100, by their ids; of who is unknown, hides it or shares no conversation it is
-    /// the same: not online, and never seen.
+    /// Returns the presence of 1 to 100 users, by id. A user who does not exist, hides presence or shares no
+    /// conversation is reported as offline and never seen.
     ///
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`.
-    public func presence(_ ids: [String]) async throws -> [String: Presence] {
+    public func presence(ofUsers ids: [String]) async throws -> [String: Presence] {
         try await call("presence.get", ["user_ids": .array(ids.map(JSONValue.string))], as: PresenceList.self)
             .presence.reduce(into: [:]) {
                 $0[$1.userID] = Presence(isOnline: $1.isOnline, lastSeenAt: $1.lastSeenAt)
             }
     }
 
-    /// How many messages the user has not read, of all conversations: what an app's icon shows.
+    /// The number of unread messages in all conversations, for the app's icon.
     public var badge: Int { conversations.reduce(0) { $0 + $1.unreadCount } }
 
-    /// Has no push tell of a conversation's messages, on any of the user's devices.
+    /// Mutes a conversation: no push announces its messages, on any of the user's devices.
     ///
     /// - Parameters:
-    ///   - conversationID: which.
-    ///   - until: until when; nil: for good.
+    ///   - conversationID: The conversation's id.
+    ///   - until: The end of the mute, or nil for no end.
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
     public func mute(_ conversationID: String, until: Date? = nil) async throws {
         var params: [String: JSONValue] = ["conversation_id": .string(conversationID)]
@@ -43,7 +43,7 @@ extension PostlineClient {
         _ = try await conversation("conversations.mute", params, withPeople: false)
     }
 
-    /// Has pushes tell of a conversation's messages again.
+    /// Ends the mute of a conversation.
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
     public func unmute(_ conversationID: String) async throws {
@@ -51,41 +51,41 @@ extension PostlineClient {
             "conversations.mute", ["conversation_id": .string(conversationID), "until": nil], withPeople: false)
     }
 
-    /// Tells the others that the user types, or does not any more: what ``Chat/setDraft(_:)`` does by itself. It may be
-    /// lost, waits for nothing, and nobody is told more often than every two seconds.
+    /// Notifies the other members that the user is typing, or has stopped. ``Chat/setDraft(_:)`` calls it. A notice may
+    /// be lost, is never queued, and is sent at most every two seconds.
     public func setTyping(_ isTyping: Bool, in conversationID: String) async {
-        await engine?.tellTyping(isTyping, in: conversationID)
+        await engine?.setTyping(isTyping, in: conversationID)
     }
 
-    func take(_ notice: WireTyping) {
+    func handleTyping(_ notice: WireTyping) {
         guard state == .live else { return }
-        let place = TypingPlace(conversationID: notice.conversationID, userID: notice.userID)
+        let key = TypingKey(conversationID: notice.conversationID, userID: notice.userID)
         if notice.isTyping {
-            typingEnds[place] = .now + .seconds(min(max(notice.expiresIn ?? 6, 1), 60))
-            if typing[notice.conversationID]?.contains(notice.userID) != true {
-                typing[notice.conversationID, default: []].append(notice.userID)
+            typingExpirations[key] = .now + .seconds(min(max(notice.expiresIn ?? 6, 1), 60))
+            if typingUserIDs[notice.conversationID]?.contains(notice.userID) != true {
+                typingUserIDs[notice.conversationID, default: []].append(notice.userID)
             }
         } else {
-            end(place)
+            removeTyping(key)
         }
-        typingBell.ring()
+        typingSignal.signal()
     }
 
-    /// Forgets those of whom nothing was heard any more. Returns when to look again at the latest.
-    func endTyping() -> Duration {
-        for (place, end) in typingEnds where end <= .now { self.end(place) }
-        return typingEnds.values.min().map { $0 - .now } ?? .seconds(3_600)
+    /// Removes users whose typing has expired, and returns the time until the next expiry.
+    func expireTyping() -> Duration {
+        for (key, end) in typingExpirations where end <= .now { removeTyping(key) }
+        return typingExpirations.values.min().map { $0 - .now } ?? .seconds(3_600)
     }
 
-    private func end(_ place: TypingPlace) {
-        typingEnds[place] = nil
-        typing[place.conversationID]?.removeAll { $0 == place.userID }
-        if typing[place.conversationID]?.isEmpty == true { typing[place.conversationID] = nil }
+    private func removeTyping(_ key: TypingKey) {
+        typingExpirations[key] = nil
+        typingUserIDs[key.conversationID]?.removeAll { $0 == key.userID }
+        if typingUserIDs[key.conversationID]?.isEmpty == true { typingUserIDs[key.conversationID] = nil }
     }
 }
 
 extension ProfileEdit {
-    /// Whether the user hides from everybody when it is online, and sees it of nobody then.
+    /// True if the user hides presence. The user then does not see the presence of others either.
     public var hidesPresence: Bool {
         get { preferences["presence"] == "nobody" }
         set { preferences["presence"] = newValue ? "nobody" : nil }
@@ -93,6 +93,6 @@ extension ProfileEdit {
 }
 
 extension Me {
-    /// Whether the user hides from everybody when it is online.
+    /// True if the user hides presence.
     public var hidesPresence: Bool { preferences["presence"] == "nobody" }
 }

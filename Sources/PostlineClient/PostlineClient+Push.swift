@@ -1,12 +1,12 @@
 public import Foundation
 
-/// How a user is reached while no app of its is open.
+/// Device pushes, which reach the user while the app is not open.
 extension PostlineClient {
-    /// Who pushes to a device.
-    public struct PushPlatform: OpenName {
-        /// The protocol's word.
+    /// A service that delivers pushes to devices.
+    public struct PushPlatform: OpenEnum {
+        /// The protocol's name.
         public let rawValue: String
-        /// Takes the protocol's word, whether this version knows it or not.
+        /// Creates a value from the protocol's name, known to this version or not.
         public init(rawValue: String) { self.rawValue = rawValue }
         /// Apple Push Notification service.
         public static let apns: Self = "apns"
@@ -16,84 +16,84 @@ extension PostlineClient {
         public static let webhook: Self = "webhook"
     }
 
-    /// Has this device be told of messages while the app is not open, for whoever is signed in on it: now, and with each
-    /// sign-in to come. To be called with each token that the system gives.
+    /// Registers this device for pushes about messages while the app is not open. The registration applies to the
+    /// current user and to each later sign-in. Call it with each token that the system gives; it replaces the previous
+    /// one.
     ///
     /// - Parameters:
-    ///   - platform: who pushes to it.
-    ///   - token: what the platform knows the device by, of at most 2,048 bytes.
-    ///   - isSandbox: whether the token is of the platform's sandbox, as those of apps that Xcode runs are.
-    ///   - locale: the language of what it shows, by BCP 47; nil: the device's.
-    /// - Throws: ``PostlineError``: `forbidden` where the server does not push by that platform, `invalid_params`, `unknown_method`
-    ///   of a server that does not push at all, `store_unusable`. Without a connection it is done with the next, and where the server is too busy, later. What the
-    ///   device was registered by before is forgotten.
+    ///   - platform: The push service.
+    ///   - token: The device's token at the service, at most 2,048 bytes.
+    ///   - isSandbox: True if the token is from the service's sandbox, as for apps that Xcode runs.
+    ///   - locale: The language of the pushes (BCP 47), or nil for the device's language.
+    /// - Throws: ``PostlineError``: `forbidden` if the server does not push through this service, `invalid_params`,
+    ///   `unknown_method` if the server has no pushes, `store_unusable`. Without a connection, or if the server is
+    ///   busy, the client registers the device later and does not throw.
     public func registerDevice(
         _ platform: PushPlatform, token: String, isSandbox: Bool = false, locale: String? = nil
     ) async throws {
         let device = RegisteredDevice(
             platform: platform.rawValue, token: token, environment: isSandbox ? "sandbox" : "production",
             locale: locale ?? Self.languageTag)
-        try registration.update { $0.replace(by: device) }
+        try registration.update { $0.setDevice(to: device) }
         do {
             try await engine?.registerDevice()
         } catch let error as PostlineError where [.forbidden, .invalidParams, .unknownMethod].contains(error.code) {
-            // What this server does not take is not offered to it again.
-            try registration.update { if $0.device == device { $0.replace(by: nil) } }
+            // This server refuses the platform, so the device is not offered to it again.
+            try registration.update { if $0.device == device { $0.setDevice(to: nil) } }
             throw error
         } catch let error as PostlineError where error.code != .storeUnusable {
-            // It is tried again, with the next connection at the latest.
+            // The registration is retried, with the next connection at the latest.
         }
     }
 
-    /// The same with the token that `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)` is given.
+    /// Registers this device by the token from `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`.
     public func registerDevice(apnsToken: Data, isSandbox: Bool = false, locale: String? = nil) async throws {
         let token = apnsToken.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         try await registerDevice(.apns, token: token, isSandbox: isSandbox, locale: locale)
     }
 
-    /// Has this device be told of nothing any more. Without a connection the server gets to know with the next, and pushes
-    /// until then.
+    /// Stops pushes to this device. Without a connection the server keeps pushing until the next one.
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     public func unregisterDevice() async throws {
-        try registration.update { $0.replace(by: nil) }
+        try registration.update { $0.setDevice(to: nil) }
         do {
             try await engine?.registerDevice()
         } catch let error as PostlineError where error.code != .storeUnusable {
-            // It is tried again, with the next connection at the latest.
+            // The removal is retried, with the next connection at the latest.
         }
     }
 
-    /// Fetches what a push tells of, in the background too, so that a tap opens a chat that is already there, and what was
-    /// read elsewhere is read here. Nobody is told that the user is online. An app that the system has launched because of
-    /// the push makes its client with `isInBackground`.
+    /// Fetches the changes that a push announces, also in the background, so that a tap opens a chat that is already
+    /// loaded. Applies read marks of other devices. It does not show the user as online. If the system launches the app
+    /// for a push, create the client with `isInBackground`.
     ///
     /// - Parameters:
-    ///   - push: of APNs the notification's `userInfo`, of FCM its `data`, as JSON.
-    ///   - limit: how long it may take.
-    /// - Returns: whether something new is here: what a background fetch is to be completed with.
+    ///   - push: The notification's `userInfo` (APNs) or its `data` (FCM), as JSON.
+    ///   - limit: The time limit.
+    /// - Returns: True if the fetch brought something new, the result for the system's completion handler.
     public func receive(push: [String: JSONValue], within limit: Duration = .seconds(20)) async -> Bool {
         guard store != nil, let engine, case .string(let conversationID)? = push["conversation_id"] else {
             return false
         }
         func newest() -> Int { conversations.first { $0.id == conversationID }?.lastSeq ?? 0 }
         let before = newest()
-        let isHere = await engine.fetch(within: limit)
-        if !isHere, let seq = push.number("read_seq") {
-            // It was read somewhere; never more than what is known to be there.
-            try? await write(isDurable: false) { try $0.mark(conversationID, min(seq, before)) }
+        let isUpToDate = await engine.fetch(within: limit)
+        if !isUpToDate, let seq = push.number("read_seq") {
+            // Read on another device. The mark never exceeds the last known message.
+            try? await write(isDurable: false) { try $0.advanceReadMark(of: conversationID, to: min(seq, before)) }
         }
         await reload()
         let seq = push.number("seq") ?? 0
         return push["read_seq"] != nil || before < seq && seq <= newest()
     }
 
-    /// The device's language. The server shortens a long tag, and ignores one that it does not understand.
+    /// The device's language. The server shortens long tags and ignores unknown ones.
     private static var languageTag: String { Locale.current.identifier(.bcp47) }
 }
 
 extension [String: JSONValue] {
-    /// A whole number, which FCM gives as a string.
+    /// Returns a whole number, which FCM sends as a string.
     fileprivate func number(_ name: String) -> Int? {
         switch self[name] {
         case .integer(let number)? where 0...(1 << 53) ~= number: number

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Who signs in and out.
+/// Signing in and out.
 extension PostlineClient {
-    /// Makes a new account, and signs in to it. A guest's data come along.
+    /// Creates an account and signs in to it. A guest becomes the account, with its data.
     ///
     /// - Parameters:
-    ///   - email: the address to sign in with.
+    ///   - email: The address to sign in with.
     ///   - password: 8 to 72 bytes.
     ///   - fullName: 1 to 100 characters.
-    ///   - username: 3 to 30 of a-z, 0-9, `_` and `.`, with a letter first; nil: none yet.
+    ///   - username: 3 to 30 characters of a-z, 0-9, `_` and `.`, beginning with a letter, or nil for none yet.
     /// - Throws: ``PostlineError``: `email_taken`, `username_taken`, `invalid_params`, `offline`, `not_trusted`,
-    ///   `rate_limited`; `email_unconfirmed` where the server wants the address confirmed first, by the mail that it has
-    ///   sent: the account is made, and ``signIn(email:password:)`` follows; `invalid_request` where somebody is signed
-    ///   in.
+    ///   `rate_limited`; `email_unconfirmed` if the server requires a confirmed address: the account exists, the server
+    ///   has sent a mail, and ``signIn(email:password:)`` works after the confirmation; `invalid_request` if a user is
+    ///   signed in.
     public func register(email: String, password: String, fullName: String, username: String? = nil) async throws {
         if case .guest = account {
             try await upgrade(email: email, password: password, fullName: fullName)
@@ -26,22 +26,22 @@ extension PostlineClient {
         try await signIn("auth.register", params)
     }
 
-    /// What a guest brought into the account that it signed in to.
-    public struct Merged: Sendable, Hashable, Codable {
-        /// How many conversations came along.
+    /// The data of a guest that the server merged into the account.
+    public struct GuestMergeResult: Sendable, Hashable, Codable {
+        /// The number of conversations.
         public var conversations: Int
-        /// How many messages.
+        /// The number of messages.
         public var messages: Int
     }
 
-    /// Signs in to an account. A guest's data come along: the account's own values win, and what was written and not sent
-    /// is kept.
+    /// Signs in to an account and merges the device's guest into it. The account's own values win, and the guest's
+    /// unsent changes are kept.
     ///
-    /// - Returns: what came along at the server; nil where it was no guest who signed in.
-    /// - Throws: ``PostlineError``: `invalid_credentials`, `email_unconfirmed`, `offline`, `not_trusted`, `rate_limited`;
-    ///   `invalid_request` where somebody is signed in. Who was here before still is then.
+    /// - Returns: The guest's merged data, or nil if there was no guest.
+    /// - Throws: ``PostlineError``: `invalid_credentials`, `email_unconfirmed`, `offline`, `not_trusted`,
+    ///   `rate_limited`; `invalid_request` if a user is signed in. After an error the guest stays.
     @discardableResult
-    public func signIn(email: String, password: String) async throws -> Merged? {
+    public func signIn(email: String, password: String) async throws -> GuestMergeResult? {
         try await signIn("auth.login", ["email": .string(email), "password": .string(password)])
     }
 
@@ -52,89 +52,88 @@ extension PostlineClient {
         try await LineConnection.connect(to: server, by: connector).close()
     }
 
-    /// Signs in with Apple, to an account that Apple's user has or gets. A guest's data come along: where there is no account
-    /// yet the guest becomes it, with the same id.
+    /// Signs in with Apple and creates the account at the first time. The device's guest is merged into an existing
+    /// account, or becomes the new one with the same id.
     ///
     /// - Parameters:
-    ///   - appleIdentityToken: the credential's `identityToken`, as text. It is good once: ask Apple for another where this
-    ///     fails with `invalid_token`.
-    ///   - nonce: what the request's `nonce` was made of, or what it was; nil where it had none.
-    ///   - fullName: what Apple tells of the name, at the first time alone; it is taken where the account is made.
-    /// - Returns: what came along at the server; nil where it was no guest who signed in.
+    ///   - appleIdentityToken: The credential's `identityToken` as text. It is valid once: request another from Apple
+    ///     if this fails with `invalid_token`.
+    ///   - nonce: The request's `nonce`, or the value that it is a hash of. Nil if there was none.
+    ///   - fullName: The name that Apple returns at the first sign-in only. A new account gets it.
+    /// - Returns: The guest's merged data, or nil if there was no guest.
     /// - Throws: ``PostlineError``: `invalid_token`, `token_expired`, `invalid_credentials` for a disabled account,
-    ///   `forbidden` where the server takes no tokens of Apple's, `unavailable`, `offline`, `not_trusted`, `rate_limited`;
-    ///   `invalid_request` where somebody is signed in. Who was here before still is then.
+    ///   `forbidden` if the server does not accept Apple's tokens, `unavailable`, `offline`, `not_trusted`,
+    ///   `rate_limited`; `invalid_request` if a user is signed in. After an error the guest stays.
     @discardableResult
     public func signIn(
         appleIdentityToken: String, nonce: String? = nil, fullName: String? = nil
-    ) async throws -> Merged? {
+    ) async throws -> GuestMergeResult? {
         var params: [String: JSONValue] = ["identity_token": .string(appleIdentityToken)]
         if let nonce { params["nonce"] = .string(nonce) }
         if let fullName { params["full_name"] = .string(fullName) }
         return try await signIn("auth.apple", params)
     }
 
-    /// Signs in with an access token alone, which cannot be renewed: the session is for as long as it is good.
+    /// Signs in with an access token only. It cannot be renewed, so the session ends when it expires.
     ///
     /// - Throws: ``PostlineError``: `invalid_token`, `token_expired`, `session_revoked`, `offline`, `not_trusted`;
-    ///   `invalid_request` where somebody is signed in, and where a guest is whom the server knows: it would bring nothing
-    ///   along.
+    ///   `invalid_request` if a user is signed in, or a guest that the server knows, whose data would be lost.
     public func signIn(accessToken: String) async throws {
         _ = try await signIn(accessToken, guestAccessToken: nil)
     }
 
-    /// Signs in with an access token of another server that keeps the accounts, such as Supabase's, and brings along the
-    /// guest of this device, whom that server knows as an anonymous user.
+    /// Signs in with an access token of another server that keeps the accounts, such as Supabase, and merges this
+    /// device's guest, an anonymous user of that server.
     ///
-    /// - Returns: what came along at the server.
-    /// - Throws: as ``signIn(accessToken:)``, `forbidden` where the server keeps the accounts itself. Who was here before
-    ///   still is then.
+    /// - Returns: The guest's merged data.
+    /// - Throws: The errors of ``signIn(accessToken:)``, and `forbidden` if the server keeps the accounts itself. After
+    ///   an error the guest stays.
     @discardableResult
-    public func signIn(accessToken: String, guestAccessToken: String) async throws -> Merged? {
+    public func signIn(accessToken: String, guestAccessToken: String) async throws -> GuestMergeResult? {
         try await signIn(accessToken, guestAccessToken: guestAccessToken)
     }
 
-    private func signIn(_ accessToken: String, guestAccessToken: String?) async throws -> Merged? {
-        try await signIn(bringsGuest: guestAccessToken != nil) { connection, _ in
+    private func signIn(_ accessToken: String, guestAccessToken: String?) async throws -> GuestMergeResult? {
+        try await signIn(mergesGuest: guestAccessToken != nil) { connection, _ in
             struct Session: Decodable, Sendable {}
             let _: Session = try await connection.call("session.authenticate", ["access_token": accessToken])
-            var merged: Merged?
+            var merged: GuestMergeResult?
             if let guestAccessToken {
                 merged = try await connection.call("auth.merge_guest", ["guest_access_token": guestAccessToken])
             }
             let me: Me = try await connection.call("me.get", [String: String]())
-            return SignedIn(
+            return SignInResult(
                 tokens: Tokens(accessToken: accessToken, refreshToken: nil, userID: me.id, isGuest: me.isGuest),
                 merged: merged)
         }
     }
 
-    /// Begins as a guest whom the server gets to know at once.
+    /// Creates a guest at the server and signs in as it.
     ///
-    /// - Throws: ``PostlineError``: `offline`, and nothing begins then; `not_trusted`, `rate_limited`; `invalid_request`
-    ///   where somebody is signed in, or is such a guest already.
+    /// - Throws: ``PostlineError``: `offline`, `not_trusted`, `rate_limited`; `invalid_request` if a user or such a
+    ///   guest is signed in already.
     public func signInAsGuest(fullName: String? = nil) async throws {
         try await signIn("auth.guest", fullName.map { ["full_name": .string($0)] } ?? [:])
     }
 
-    /// Begins as a guest, also without a network: what is edited then is kept, and goes along when the server is there.
-    /// It does nothing where somebody is signed in.
+    /// Starts as a guest, also without a network. The device keeps the guest's edits and sends them once the server is
+    /// reachable. Does nothing if a user or guest is signed in.
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     public func continueAsGuest() throws {
-        guard store == nil, account == .nobody, !isSigningOut else { return }
+        guard store == nil, account == .signedOut, !isSigningOut else { return }
         try DeviceState.set(DeviceState.localGuest, in: folder)
         try restart()
     }
 
-    /// Makes the guest an account with the same id, conversations and data.
+    /// Turns the guest into an account with the same id, conversations and data.
     ///
     /// - Parameters:
-    ///   - email: the address to sign in with.
+    ///   - email: The address to sign in with.
     ///   - password: 8 to 72 bytes.
-    ///   - fullName: 1 to 100 characters; nil: the guest's stays.
-    /// - Throws: ``PostlineError``: `email_taken`, `invalid_params`, `offline`, `rate_limited`; `forbidden` for who has
-    ///   an account already.
+    ///   - fullName: 1 to 100 characters, or nil to keep the guest's name.
+    /// - Throws: ``PostlineError``: `email_taken`, `invalid_params`, `offline`, `rate_limited`; `forbidden` if the user
+    ///   has an account already.
     public func upgrade(email: String, password: String, fullName: String? = nil) async throws {
         var params: [String: JSONValue] = ["email": .string(email), "password": .string(password)]
         if let fullName { params["full_name"] = .string(fullName) }
@@ -142,33 +141,33 @@ extension PostlineClient {
         let tokens = try await engine.upgrade(params)
         guard engine === self.engine else { return }
         account = .user(id: tokens.userID)
-        // It is an account now. What it looks like comes by itself where it cannot be had at once.
+        // The upgrade is done. If this call fails, the sync brings the account's data.
         var changes = Changes()
         changes.me = try? await engine.call("me.get", [String: String]())
-        try? await keep(changes, by: engine)
+        try? await apply(changes, from: engine)
     }
 
-    /// Signs out: nothing of the user is shown any more, and the tokens are forgotten.
+    /// Signs out, hides all data of the user and erases the tokens.
     ///
     /// - Parameters:
-    ///   - erasing: also forget what the device knows of the user, and what was written and not sent. Else it is there
-    ///     again when the user comes back.
-    ///   - everywhere: end the user's sessions on all devices.
-    /// - Throws: what the ``SecretStore`` or the file system throws where the device cannot forget; with `everywhere` also
-    ///   ``PostlineError``, `offline`, and nobody is signed out then.
+    ///   - erasing: True to erase the user's data and unsent changes from the device. Otherwise they are shown again
+    ///     after the next sign-in.
+    ///   - everywhere: True to end the user's sessions on all devices.
+    /// - Throws: The errors of the ``SecretStore`` and the file system. With `everywhere` also ``PostlineError``,
+    ///   `offline`; the user then stays signed in.
     public func signOut(erasing: Bool = false, everywhere: Bool = false) async throws {
-        if case .signingIn = account { throw PostlineError(.invalidRequest, "Somebody is about to sign in.") }
+        if case .signingIn = account { throw PostlineError(.invalidRequest, "A sign-in is in progress.") }
         guard let store, !isSigningOut else { return }
         let userID = store.userID
         let keeper = engine?.keeper
         isSigningOut = true
         defer { isSigningOut = false }
         if everywhere {
-            _ = try await call("auth.logout", ["all": true], as: Nothing.self)
+            _ = try await call("auth.logout", ["all": true], as: EmptyResult.self)
         } else if case .live = state, let engine {
-            // The server ends the session where it can be told soon; the tokens are gone either way.
+            // The server has 2 s to end the session. The tokens are erased in any case.
             await withTaskGroup { group in
-                group.addTask { _ = try? await engine.call("auth.logout", [String: String](), as: Nothing.self) }
+                group.addTask { _ = try? await engine.call("auth.logout", [String: String](), as: EmptyResult.self) }
                 group.addTask { try? await Task.sleep(for: .seconds(2)) }
                 await group.next()
                 group.cancelAll()
@@ -178,73 +177,75 @@ extension PostlineClient {
         await keeper?.retire()
         // The server may have ended the session first.
         guard store === self.store else { return }
-        try secrets.erase(userID)
+        try secrets.erase(named: userID)
         try DeviceState.set(nil, in: folder)
-        show(nobodyBecause: nil)
+        show(signedOutBecause: nil)
         try store.close(erasing: erasing)
     }
 
-    /// What a sign-in is answered with.
-    private struct SignedIn: Decodable, Sendable {
+    /// The result of a sign-in.
+    private struct SignInResult: Decodable, Sendable {
         let tokens: Tokens
-        let merged: Merged?
+        let merged: GuestMergeResult?
 
         private enum CodingKeys: String, CodingKey {
             case merged
         }
 
-        init(tokens: Tokens, merged: Merged?) {
+        init(tokens: Tokens, merged: GuestMergeResult?) {
             self.tokens = tokens
             self.merged = merged
         }
 
         init(from decoder: any Decoder) throws {
             tokens = try Tokens(from: decoder)
-            merged = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(Merged.self, forKey: .merged)
+            merged = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(
+                GuestMergeResult.self, forKey: .merged)
         }
     }
 
-    /// Signs in by a method of the protocol; a guest's data come along where it is that of an account.
+    /// Signs in by a method of the protocol. Signing in to an account merges the device's guest.
     @discardableResult
-    private func signIn(_ method: String, _ params: [String: JSONValue]) async throws -> Merged? {
-        try await signIn(bringsGuest: ["auth.login", "auth.apple"].contains(method)) { connection, guestToken in
-            try await Self.answer(connection, method, params, guestToken: guestToken)
+    private func signIn(_ method: String, _ params: [String: JSONValue]) async throws -> GuestMergeResult? {
+        try await signIn(mergesGuest: ["auth.login", "auth.apple"].contains(method)) { connection, guestToken in
+            try await Self.requestTokens(connection, method, params, guestToken: guestToken)
         }
     }
 
-    /// Signs in on a connection of its own, and goes on as that user.
+    /// Signs in on a separate connection, and switches to that user.
     @discardableResult
     private func signIn(
-        bringsGuest: Bool, _ ask: @Sendable (LineConnection, _ guestToken: String?) async throws -> SignedIn
-    ) async throws -> Merged? {
+        mergesGuest: Bool, _ request: @Sendable (LineConnection, _ guestToken: String?) async throws -> SignInResult
+    ) async throws -> GuestMergeResult? {
         let former = account
         let guest = store?.userID
-        if isSigningOut { throw PostlineError(.invalidRequest, "Somebody is about to sign out.") }
+        if isSigningOut { throw PostlineError(.invalidRequest, "A sign-out is in progress.") }
         switch former {
-        case .signingIn: throw PostlineError(.invalidRequest, "Somebody is about to sign in.")
-        case .user: throw PostlineError(.invalidRequest, "Somebody is signed in: sign out first.")
-        case .guest where !bringsGuest:
+        case .signingIn: throw PostlineError(.invalidRequest, "A sign-in is in progress.")
+        case .user: throw PostlineError(.invalidRequest, "A user is signed in. Sign out first.")
+        case .guest where !mergesGuest:
             throw PostlineError(
-                .invalidRequest, "A guest is here, whose data would be lost: sign in by password, or sign out first.")
-        case .guest, .localGuest, .nobody: break
+                .invalidRequest,
+                "A guest is signed in, whose data would be lost. Sign in by password, or sign out first.")
+        case .guest, .localGuest, .signedOut: break
         }
         account = .signingIn(guest: guest)
-        // What still can goes out as the guest's, and is merged by the server.
-        try? await engine?.drain(atMost: .seconds(5))
+        // Changes that are sent now are the guest's, and the server merges them.
+        try? await engine?.drainOutbox(atMost: .seconds(5))
         await stop()
-        let answer: SignedIn
+        let answer: SignInResult
         do {
             var guestToken: String?
-            if case .guest(let id) = former { guestToken = try TokenKeeper.stored(id, in: secrets)?.refreshToken }
+            if case .guest(let id) = former { guestToken = try TokenKeeper.load(id, from: secrets)?.refreshToken }
             let connection = try await LineConnection.connect(to: server, by: connector)
             defer { connection.close() }
-            answer = try await ask(connection, guestToken)
+            answer = try await request(connection, guestToken)
             let tokens = answer.tokens
-            // From here on the guest is the account's, for the server: what fails now is done by the next launch.
+            // The server has merged the guest. If a step below fails, the next launch finishes it.
             try TokenKeeper.store(tokens, in: secrets)
             try DeviceState.set(tokens.userID, movingFrom: guest, in: folder)
         } catch {
-            // Who was here before still is.
+            // The previous user or guest stays.
             account = former
             if guest != nil { try? restart() }
             throw error
@@ -253,11 +254,11 @@ extension PostlineClient {
         return answer.merged
     }
 
-    /// Asks for tokens. A guest's session that is over brings nothing along, and keeps nobody from signing in: its account
-    /// may be the very one, of an upgrade whose answer was lost.
-    private static func answer(
+    /// Requests tokens. If the guest's session has ended, it signs in without merging: the guest may have become this
+    /// very account by an upgrade whose response was lost.
+    private static func requestTokens(
         _ connection: LineConnection, _ method: String, _ params: [String: JSONValue], guestToken: String?
-    ) async throws -> SignedIn {
+    ) async throws -> SignInResult {
         guard let guestToken else { return try await connection.call(method, params) }
         do {
             return try await connection.call(
@@ -267,19 +268,19 @@ extension PostlineClient {
         }
     }
 
-    /// The guest of this device has become one of the server's.
-    func become(_ tokens: Tokens) throws {
+    /// Switches from the local guest to the guest that the server created.
+    func adoptGuest(_ tokens: Tokens) throws {
         guard account == .localGuest else { return }
         try TokenKeeper.store(tokens, in: secrets)
         try DeviceState.set(tokens.userID, movingFrom: DeviceState.localGuest, in: folder)
-        work = nil
+        engineTask = nil
         try restart()
     }
 
-    /// Goes on as whom the device's state names now. What fails here is shown, and done by the next launch.
+    /// Restarts as the user in the device's state. An error is shown, and the next launch tries again.
     func restart() throws {
-        work?.cancel()
-        (work, engine) = (nil, nil)
+        engineTask?.cancel()
+        (engineTask, engine) = (nil, nil)
         do {
             try store?.close(erasing: false)
             store = nil
@@ -288,39 +289,38 @@ extension PostlineClient {
             let error =
                 error as? PostlineError
                 ?? PostlineError(.storeUnusable, "The store in \(folder.path) cannot be used: \(error)")
-            show(nobodyBecause: error)
+            show(signedOutBecause: error)
             throw error
         }
     }
 
-    /// Goes on as whoever was here last. A guest's move to an account that was cut off is done again: each of its steps may
-    /// be.
+    /// Opens the store of the last user. Repeats an interrupted move of a guest's data, whose steps are idempotent.
     func resume() throws {
         var device = try DeviceState.read(in: folder)
         guard let userID = device.userID else { return }
         if let guest = device.movingFrom {
-            try move(guest, to: userID)
+            try moveData(ofGuest: guest, to: userID)
             device.movingFrom = nil
             try device.write(in: folder)
         }
-        try begin(userID)
+        try activate(userID)
     }
 
-    /// Brings what a guest's file still has to send into the user's, and takes away what there is of the guest.
-    private func move(_ guest: String, to userID: String) throws {
+    /// Moves a guest's unsynced data to the user's store, and erases the guest's file and tokens.
+    private func moveData(ofGuest guest: String, to userID: String) throws {
         guard guest != userID else { return }
         if FileManager.default.fileExists(atPath: Store.url(folder, guest).path) {
             let old = try Store(folder: folder, userID: guest)
             let left = try old.readNow {
-                DeviceOnly(changes: try $0.changes(), drafts: try $0.drafts(), data: try $0.deviceData())
+                UnsyncedData(changes: try $0.changes(), drafts: try $0.drafts(), data: try $0.deviceData())
             }
             let new = try Store(folder: folder, userID: userID)
-            // A guest of this device alone becomes one of the server's with all it has; an account has its own.
-            let isGuest = try TokenKeeper.stored(userID, in: secrets)?.isGuest == true
-            try new.writeNow { try $0.takeOver(left, filling: !isGuest) }
+            // A guest at the server has only what the local guest brings. An account's own values win.
+            let isGuest = try TokenKeeper.load(userID, from: secrets)?.isGuest == true
+            try new.writeNow { try $0.importUnsynced(left, fillingOnly: !isGuest) }
             try new.close(erasing: false)
             try old.close(erasing: true)
         }
-        try secrets.erase(guest)
+        try secrets.erase(named: guest)
     }
 }

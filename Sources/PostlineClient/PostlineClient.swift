@@ -2,44 +2,43 @@ public import Foundation
 public import Logging
 public import Observation
 
-/// The one object that an app needs: who is signed in, what there is to see, and what can be done.
+/// The client of a Postline server: the signed-in user, the data to show, and the actions.
 ///
-/// What it shows comes from a store on the device, at once and without a network; the network makes it newer. What is
-/// written goes into the store first, and from there to the server, exactly once, whenever it can.
+/// It shows data from a store on the device, at once and without a network, and syncs the store with the server.
+/// Changes are stored first and then sent to the server, which applies each exactly once.
 @MainActor @Observable
 public final class PostlineClient {
-    /// Who uses the device.
-    public internal(set) var account: Account = .nobody
+    /// The user or guest of this device.
+    public internal(set) var account: Account = .signedOut
 
-    /// How the device stands to the server.
+    /// The state of the connection.
     public internal(set) var state: ConnectionState = .signedOut(nil)
 
-    /// The user's own data, with what was edited and is still on its way; nil where nobody is signed in, or nothing of
-    /// the user has come yet.
+    /// The user's own data, with edits that are not sent yet. Nil if no user is signed in, or before the first sync.
     public internal(set) var me: Me?
 
-    /// All conversations with their people, the newest first.
+    /// All conversations with their members' profiles, the newest first.
     public internal(set) var conversations: [Conversation] = []
 
-    /// What the server refused, the oldest first, until it is tried again or discarded.
+    /// The changes that the server refused, the oldest first, until they are retried or discarded.
     public internal(set) var refusedChanges: [RefusedChange] = []
 
-    /// How much was written here that the server has not answered yet.
-    public internal(set) var waitingChanges = 0
+    /// The number of changes that the server has not acknowledged yet.
+    public internal(set) var pendingChangeCount = 0
 
-    /// What only this device knows of the user, in the app's own words (``setDeviceData(_:to:)``).
+    /// The app's own values for this user on this device (``setDeviceData(_:to:)``).
     public internal(set) var deviceData: [String: JSONValue] = [:]
 
-    /// Who is just typing, by conversation: the ids of users, who began first stands first.
-    public internal(set) var typing: [String: [String]] = [:]
+    /// The ids of users who are typing, by conversation, in the order in which they began.
+    public internal(set) var typingUserIDs: [String: [String]] = [:]
 
-    /// Why the last try to connect failed, or the connection was lost; nil while there is one.
+    /// The reason why the last connection failed or was lost. Nil while there is a connection.
     public internal(set) var connectionError: PostlineError?
 
-    /// Where the store cannot be used: what it says. It is tried again with each connection.
+    /// The error of a store that cannot be used. Each connection tries it again.
     public internal(set) var storeError: PostlineError?
 
-    /// Whether something was written since what is shown was read.
+    /// True if the store has changed since the last snapshot.
     @ObservationIgnored var isStale = false
     @ObservationIgnored var isReloading = false
     @ObservationIgnored var reloadWaiters: [CheckedContinuation<Bool, Never>] = []
@@ -47,63 +46,63 @@ public final class PostlineClient {
     @ObservationIgnored var store: Store?
     @ObservationIgnored var engine: SyncEngine?
     @ObservationIgnored var isInBackground = false
-    /// Whether the app wants no connection.
+    /// True if the app has disconnected the client.
     @ObservationIgnored var isDisconnecting = false
     @ObservationIgnored var isSigningOut = false
-    /// Until when they are said to type.
-    @ObservationIgnored var typingEnds: [TypingPlace: ContinuousClock.Instant] = [:]
-    /// Rings when somebody else types.
-    let typingBell = Bell()
-    /// Rings when it is worth a try to connect.
-    let wake = Bell()
-    /// The engine at work: cancelled by whoever takes the engine away.
-    @ObservationIgnored var work: Task<Void, Never>?
-    /// Rings when the network's path changes.
-    @ObservationIgnored var networkWatch: AnyObject?
+    /// The time at which each user's typing expires.
+    @ObservationIgnored var typingExpirations: [TypingKey: ContinuousClock.Instant] = [:]
+    /// Signals that another user has begun or stopped typing.
+    let typingSignal = AsyncSignal()
+    /// Signals that a connection attempt is worthwhile.
+    let connectSignal = AsyncSignal()
+    /// The task that runs the engine. It must be cancelled when the engine is replaced.
+    @ObservationIgnored var engineTask: Task<Void, Never>?
+    /// The observer of the network path, which signals `connectSignal`.
+    @ObservationIgnored var networkObserver: AnyObject?
 
     let server: Server
     let folder: URL
     let secrets: any SecretStore
     let connector: any Connector
-    /// What this device is registered by, for pushes.
+    /// The registration of this device for pushes.
     let registration: DeviceRegistration
     let legacy: (any LegacyData)?
     let logger: Logger
 
-    /// Who uses the device.
+    /// The user or guest of a device.
     public enum Account: Sendable, Hashable {
-        /// Nobody is signed in, and there is no guest.
-        case nobody
-        /// A guest whom the server does not know yet: there was no connection since.
+        /// No user or guest is signed in.
+        case signedOut
+        /// A guest that the server does not know, because there was no connection yet.
         case localGuest
-        /// A guest whom the server knows.
+        /// A guest that the server knows.
         case guest(id: String)
-        /// Somebody with an account.
+        /// A user with an account.
         case user(id: String)
-        /// Somebody who is just signing in; with the id of the guest who was here before, where there was one.
+        /// A sign-in is in progress. The id is that of the previous guest, if there was one.
         case signingIn(guest: String?)
     }
 
-    /// Where the store is.
+    /// The location of the store.
     public struct Location: Sendable {
         let folder: URL
 
-        /// A folder of the app's, which is made where it is missing. Each user has a file of its own there.
+        /// A folder of the app, created if it is missing. Each user has a separate file in it.
         public static func file(in folder: URL) -> Location { Location(folder: folder) }
     }
 
-    /// Shows what the device has of whom was signed in last, and connects.
+    /// Shows the stored data of the last user, and connects.
     ///
     /// - Parameters:
-    ///   - server: where the server is, and how to speak to it.
-    ///   - store: where the device keeps what it knows.
-    ///   - secrets: where it keeps its tokens; nil: the keychain, where there is one, else files of the user alone.
-    ///   - authorities: the certificates to trust, as PEM; nil: those that the system trusts.
-    ///   - legacyData: what a former version of the app kept on the device.
-    ///   - isInBackground: whether nobody sees the app, as when the system has launched it because of a push: nothing
-    ///     connects then but ``receive(push:within:)``, until ``enterForeground()``.
-    ///   - logger: where it says what goes wrong; no token and no content of a message is in it.
-    /// - Throws: ``PostlineError``: `store_unusable`, also for a store that a newer version of the app has made.
+    ///   - server: The server's address and transport.
+    ///   - store: The location of the device's store.
+    ///   - secrets: The store for tokens, or nil for the keychain, or for private files where there is no keychain.
+    ///   - authorities: The trusted certificates as PEM, or nil for those of the system.
+    ///   - legacyData: The data of an older version of the app.
+    ///   - isInBackground: True if the app is not visible, as when the system launches it for a push. Only
+    ///     ``receive(push:within:)`` then connects, until ``enterForeground()``.
+    ///   - logger: The log for errors. It never contains tokens or the content of messages.
+    /// - Throws: ``PostlineError``: `store_unusable`, also for a store of a newer version of the app.
     public convenience init(
         server: Server, store: Location, secrets: (any SecretStore)? = nil, authorities: String? = nil,
         legacyData: (any LegacyData)? = nil, isInBackground: Bool = false,
@@ -115,7 +114,7 @@ public final class PostlineClient {
             isInBackground: isInBackground, logger: logger)
     }
 
-    isolated deinit { work?.cancel() }
+    isolated deinit { engineTask?.cancel() }
 
     init(
         server: Server, store: Location, secrets: any SecretStore, connector: any Connector,
@@ -130,6 +129,6 @@ public final class PostlineClient {
         self.isInBackground = isInBackground
         self.logger = logger
         try restart()
-        networkWatch = Platform.onNetworkChange { [wake] in wake.ring() }
+        networkObserver = Platform.onNetworkChange { [connectSignal] in connectSignal.signal() }
     }
 }

@@ -1,9 +1,9 @@
-/// Where the server is, and how to speak to it.
+/// The address of a server and the transport to use.
 public struct Server: Sendable, Hashable {
-    /// What carries the lines.
+    /// The transport of the lines.
     enum Transport: Sendable, Hashable {
         case line
-        /// With the path of the upgrade's request.
+        /// WebSocket. The path is that of the upgrade request.
         case webSocket(path: String)
     }
 
@@ -12,24 +12,24 @@ public struct Server: Sendable, Hashable {
     let isEncrypted: Bool
     let transport: Transport
 
-    /// The line protocol over TCP, the lightest way.
+    /// Returns a server with the line protocol over TCP, the transport with the least overhead.
     ///
     /// - Parameters:
-    ///   - host: its name, or its address.
-    ///   - port: of TCP.
-    ///   - isEncrypted: TLS, with a certificate that the system trusts for `host`. Without it everyone on the way can read
-    ///     and change all there is: for a server on the same machine.
+    ///   - host: The host name or address.
+    ///   - port: The TCP port.
+    ///   - isEncrypted: True for TLS with a certificate that the system trusts for `host`. Without TLS everyone on the
+    ///     network path can read and change the data, so use it for a server on the same machine only.
     public static func line(_ host: String, port: Int = 7432, isEncrypted: Bool = true) -> Server {
         Server(host: host, port: port, isEncrypted: isEncrypted, transport: .line)
     }
 
-    /// The same over WebSocket, where only HTTP comes through.
+    /// Returns a server with the line protocol over WebSocket, for networks where only HTTP gets through.
     ///
     /// - Parameters:
-    ///   - host: its name, or its address.
-    ///   - port: of TCP.
-    ///   - path: what of the server's address follows the port.
-    ///   - isEncrypted: TLS, as with ``line(_:port:isEncrypted:)``.
+    ///   - host: The host name or address.
+    ///   - port: The TCP port.
+    ///   - path: The path of the server's WebSocket.
+    ///   - isEncrypted: True for TLS. See ``line(_:port:isEncrypted:)``.
     public static func webSocket(
         _ host: String, port: Int = 443, path: String = "/v1/line", isEncrypted: Bool = true
     ) -> Server {

@@ -37,7 +37,7 @@ enum Transport: Sendable, CaseIterable {
         case .webSocket:
             return try await Watcher.connect(
                 port: port, group: group, saying: lines.text, until: .lines(lines.answers), tally: tally
-            ) { [WebSocketPeer()] }
+            ) { [WebSocketClientFraming()] }
         case .eventStream:
             guard !inBackground else { throw BenchError("An event stream is never in the background.") }
             return try await Watcher.connect(

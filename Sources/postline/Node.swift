@@ -233,7 +233,7 @@ struct Node: Sendable {
         configuration.console = console
         configuration.console?.pictureOrigins = media?.settings.origins ?? []
         return Gateway(
-            configuration: configuration, service: service, lines: server, logger: logger, metrics: Self.registry)
+            configuration: configuration, service: service, lineServer: server, logger: logger, metrics: Self.registry)
     }
 }
 

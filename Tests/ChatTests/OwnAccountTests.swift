@@ -58,7 +58,7 @@ struct OwnAccountTests {
     func avatar() {
         var model = Fixture.model()
         _ = model.handle(.catalogue([BuiltInAvatar(id: "fox_red", name: "Red Fox", color: "#e4572e")]))
-        let cases: [(String, ProfileEdit.Picture?)] = [
+        let cases: [(String, ProfileEdit.AvatarChoice?)] = [
             ("FOX_RED", .builtIn(id: "fox_red")), ("red fox", .builtIn(id: "fox_red")), ("cat", .builtIn(id: "cat")),
             ("None", nil), ("https://example.com/A.png", .custom(url: "https://example.com/A.png")),
         ]

@@ -2,8 +2,8 @@ import Foundation
 import Logging
 import PostlineClient
 
-/// An app without a screen, for tests that kill it: it does what standard input says, a line each, and says what it has
-/// done.
+/// An app without a user interface, for tests that kill it. It reads one command per line from standard input, and
+/// prints the results.
 ///
 ///     client-program FOLDER PORT EMAIL PASSWORD
 @main
@@ -18,58 +18,59 @@ struct ClientProgram {
             server: .line("127.0.0.1", port: port, isEncrypted: false),
             store: .file(in: URL(fileURLWithPath: arguments[1])),
             logger: Logger(label: "client") { _ in SwiftLogNoOpLogHandler() })
-        while client.account == .nobody {
+        while client.account == .signedOut {
             do {
                 try await client.signIn(email: arguments[3], password: arguments[4])
             } catch let error as PostlineError where error.isRetryable {
-                // A server that is away is not asked without a pause.
+                // A pause between attempts while the server is down.
                 try await Task.sleep(for: .milliseconds(50))
             }
         }
-        say("ready")
+        writeLine("ready")
         for await line in lines() {
             let words = line.split(separator: " ", maxSplits: 2).map(String.init)
             do {
                 try await perform(words, client)
             } catch {
-                say("error \(words[0]): \(error)")
+                writeLine("error \(words[0]): \(error)")
             }
         }
     }
 
     private static func perform(_ words: [String], _ client: PostlineClient) async throws {
         switch words[0] {
-        case "send": say("queued \(try await client.send(words[2], in: words[1]))")
+        case "send": writeLine("queued \(try await client.send(words[2], in: words[1]))")
         case "edit":
-            if let message = own(words[1], client) { try await client.edit(message, to: words[2]) }
+            if let message = lastMessage(in: words[1], client) { try await client.edit(message, to: words[2]) }
         case "delete":
-            if let message = own(words[1], client) { try await client.delete(message) }
+            if let message = lastMessage(in: words[1], client) { try await client.delete(message) }
         case "read": try await client.markRead(words[1])
         case "bio":
             try await client.updateProfile { $0.bio = words[1] }
-            say("edited")
+            writeLine("edited")
         case "offline": await client.disconnect()
         case "online": try client.connect()
         case "path": client.networkChanged()
-        case "world":
+        case "snapshot":
             do {
-                say("world \(words[1]) \(try await world(client))")
+                writeLine("snapshot \(words[1]) \(try await snapshot(client))")
             } catch let error as PostlineError where error.isRetryable {
-                say("world \(words[1]) cannot be told: \(error.code)")
+                writeLine("snapshot \(words[1]) failed: \(error.code)")
             }
-        default: say("unknown \(words[0])")
+        default: writeLine("unknown \(words[0])")
         }
     }
 
-    /// A message of the user's own that the server has.
-    private static func own(_ conversationID: String, _ client: PostlineClient) -> Message? {
+    /// Returns the user's last message that the server has.
+    private static func lastMessage(in conversationID: String, _ client: PostlineClient) -> Message? {
         client.chat(with: conversationID).messages.last {
             $0.senderID == client.me?.id && $0.seq != nil && $0.deletedAt == nil
         }
     }
 
-    /// What there is, as JSON: the state, what waits, and of each conversation what it shows.
-    private static func world(_ client: PostlineClient) async throws -> String {
+    /// Returns the client's state as JSON: the connection, the pending changes, and the conversations with their
+    /// messages.
+    private static func snapshot(_ client: PostlineClient) async throws -> String {
         var conversations: [[String: Any]] = []
         for conversation in client.conversations {
             let chat = client.chat(with: conversation.id)
@@ -80,14 +81,14 @@ struct ClientProgram {
                 "messages": chat.messages.map { "\($0.seq ?? 0) \($0.senderID) \($0.content ?? "-")" },
             ])
         }
-        let world: [String: Any] = [
-            "live": client.state == .live, "waiting": client.waitingChanges, "conversations": conversations,
+        let snapshot: [String: Any] = [
+            "live": client.state == .live, "waiting": client.pendingChangeCount, "conversations": conversations,
         ]
         return String(
-            decoding: try JSONSerialization.data(withJSONObject: world, options: [.sortedKeys]), as: UTF8.self)
+            decoding: try JSONSerialization.data(withJSONObject: snapshot, options: [.sortedKeys]), as: UTF8.self)
     }
 
-    private static func say(_ line: String) {
+    private static func writeLine(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 

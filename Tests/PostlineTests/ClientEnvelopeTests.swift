@@ -9,28 +9,28 @@ struct ClientEnvelopeTests {
 
     private func text(_ bytes: ByteBuffer?) -> String? { bytes.map { String(buffer: $0) } }
 
-    @Test("an answer is found by its number, its result untouched")
+    @Test("finds a response by its number, with the result's bytes")
     func answer() {
         let answer = envelope(#"{"jsonrpc":"2.0","id":17,"result":{"a":"}\"]","b":[1,{"c":null}]}}"#)
         guard case .answer(17) = answer.kind else {
-            Issue.record("it is no answer")
+            Issue.record("not a response")
             return
         }
         #expect(text(answer.result) == #"{"a":"}\"]","b":[1,{"c":null}]}"#)
         #expect(answer.error == nil)
     }
 
-    @Test("members may stand in any order and with blanks")
+    @Test("accepts members in any order and with blanks")
     func order() {
         let answer = envelope(#" { "error" : {"code":-32700} , "id" : 3 , "jsonrpc" : "2.0" } "#)
         guard case .answer(3) = answer.kind else {
-            Issue.record("it is no answer")
+            Issue.record("not a response")
             return
         }
         #expect(text(answer.error) == #"{"code":-32700}"#)
     }
 
-    @Test("results that are no objects are results")
+    @Test("accepts results of any type")
     func scalars() {
         for value in ["1", "null", "true", "-1.5e3", #""x""#, "[]", "{}"] {
             #expect(text(envelope(#"{"jsonrpc":"2.0","id":1,"result":\#(value)}"#).result) == value)
@@ -38,13 +38,13 @@ struct ClientEnvelopeTests {
         }
     }
 
-    @Test("a string ends at its quote, wherever that and what is escaped stand in it")
+    @Test("finds the end of a string with escapes at any offset")
     func strings() {
         for length in 0..<20 {
-            for place in 0...length {
+            for offset in 0...length {
                 for escaped in [#"\""#, #"\\"#, #"\u00e9"#, "", "}", "é"] {
                     let plain = String(repeating: "a", count: length)
-                    let value = #""\#(plain.prefix(place))\#(escaped)\#(plain.dropFirst(place))""#
+                    let value = #""\#(plain.prefix(offset))\#(escaped)\#(plain.dropFirst(offset))""#
                     #expect(text(envelope(#"{"result":\#(value),"id":1}"#).result) == value)
                 }
             }
@@ -55,14 +55,14 @@ struct ClientEnvelopeTests {
     func notification() {
         let push = envelope(#"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"x"}}"#)
         guard case .notification("changes") = push.kind else {
-            Issue.record("it is no notification")
+            Issue.record("not a notification")
             return
         }
         #expect(text(push.params) == #"{"cursor":"x"}"#)
     }
 
     @Test(
-        "what is neither is other, and never read beyond its end",
+        "other or incomplete lines are other, and not read beyond their end",
         arguments: [
             "", "x", "{", "[]", #"[{"id":1,"result":1}]"#, #"{"id":null,"error":{}}"#, #"{"id":"a","result":1}"#,
             #"{"id":1,"result":{"a":1}"#, #"{"id":1,"result":"unended}"#, #"{"id":1,"result":"x\"#, #"{"id"}"#,
@@ -70,12 +70,12 @@ struct ClientEnvelopeTests {
         ])
     func other(line: String) {
         guard case .other = envelope(line).kind else {
-            Issue.record("\(line) is taken for something")
+            Issue.record("\(line) is not other")
             return
         }
     }
 
-    @Test("a made id is a UUID of version 4 in lower case")
+    @Test("a random id is a UUID of version 4 in lower case")
     func uuid() {
         let id = randomUUID()
         #expect(id.count == 36 && id == id.lowercased())

@@ -6,14 +6,14 @@ import Testing
 
 @testable import Gateway
 
-@Suite("HTTP back-pressure", .timeLimit(.minutes(10)))
+@Suite("HTTP backpressure", .timeLimit(.minutes(10)))
 struct HTTPBackPressureTests {
     // A9
-    @Test("past the bound over all connections those whose answers have waited for longest are closed")
-    func unreadAnswers() async throws {
+    @Test("closes the connections with the oldest unread responses beyond the limit")
+    func unreadResponses() async throws {
         var configuration = HTTPServer.Configuration()
-        configuration.bounds.maxUnwrittenBytes = 3 * LargeAnswers.bytes
-        let server = HTTPServer(configuration: configuration, sharing: nil) { _ in LargeAnswers() }
+        configuration.bounds.maxUnwrittenBytes = 3 * LargeResponses.bytes
+        let server = HTTPServer(configuration: configuration, sharing: nil) { _ in LargeResponses() }
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         try await withThrowingTaskGroup { group in
             group.addTask { try await server.run { continuation.yield($0.port) } }
@@ -27,12 +27,12 @@ struct HTTPBackPressureTests {
             }
             var received: [Int] = []
             for client in clients { received.append(try await client.readToEnd()) }
-            #expect(received[0] < LargeAnswers.bytes)
-            for count in received.dropFirst() { #expect(count > LargeAnswers.bytes) }
-            // The answers of the closed and the served are not counted any more.
+            #expect(received[0] < LargeResponses.bytes)
+            for count in received.dropFirst() { #expect(count > LargeResponses.bytes) }
+            // The responses of closed and completed connections are no longer counted.
             for _ in 0..<4 {
                 let client = try await SlowReader(port: port)
-                #expect(try await client.readToEnd() > LargeAnswers.bytes)
+                #expect(try await client.readToEnd() > LargeResponses.bytes)
             }
             group.cancelAll()
             try? await group.waitForAll()
@@ -40,25 +40,25 @@ struct HTTPBackPressureTests {
     }
 }
 
-/// Answers each request with more than the kernel holds for a connection.
-private struct LargeAnswers: HTTPConversation {
+/// A handler whose responses exceed the kernel's buffers for a connection.
+private struct LargeResponses: HTTPRequestHandler {
     static let bytes = 1 << 25
     private static let body = ByteBuffer(repeating: 0x61, count: bytes)
 
-    func answer(_ request: HTTPRequest) async -> HTTPAnswer { HTTPAnswer(.ok, body: Self.body) }
+    func respond(to request: HTTPRequest) async -> HTTPResponse { HTTPResponse(.ok, body: Self.body) }
 
-    func answer(_ refusal: HTTPRefusal, of headers: HTTPHeaders) -> HTTPAnswer {
-        HTTPAnswer(refusal.status, text: refusal.why)
+    func errorResponse(for error: HTTPError, headers: HTTPHeaders) -> HTTPResponse {
+        HTTPResponse(error.status, text: error.message)
     }
 
     func close() async {}
 }
 
-/// A client that asks once, and reads no more than the first bytes of the answer until it is told to.
+/// A client that sends a request, and reads only the first bytes of the response until `readToEnd()`.
 private struct SlowReader {
     private let channel: any Channel
 
-    /// Succeeds with the first bytes of the answer.
+    /// Succeeds when the first bytes of the response arrive.
     let begun: EventLoopFuture<Void>
     private let end: EventLoopFuture<Int>
 
@@ -80,7 +80,7 @@ private struct SlowReader {
         channel.read()
     }
 
-    /// Reads all that comes, and returns the number of its bytes.
+    /// Reads the rest of the response, and returns its number of bytes.
     func readToEnd() async throws -> Int {
         try await channel.setOption(.autoRead, value: true).get()
         return try await end.get()
@@ -106,7 +106,7 @@ private struct SlowReader {
             end.succeed(bytes)
         }
 
-        // A connection that was cut off may end with a reset.
+        // A connection that the server closes may end with a reset.
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 }

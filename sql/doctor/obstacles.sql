@@ -32,7 +32,7 @@ with me as (
       from account u join pg_attribute a on a.attrelid = u.oid and a.attnum > 0 and not a.attisdropped
 )
 select 0 as place,
-       'The database takes no writes: it is a standby, or default_transaction_read_only is on.' as obstacle
+       'The database accepts no writes: it is a standby, or default_transaction_read_only is on.' as obstacle
  where pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean
 union all
 select 4, format('The database''s encoding is %1$s, and Postline needs UTF8: create the database with '

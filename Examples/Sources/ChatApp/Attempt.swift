@@ -6,14 +6,14 @@ import SwiftUI
 import SwiftUIStubs
 #endif
 
-/// Does what the user asked for. An error becomes a sentence that the view shows.
+/// Runs an action of the user, and stores an error as a sentence for the view.
 @MainActor
 func attempt(_ problem: Binding<String?>, _ action: @MainActor () async throws -> Void) async {
     do {
         try await action()
         problem.wrappedValue = nil
     } catch is CancellationError {
-        // The view is gone, or asks for something newer.
+        // The view is gone or has started a newer task.
     } catch {
         problem.wrappedValue = error.localizedDescription
     }

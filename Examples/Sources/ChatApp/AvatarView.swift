@@ -8,7 +8,7 @@ import SwiftUIStubs
 #endif
 
 struct AvatarView: View {
-    /// The built-in avatars that this app has a picture of. Of a newer one the initials are drawn.
+    /// The built-in avatars that this app has pictures for. For others it draws the initials.
     private static let pictures = BuiltInAvatar.standardIDs
 
     let profile: Profile

@@ -5,7 +5,7 @@ import PostlineClient
 import FoundationNetworking
 #endif
 
-/// Calls that docs/client.md and the articles quote and no view makes.
+/// Calls that docs/client.md and the DocC articles quote and that no view makes.
 @MainActor
 struct Calls {
     let client: PostlineClient
@@ -13,7 +13,7 @@ struct Calls {
     let password: String
     let token: String
 
-    func enter() async throws {
+    func signInAndOut() async throws {
         try await client.register(email: email, password: password, fullName: "Robin Ray")
         try await client.signIn(email: email, password: password)
         try await client.signIn(accessToken: token)
@@ -22,14 +22,14 @@ struct Calls {
         try await client.signOut()
     }
 
-    func meet() async throws -> Chat? {
-        guard let carol = try await client.search("carol").first else { return nil }
+    func startConversation() async throws -> Chat? {
+        guard let carol = try await client.searchProfiles("carol").first else { return nil }
         let id = try await client.openConversation(with: carol.id)
         return client.chat(with: id)
     }
 
-    /// A request to a server of the app's own, which checks the token as Postline does.
-    func askOtherServer(at url: URL) async throws -> URLRequest {
+    /// Returns a request to the app's own server, which verifies the token as Postline does.
+    func authorizedRequest(to url: URL) async throws -> URLRequest {
         var request = URLRequest(url: url)
         let token = try await client.accessToken()
         request.setValue("Bearer \(token.value)", forHTTPHeaderField: "Authorization")
@@ -48,9 +48,13 @@ struct Calls {
     func retryOrDiscard(_ message: Message) async throws {
         switch message.delivery {
         case .sent: break
-        case .queued(let change): try await client.discard(change)
+        case .queued(let change): try await client.discardChange(change)
         case .refused(let error, let change):
-            if error.isRetryable { try await client.retry(change) } else { try await client.discard(change) }
+            if error.isRetryable {
+                try await client.retryChange(change)
+            } else {
+                try await client.discardChange(change)
+            }
         }
     }
 

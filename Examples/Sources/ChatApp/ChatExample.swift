@@ -39,7 +39,7 @@ struct RootView: View {
 
     var body: some View {
         switch client.account {
-        case .nobody, .signingIn(guest: nil): SignInView(client: client)
+        case .signedOut, .signingIn(guest: nil): SignInView(client: client)
         case .signingIn, .localGuest, .guest, .user: ConversationsView(client: client)
         }
     }

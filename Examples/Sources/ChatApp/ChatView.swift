@@ -11,7 +11,7 @@ struct ChatView: View {
     let client: PostlineClient
     let chat: Chat
     @State private var text: String
-    /// The lowest message on the screen, by its id; nil until the user scrolls: it is the newest then.
+    /// The id of the lowest message on the screen. Nil, for the newest, until the user scrolls.
     @State private var lowest: String?
     @State private var problem: String?
 
@@ -63,7 +63,7 @@ struct ChatView: View {
             do {
                 try await chat.send(content)
             } catch {
-                // It could not even be stored, as on a full disk.
+                // The store could not be written, as on a full disk.
                 text = content
                 throw error
             }

@@ -16,7 +16,7 @@ struct ConversationsView: View {
             List(client.conversations) { conversation in
                 NavigationLink(value: conversation.id) {
                     HStack {
-                        if let other = conversation.other(than: myID) { AvatarView(profile: other) }
+                        if let other = conversation.otherUser(than: myID) { AvatarView(profile: other) }
                         VStack(alignment: .leading) {
                             Text(conversation.name(for: myID) ?? "Deleted user")
                             Text(conversation.draft.map { "Draft: \($0)" } ?? conversation.lastMessageContent ?? "")

@@ -24,8 +24,8 @@ struct MessageView: View {
                 case .queued: Text("On its way")
                 case .refused(let error, let change):
                     Text(error.localizedDescription)
-                    Button("Try again") { Task { await attempt($problem) { try await client.retry(change) } } }
-                    Button("Discard") { Task { await attempt($problem) { try await client.discard(change) } } }
+                    Button("Try again") { Task { await attempt($problem) { try await client.retryChange(change) } } }
+                    Button("Discard") { Task { await attempt($problem) { try await client.discardChange(change) } } }
                 }
                 if let problem { Text(problem) }
             }

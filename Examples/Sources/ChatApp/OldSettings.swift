@@ -2,7 +2,7 @@ import Foundation
 import PostlineClient
 
 struct OldSettings: LegacyData {
-    func takeOver(into edit: inout ProfileEdit) throws -> Bool {
+    func migrate(into edit: inout ProfileEdit) throws -> Bool {
         guard let name = UserDefaults.standard.string(forKey: "displayName") else { return false }
         edit.fullName = name
         return true

@@ -18,14 +18,14 @@ struct PictureView: View {
             AsyncImage(url: address) { image in
                 image.resizable()
             } placeholder: {
-                // It keeps the picture's place free.
+                // Reserves the picture's space.
                 Color(red: 0.9, green: 0.9, blue: 0.9)
             }
             .aspectRatio(ratio, contentMode: .fit)
             if let problem { Text(problem) }
         }
         .task(id: attachment) {
-            await attempt($problem) { address = try await client.addresses(of: [attachment])[attachment] }
+            await attempt($problem) { address = try await client.urls(of: [attachment])[attachment] }
         }
     }
 

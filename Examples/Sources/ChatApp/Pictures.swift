@@ -5,7 +5,7 @@ import PostlineClient
 struct Pictures {
     let client: PostlineClient
 
-    func wear(_ picture: Data) async throws {
+    func setAvatar(_ picture: Data) async throws {
         try await client.setAvatar(picture)
     }
 
@@ -16,6 +16,6 @@ struct Pictures {
 
     func address(of message: Message) async throws -> URL? {
         guard let attachment = message.attachment else { return nil }
-        return try await client.addresses(of: [attachment])[attachment]
+        return try await client.urls(of: [attachment])[attachment]
     }
 }

@@ -11,9 +11,9 @@ struct PresenceView: View {
     let userID: String
 
     var body: some View {
-        if let typist = chat.typing.first {
+        if let typist = chat.typingUsers.first {
             Text("\(typist.displayName ?? "Somebody") is typing …")
-        } else if chat.conversation?.presenceOfOther(than: userID)?.isOnline == true {
+        } else if chat.conversation?.presenceOfOtherUser(than: userID)?.isOnline == true {
             Text("Online")
         }
     }

@@ -15,14 +15,14 @@ struct SignInView: View {
 
     var body: some View {
         Form {
-            // Why the last session ended, if the server ended it.
+            // The reason, if the server ended the last session.
             if case .signedOut(let error?) = client.state { Text(error.localizedDescription) }
             TextField("Email", text: $email)
             SecureField("Password", text: $password)
             Button("Sign in") {
                 Task { await attempt($problem) { try await client.signIn(email: email, password: password) } }
             }
-            Button("Go on as a guest") {
+            Button("Continue as a guest") {
                 Task { await attempt($problem) { try client.continueAsGuest() } }
             }
             if let problem { Text(problem) }

@@ -6,7 +6,7 @@ public protocol App {
 }
 
 extension App {
-    public static func main() { fatalError("SwiftUI is not here.") }
+    public static func main() { fatalError("SwiftUI is not available.") }
 }
 
 @MainActor @preconcurrency

@@ -6,7 +6,7 @@ public struct State<Value> {
     public init(initialValue value: Value) { self.value = value }
     public var wrappedValue: Value {
         get { value }
-        nonmutating set { fatalError("SwiftUI is not here.") }
+        nonmutating set { fatalError("SwiftUI is not available.") }
     }
     public var projectedValue: Binding<Value> { Binding(get: { value }, set: { _ in }) }
 }
@@ -19,17 +19,17 @@ extension State where Value: ExpressibleByNilLiteral {
 public struct Binding<Value> {
     public init(get: @escaping () -> Value, set: @escaping (Value) -> Void) {}
     public var wrappedValue: Value {
-        get { fatalError("SwiftUI is not here.") }
-        nonmutating set { fatalError("SwiftUI is not here.") }
+        get { fatalError("SwiftUI is not available.") }
+        nonmutating set { fatalError("SwiftUI is not available.") }
     }
 }
 
 @propertyWrapper
 public struct Environment<Value> {
     public init(_ path: KeyPath<EnvironmentValues, Value>) {}
-    public var wrappedValue: Value { fatalError("SwiftUI is not here.") }
+    public var wrappedValue: Value { fatalError("SwiftUI is not available.") }
 }
 
 public struct EnvironmentValues {
-    public var scenePhase: ScenePhase { fatalError("SwiftUI is not here.") }
+    public var scenePhase: ScenePhase { fatalError("SwiftUI is not available.") }
 }

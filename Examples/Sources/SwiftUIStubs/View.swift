@@ -1,5 +1,4 @@
-// What the views of ChatApp use of SwiftUI, as it is declared there, so that they are type-checked where there is no
-// SwiftUI. Nothing of it draws.
+// Stubs of the SwiftUI declarations that ChatApp uses, to type-check its views without SwiftUI. They draw nothing.
 
 @MainActor @preconcurrency
 public protocol View {
@@ -8,14 +7,14 @@ public protocol View {
 }
 
 extension Never: View {
-    public var body: Never { fatalError("SwiftUI is not here.") }
+    public var body: Never { fatalError("SwiftUI is not available.") }
 }
 
-/// A view that SwiftUI draws itself.
+/// A view without a body of its own.
 public protocol DrawnView: View where Body == Never {}
 
 extension DrawnView {
-    public var body: Never { fatalError("SwiftUI is not here.") }
+    public var body: Never { fatalError("SwiftUI is not available.") }
 }
 
 @MainActor @resultBuilder
@@ -35,7 +34,7 @@ public enum ViewBuilder {
 }
 
 extension Optional: View where Wrapped: View {
-    public var body: Never { fatalError("SwiftUI is not here.") }
+    public var body: Never { fatalError("SwiftUI is not available.") }
 }
 
 public struct EmptyView: DrawnView {

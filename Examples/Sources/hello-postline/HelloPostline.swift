@@ -2,7 +2,7 @@ import Foundation
 import Observation
 import PostlineClient
 
-/// Signs in, shows the conversations, says hello in the newest, and waits until the server has it.
+/// Signs in, prints the conversations, sends a message to the newest one, and waits until the server has it.
 ///
 ///     hello-postline HOST PORT EMAIL PASSWORD
 @main
@@ -14,7 +14,7 @@ struct HelloPostline {
             print("usage: hello-postline HOST PORT EMAIL PASSWORD")
             exit(64)
         }
-        // Without TLS: a server on the same machine.
+        // Without TLS, for a server on the same machine.
         let server = Server.line(arguments[1], port: port, isEncrypted: false)
         do {
             try await sayHello(to: server, email: arguments[3], password: arguments[4])
@@ -39,17 +39,17 @@ struct HelloPostline {
 
         let chat = client.chat(with: newest.id)
         try await chat.send("Hello, Postline.")
-        await until { client.waitingChanges == 0 }
+        await until { client.pendingChangeCount == 0 }
         if let message = chat.messages.last { print("\(message.delivery): \(message.content ?? "")") }
         try await client.signOut(erasing: true)
     }
 
-    /// Waits until it is so, and looks again whenever what it looked at changes.
-    private static func until(_ isSo: () -> Bool) async {
-        while !isSo() {
+    /// Waits until the condition is true. Checks it again when a value that it has read changes.
+    private static func until(_ condition: () -> Bool) async {
+        while !condition() {
             await withCheckedContinuation { changed in
                 withObservationTracking {
-                    _ = isSo()
+                    _ = condition()
                 } onChange: {
                     changed.resume()
                 }

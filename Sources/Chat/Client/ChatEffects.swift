@@ -21,8 +21,8 @@ struct ChatEffects {
             case .markRead(let id, _): try await client.markRead(id)
             case .draft(let id, let content): try await view.chat(id).setDraft(content)
             case .change(let change): try await client.updateProfile { change.apply(to: &$0) }
-            case .retry(let changes): for change in changes { try await client.retry(change) }
-            case .discard(let changes): for change in changes { try await client.discard(change) }
+            case .retry(let changes): for change in changes { try await client.retryChange(change) }
+            case .discard(let changes): for change in changes { try await client.discardChange(change) }
             case .search, .openDirect, .loadOlder, .group, .picture, .fetchCatalogue, .account, .quit: return false
             }
         } catch {
@@ -36,7 +36,7 @@ struct ChatEffects {
         do {
             switch effect {
             case .search(let query, let purpose):
-                report(.found(query: query, people: try await client.search(query), purpose: purpose))
+                report(.found(query: query, people: try await client.searchProfiles(query), purpose: purpose))
             case .openDirect(let person):
                 report(.opened(conversationID: try await client.openConversation(with: person.id)))
             case .loadOlder(let id):
@@ -46,7 +46,7 @@ struct ChatEffects {
             case .picture(let action): try await perform(action)
             case .fetchCatalogue:
                 // If it fails, avatars only have other colours.
-                if let avatars = try? await client.avatars() { report(.catalogue(avatars)) }
+                if let avatars = try? await client.builtInAvatars() { report(.catalogue(avatars)) }
             case .account(let action): try await perform(action)
             case .send, .edit, .delete, .markRead, .draft, .change, .retry, .discard, .quit: break
             }
@@ -63,10 +63,10 @@ struct ChatEffects {
         switch action {
         case .create(let title, let who):
             report(.opened(conversationID: try await client.createGroup(title, with: try await ids(of: who))))
-        case .add(let who, let id): try await client.add(try await ids(of: who), to: id)
-        case .remove(let userID, let id): try await client.remove(userID, from: id)
-        case .leave(let id): try await client.leave(id)
-        case .rename(let id, let title): try await client.rename(id, to: title)
+        case .add(let who, let id): try await client.addMembers(try await ids(of: who), to: id)
+        case .remove(let userID, let id): try await client.removeMember(userID, from: id)
+        case .leave(let id): try await client.leaveGroup(id)
+        case .rename(let id, let title): try await client.renameGroup(id, to: title)
         case .setRole(let role, let userID, let id): try await client.setRole(role, of: userID, in: id)
         case .mute(let id, let minutes):
             let until = minutes.map { Date(timeIntervalSinceNow: Double($0) * 60) }
@@ -104,7 +104,7 @@ struct ChatEffects {
             switch who {
             case .known(let id): ids.append(id)
             case .named(let name):
-                let found = try await client.search(name)
+                let found = try await client.searchProfiles(name)
                 let meant = found.filter { $0.isCalled(name) }
                 guard let person = meant.count == 1 ? meant[0] : found.count == 1 ? found[0] : nil else {
                     throw PostlineError(

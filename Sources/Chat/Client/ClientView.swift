@@ -40,7 +40,7 @@ final class ClientView {
             return ClientSnapshot(
                 state: client.state, isSigningIn: isSigningIn, me: client.me, conversations: client.conversations,
                 chats: chats.mapValues { .init(messages: $0.messages, hasOlder: $0.hasOlder) },
-                refused: client.refusedChanges, waiting: client.waitingChanges, typing: client.typing,
+                refused: client.refusedChanges, waiting: client.pendingChangeCount, typing: client.typingUserIDs,
                 fault: fault?.message)
         } onChange: { [sink, isStale] in
             // The state is about to change. The whole change completes in this turn of the main actor; the event is

@@ -127,7 +127,7 @@ extension ChatModel {
     }
 
     /// Returns the avatar with this address, or this id or name in the catalogue. The server reports other errors.
-    private func avatar(_ choice: String) -> ProfileEdit.Picture? {
+    private func avatar(_ choice: String) -> ProfileEdit.AvatarChoice? {
         if choice.contains("://") { return .custom(url: choice) }
         let wanted = choice.lowercased()
         if wanted == "none" { return nil }
@@ -153,7 +153,7 @@ extension ChatModel {
         }
         let wanted = name.lowercased()
         func names(_ conversation: Conversation) -> [String] {
-            let username = shown.myID.flatMap { conversation.other(than: $0)?.username }
+            let username = shown.myID.flatMap { conversation.otherUser(than: $0)?.username }
             return [shown.name(ofConversation: conversation.id), username].compactMap { $0?.lowercased() }
         }
         if let exact = conversations.first(where: { names($0).contains(wanted) }) { return open(exact.id) }

@@ -60,7 +60,7 @@ struct ClientSnapshot: Sendable, Equatable {
 
     /// Returns the presence of the other user of a direct conversation, or nil if unknown.
     func presence(in conversation: Conversation) -> Presence? {
-        myID.flatMap { conversation.presenceOfOther(than: $0) }
+        myID.flatMap { conversation.presenceOfOtherUser(than: $0) }
     }
 
     /// Returns a sentence about who is typing, without a name in a direct conversation, or nil.

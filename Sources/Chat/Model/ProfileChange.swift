@@ -5,7 +5,7 @@ enum ProfileChange: Sendable, Equatable {
     case name(String)
     case username(String)
     /// The avatar, or nil for none.
-    case avatar(ProfileEdit.Picture?)
+    case avatar(ProfileEdit.AvatarChoice?)
     /// The bio; nil clears it.
     case bio(String?)
     case presence(isHidden: Bool)

@@ -105,7 +105,7 @@ struct Completion: Sendable, Equatable {
 
     private static func conversations(_ typed: Substring, _ chat: ChatModel) -> [String] {
         chat.shown.conversations.filter { conversation in
-            let other = chat.shown.myID.flatMap { conversation.other(than: $0) }
+            let other = chat.shown.myID.flatMap { conversation.otherUser(than: $0) }
             return isMeant(chat.shown.name(ofConversation: conversation.id), other?.username, by: typed)
         }.map { chat.shown.name(ofConversation: $0.id) }
     }

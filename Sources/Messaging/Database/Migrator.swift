@@ -91,7 +91,7 @@ public struct Migrator: Sendable {
     }
 
     private static let readOnly =
-        "The database takes no writes: it is a standby, or default_transaction_read_only is on. Let "
+        "The database accepts no writes: it is a standby, or default_transaction_read_only is on. Let "
         + "POSTLINE_DATABASE_URL lead to the primary, or turn that setting off."
 
     private func withConnection<Value: Sendable>(

@@ -26,7 +26,7 @@ extension ProtocolError {
         case .queryCanceled, .lockNotAvailable: self = .timeout
         case .serializationFailure, .deadlockDetected: self = .unavailable
         // A standby's, after a failover, or writes were stopped. Nothing was done.
-        case .readOnlyTransaction: self = .init(.unavailable, "The database takes no writes now. Try again.")
+        case .readOnlyTransaction: self = .init(.unavailable, "The database accepts no writes now. Try again.")
         case .uniqueViolation where error.constraint == "messages_client_id_key":
             self.init(.clientIDReused, error.message)
         case .checkViolation where error.field != nil:

@@ -1,31 +1,31 @@
 public import Observation
 
-/// The messages of one conversation, as they are on the screen: the newest, and older ones on demand.
+/// The messages of one conversation as a view shows them: the newest, and older ones on demand.
 @MainActor @Observable
 public final class Chat: Identifiable {
-    /// The id of the conversation, by which it stays.
+    /// The conversation's id. It never changes.
     public nonisolated let conversationID: String
 
-    /// The conversation with its people; nil where the user is not in it.
+    /// The conversation with its members' profiles, or nil if the user is not a member.
     public private(set) var conversation: Conversation?
 
-    /// What the server has, by its number, and after it what is on its way, without a gap.
+    /// The server's messages by number without a gap, followed by unsent ones.
     public private(set) var messages: [Message] = []
 
-    /// Whether there are older ones, on the device or at the server.
+    /// True if the device or the server has older messages.
     public private(set) var hasOlder = false
 
-    /// How many messages of the server's are shown.
+    /// The number of the server's messages that are shown.
     @ObservationIgnored private(set) var limit = Chat.page
 
-    /// The draft that was set last, which may not be stored yet.
-    @ObservationIgnored private var typed: String?
+    /// The draft that was set last. The store may not have it yet.
+    @ObservationIgnored private var lastDraft: String?
 
     @ObservationIgnored private let client: PostlineClient
 
     private static let page = 50
 
-    /// The same as ``conversationID``.
+    /// The conversation's id, the same as ``conversationID``.
     public nonisolated var id: String { conversationID }
 
     init(conversationID: String, client: PostlineClient) {
@@ -39,52 +39,51 @@ public final class Chat: Identifiable {
         if self.conversation != conversation { self.conversation = conversation }
     }
 
-    /// Who else is just typing here, who began first stands first.
-    public var typing: [Profile] {
-        client.typing[conversationID]?.compactMap { id in conversation?.people.first { $0.id == id } } ?? []
+    /// The other members who are typing, in the order in which they began.
+    public var typingUsers: [Profile] {
+        client.typingUserIDs[conversationID]?.compactMap { id in conversation?.people.first { $0.id == id } } ?? []
     }
 
-    /// What was typed and not sent.
+    /// The text that the user typed and has not sent.
     public var draft: String { conversation?.draft ?? "" }
 
-    /// Keeps what was typed and not sent, on this device alone; an empty one is none. The others are told that the user
-    /// types, or does not any more.
+    /// Stores the text that the user typed and has not sent, on this device only. An empty text removes the draft. The
+    /// other members see that the user is typing, or has stopped.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func setDraft(_ content: String) async throws {
         let id = conversationID
-        // Written with each key: no disk is waited for.
-        // Who opens a chat with what was typed yesterday does not type.
-        let isTyped = content != (typed ?? draft)
-        typed = content
+        // Not durable: this runs with each key, and must not wait for the disk. A draft that is set again when a chat
+        // opens is not typing.
+        let isEdited = content != (lastDraft ?? draft)
+        lastDraft = content
         try await client.write(isDurable: false) { try $0.setDraft(content, in: id) }
-        if isTyped { await client.setTyping(!content.isEmpty, in: id) }
+        if isEdited { await client.setTyping(!content.isEmpty, in: id) }
     }
 
-    /// Sends a message here, as ``PostlineClient/PostlineClient/send(_:in:attachment:)`` does.
+    /// Sends a message in this conversation. See ``PostlineClient/PostlineClient/send(_:in:attachment:)``.
     ///
-    /// - Returns: the message's id.
+    /// - Returns: The message's id.
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     @discardableResult
     public func send(_ content: String, attachment: Message.Attachment? = nil) async throws -> String {
-        typed = ""
+        lastDraft = ""
         return try await client.send(content, in: conversationID, attachment: attachment)
     }
 
-    /// Notes that all that is here has been read, as ``PostlineClient/PostlineClient/markRead(_:)`` does.
+    /// Marks the whole conversation as read. See ``PostlineClient/PostlineClient/markRead(_:)``.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead() async throws { try await client.markRead(conversationID) }
 
-    /// Notes that the user has read up to a message, such as the last one on the screen. A mark never goes back.
+    /// Marks the conversation as read up to a message, such as the lowest one on the screen. A mark never goes back.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead(upTo message: Message) async throws { try await client.markRead(upTo: message) }
 
-    /// Shows 50 more messages of the past: what the device has, else what the server has. Without older ones it does
-    /// nothing.
+    /// Shows 50 older messages, from the device or else from the server. Does nothing if there are none.
     ///
-    /// - Throws: ``PostlineError``: `offline` where the device has no more and there is no connection.
+    /// - Throws: ``PostlineError``: `offline` if the device has no more and there is no connection.
     public func loadOlder() async throws {
         guard hasOlder else { return }
         let shown = messages.count { $0.seq != nil }
@@ -102,7 +101,7 @@ public final class Chat: Identifiable {
                 ], as: Page.self
             ).messages
             limit += Self.page
-            return try await client.keep(changes, by: engine)
+            return try await client.apply(changes, from: engine)
         }
         limit += Self.page
         await client.reload()

@@ -1,26 +1,26 @@
 public import Foundation
 
-/// What was written on this device and refused by the server.
+/// A change that the user made on this device and that the server refused.
 public struct RefusedChange: Sendable, Hashable, Identifiable {
-    /// For ``PostlineClient/PostlineClient/retry(_:)`` and ``PostlineClient/PostlineClient/discard(_:)``.
+    /// The number to pass to ``PostlineClient/PostlineClient/retryChange(_:)`` and
+    /// ``PostlineClient/PostlineClient/discardChange(_:)``.
     public let id: Int64
-    /// What it was to do.
+    /// The kind of the change.
     public let kind: Kind
-    /// The conversation that it is about; nil for the user's own data.
+    /// The conversation of the change, or nil for the user's own data.
     public let conversationID: String?
-    /// The text that was to be written.
+    /// The text of the message.
     public let content: String?
-    /// What was to be saved of the user's own data, by the protocol's names (`full_name`); empty of anything else.
+    /// The refused values of the user's own data, by the protocol's names (`full_name`). Empty for other kinds.
     public let fields: [String: JSONValue]
-    /// Why, in the server's words.
+    /// The server's error.
     public let error: PostlineError
-    /// When it was written.
+    /// The time at which the user made the change.
     public let createdAt: Date
 
-    /// What it was.
+    /// The kind of a refused change.
     public enum Kind: Sendable, Hashable {
-        /// A message that was to be sent, an edit or a deletion of one, a mark of how far the user has read, or an edit of the
-        /// user's own data.
+        /// A message, an edit or a deletion of a message, a read mark, or an edit of the user's own data.
         case message, edit, deletion, readMark, profile
     }
 }

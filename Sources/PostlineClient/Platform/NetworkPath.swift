@@ -3,15 +3,15 @@ import Foundation
 import Network
 
 extension Platform {
-    /// Calls the body whenever the device has got a way to the network (Network, `NWPathMonitor`).
+    /// Calls the body whenever the device gets a network path (Network, `NWPathMonitor`).
     ///
-    /// - Returns: what watches; it ends with it.
+    /// - Returns: The observer. Releasing it ends the observation.
     static func onNetworkChange(_ body: @escaping @Sendable () -> Void) -> AnyObject? {
-        PathWatch(body)
+        PathObserver(body)
     }
 }
 
-private final class PathWatch {
+private final class PathObserver {
     private let monitor = NWPathMonitor()
 
     init(_ body: @escaping @Sendable () -> Void) {

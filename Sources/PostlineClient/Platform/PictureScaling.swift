@@ -4,7 +4,8 @@ import Foundation
 import ImageIO
 
 extension Platform {
-    /// A picture of so many pixels at most on its longer side, as JPEG; one that is smaller, or cannot be read, as it is.
+    /// Returns the picture as JPEG, scaled down to at most this many pixels on its longer side. A picture that is
+    /// smaller or cannot be read is returned as it is.
     @concurrent
     static func scaled(_ picture: Data, toPixels most: Int) async -> Data {
         guard let source = CGImageSourceCreateWithData(picture as CFData, nil),
@@ -27,7 +28,7 @@ extension Platform {
 }
 #else
 extension Platform {
-    /// Nothing here reads pictures: it is as it is.
+    /// Returns the picture as it is, because this platform has no image framework.
     @concurrent
     static func scaled(_ picture: Data, toPixels most: Int) async -> Data { picture }
 }

@@ -1,21 +1,21 @@
 import Foundation
 
-/// What each system has of its own.
+/// Platform-specific implementations.
 enum Platform {
     #if canImport(Security)
-    /// The user's keychain.
-    static func secrets(in folder: URL) -> any SecretStore { KeychainSecrets(service: "postline") }
+    /// Returns the user's keychain.
+    static func secrets(in folder: URL) -> any SecretStore { KeychainSecretStore(service: "postline") }
     #else
-    /// Files of the user alone, beside the store.
+    /// Returns private files beside the store.
     static func secrets(in folder: URL) -> any SecretStore {
-        FileSecrets(folder: folder.appendingPathComponent("secrets"))
+        FileSecretStore(folder: folder.appendingPathComponent("secrets"))
     }
     #endif
 
     static func connector(authorities: String?) -> any Connector { PosixConnector(authorities: authorities) }
 
     #if !canImport(Network)
-    /// Nothing tells of the network's path here.
+    /// Returns nil, because this platform does not report network changes.
     static func onNetworkChange(_ body: @escaping @Sendable () -> Void) -> AnyObject? { nil }
     #endif
 }

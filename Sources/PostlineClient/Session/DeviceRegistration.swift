@@ -1,7 +1,7 @@
 import Foundation
 import NIOConcurrencyHelpers
 
-/// Where the user of this device is reached while no app of its is open: the params of `devices.register`.
+/// A device to register for pushes: the params of `devices.register`.
 struct RegisteredDevice: Codable, Sendable, Hashable {
     var platform: String
     var token: String
@@ -9,18 +9,18 @@ struct RegisteredDevice: Codable, Sendable, Hashable {
     var locale: String?
 }
 
-/// What the app has registered, kept in the store's folder for each sign-in to come.
+/// The registration that the app requested. A file in the store's folder keeps it for later sign-ins.
 final class DeviceRegistration: Sendable {
     struct State: Codable, Sendable, Hashable {
-        /// What is to be registered; nil for nothing.
+        /// The device to register, or nil for none.
         var device: RegisteredDevice?
-        /// What the server calls it, once it knows it.
+        /// The server's id of the registration, or nil if the server does not know it yet.
         var id: String?
-        /// What the server called others of this device that it still has to forget.
+        /// The ids of earlier registrations that the server must still remove.
         var formerIDs: [String] = []
 
-        /// Another takes the place of what is registered.
-        mutating func replace(by device: RegisteredDevice?) {
+        /// Replaces the device to register.
+        mutating func setDevice(to device: RegisteredDevice?) {
             guard device != self.device else { return }
             if let id { formerIDs.append(id) }
             (self.device, id) = (device, nil)
@@ -34,12 +34,15 @@ final class DeviceRegistration: Sendable {
 
     private var file: URL { folder.appendingPathComponent("push.json") }
 
-    /// What cannot be read is nothing: the app says it again with its next launch.
+    /// Returns the stored registration. An unreadable file counts as empty, because the app registers again at its next
+    /// launch.
     func read() throws -> State {
         guard FileManager.default.fileExists(atPath: file.path) else { return State() }
         return (try? JSONDecoder().decode(State.self, from: Data(contentsOf: file))) ?? State()
     }
 
+    /// Changes the stored registration.
+    ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     func update(_ change: (inout State) -> Void) throws {
         try lock.withLock {

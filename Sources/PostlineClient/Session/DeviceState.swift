@@ -1,29 +1,31 @@
 import Foundation
 
-/// Who is signed in on this device, kept in the store's folder. It is no secret.
+/// The signed-in user of this device. A file in the store's folder keeps it; it is not secret.
 struct DeviceState: Codable, Equatable {
-    /// Whose store is shown; nil: nobody is signed in.
+    /// The id of the user whose store is shown, or nil if no user is signed in.
     var userID: String?
-    /// Whose store is still to be brought into this user's: a guest who got an account or signed in to one.
+    /// The id of a guest whose store must still be moved to this user's, after an upgrade or a sign-in.
     var movingFrom: String?
-    /// How far what a former version of the app kept is taken over; nil: not at all.
+    /// The progress of migrating an older version's data, or nil if it has not begun.
     var legacyData: LegacyProgress?
 
     enum LegacyProgress: String, Codable {
-        case takenOver, erased
+        /// The raw value is stored in the device's file.
+        case migrated = "takenOver"
+        case erased
     }
 
-    /// The name of a guest whom the server does not know yet.
+    /// The id of a guest that the server does not know yet.
     static let localGuest = "guest"
 
     static func read(in folder: URL) throws -> DeviceState {
         let file = url(folder)
         guard FileManager.default.fileExists(atPath: file.path) else { return DeviceState() }
-        // A torn file says nothing, and nobody is signed in then; the stores stay.
+        // With an unreadable file no user is signed in. The stores stay.
         return (try? JSONDecoder().decode(DeviceState.self, from: Data(contentsOf: file))) ?? DeviceState()
     }
 
-    /// Says who is signed in, and keeps the rest.
+    /// Sets the signed-in user, and keeps the other values.
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     static func set(_ userID: String?, movingFrom: String? = nil, in folder: URL) throws {
@@ -32,6 +34,8 @@ struct DeviceState: Codable, Equatable {
         try device.write(in: folder)
     }
 
+    /// Writes the state to the folder.
+    ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     func write(in folder: URL) throws {
         do {

@@ -1,9 +1,11 @@
-/// What a former version of the app kept on this device in its own way, to be taken over once.
+/// Data of an older version of the app that the client migrates once.
 public protocol LegacyData: Sendable {
-    /// Writes what there is into the user's data, and says whether there was something. What the user already has stays.
+    /// Copies the old data into the user's data. The user's existing values win.
     ///
-    /// - Throws: whatever it likes. Nothing is taken over then, and this is asked again at the next launch.
-    func takeOver(into edit: inout ProfileEdit) throws -> Bool
-    /// Deletes it. It is called after all that was taken over is stored, and again at the next launch where it failed.
+    /// - Returns: True if there was data.
+    /// - Throws: Any error. Nothing is migrated then, and the next launch tries again.
+    func migrate(into edit: inout ProfileEdit) throws -> Bool
+    /// Erases the old data. The client calls it after the migrated data is stored, and again at the next launch if it
+    /// throws.
     func erase() throws
 }

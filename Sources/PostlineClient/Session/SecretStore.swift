@@ -1,11 +1,11 @@
 public import Foundation
 
-/// Keeps what nobody else on the device may read: tokens.
+/// A store for secrets that other programs on the device must not read: the tokens.
 public protocol SecretStore: Sendable {
-    /// What is kept under that name; nil where there is nothing.
-    func read(_ name: String) throws -> Data?
-    /// Keeps it, in place of what was there: afterwards it is there whole, whatever happens meanwhile.
-    func write(_ secret: Data, _ name: String) throws
-    /// Forgets it; nothing happens where there is nothing.
-    func erase(_ name: String) throws
+    /// Returns the secret with this name, or nil if there is none.
+    func read(named name: String) throws -> Data?
+    /// Stores a secret and replaces an existing one. It must do so atomically.
+    func write(_ secret: Data, named name: String) throws
+    /// Erases a secret. Does nothing if there is none.
+    func erase(named name: String) throws
 }

@@ -1,23 +1,23 @@
 import Foundation
 import Threads
 
-/// Holds the tokens of one user, and renews them: one renewal at a time.
+/// The tokens of one user. It renews them, one renewal at a time.
 actor TokenKeeper {
     private(set) var tokens: Tokens
     private let secrets: any SecretStore
-    /// Whether what is held is what is kept.
+    /// True if the secret store has the current tokens.
     private var isStored = true
     private var isRetired = false
     private var isRenewing = false
     private var renewalWaiters: [CheckedContinuation<Bool, Never>] = []
     private var validity: Validity?
 
-    /// How long an access token is good for, as the server has said.
+    /// The validity of an access token, as the server reported it.
     private struct Validity {
         var accessToken: String
-        /// By the server's clock.
+        /// The expiry by the server's clock.
         var expiresAt: Date
-        /// The same by a clock that nobody can set wrong, and before it the time to renew.
+        /// The expiry by the device's continuous clock, which no setting changes, and the time to renew before it.
         var end, renewal: ContinuousClock.Instant
     }
 
@@ -26,29 +26,31 @@ actor TokenKeeper {
         self.secrets = secrets
     }
 
-    /// What is kept of a user; nil where there is nothing.
-    static func stored(_ userID: String, in secrets: any SecretStore) throws -> Tokens? {
-        try secrets.read(userID).map { try JSONDecoder().decode(Tokens.self, from: $0) }
+    /// Returns a user's stored tokens, or nil if there are none.
+    static func load(_ userID: String, from secrets: any SecretStore) throws -> Tokens? {
+        try secrets.read(named: userID).map { try JSONDecoder().decode(Tokens.self, from: $0) }
     }
 
+    /// Stores tokens.
+    ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     static func store(_ tokens: Tokens, in secrets: any SecretStore) throws {
         guard tokens.isUsable else {
-            throw PostlineError(.malformedAnswer, "The server gave a user id that is none: \(tokens.userID)")
+            throw PostlineError(.malformedAnswer, "The server sent an invalid user id: \(tokens.userID)")
         }
         do {
-            try secrets.write(try JSONEncoder().encode(tokens), tokens.userID)
+            try secrets.write(try JSONEncoder().encode(tokens), named: tokens.userID)
         } catch {
-            throw PostlineError(.storeUnusable, "The tokens cannot be kept: \(error)")
+            throw PostlineError(.storeUnusable, "The tokens cannot be stored: \(error)")
         }
     }
 
-    /// Takes new tokens of the same user.
-    func keep(_ tokens: Tokens) throws {
+    /// Replaces the tokens by newer ones of the same user.
+    func update(_ tokens: Tokens) throws {
         guard tokens.userID == self.tokens.userID else {
-            throw PostlineError(.malformedAnswer, "The server gave another user's tokens.")
+            throw PostlineError(.malformedAnswer, "The server sent another user's tokens.")
         }
-        // What was renewed is used, also where it cannot be kept: the old ones are over.
+        // The new tokens are used even if they cannot be stored, because the old ones are no longer valid.
         self.tokens = tokens
         guard !isRetired else { return }
         isStored = false
@@ -56,16 +58,17 @@ actor TokenKeeper {
         isStored = true
     }
 
-    /// The user has signed out: nothing is kept any more.
+    /// Stops storing tokens, because the user has signed out.
     func retire() { isRetired = true }
 
-    /// Signs a connection in, with new tokens where the old ones are over. Returns how long it is for.
+    /// Authenticates a connection, with renewed tokens if the old ones have expired, and returns the session's
+    /// lifetime.
     ///
-    /// The server says what is over, not this device's clock, which may be wrong by years.
-    /// - Throws: ``PostlineError``: `session_revoked` or `invalid_token` where the session is over for good.
+    /// The server decides if a token has expired, because the device's clock may be wrong by years.
+    /// - Throws: ``PostlineError``: `session_revoked` or `invalid_token` if the session has ended.
     func authenticate(_ connection: LineConnection) async throws -> Duration {
         do {
-            return try await present(connection)
+            return try await authenticateOnce(connection)
         } catch let error as PostlineError
             where [.tokenExpired, .invalidToken, .sessionRevoked].contains(error.code)
         {
@@ -73,17 +76,17 @@ actor TokenKeeper {
         }
     }
 
-    /// Returns the access token if it is good for a while, as far as is known without asking the server.
+    /// Returns the access token if it is known to be valid for a while, without a request to the server.
     func validAccessToken() -> AccessToken? {
         guard let validity, validity.accessToken == tokens.accessToken else { return nil }
-        // One that cannot be renewed is used to its end.
+        // A token that cannot be renewed is used until it expires.
         guard .now < (tokens.refreshToken == nil ? validity.end : validity.renewal) else { return nil }
         return AccessToken(value: validity.accessToken, expiresAt: validity.expiresAt)
     }
 
-    /// Returns an access token that is good for a while, and renews it if it is not.
+    /// Returns an access token that is valid for a while, renewed if necessary.
     ///
-    /// - Throws: ``PostlineError``, as ``authenticate(_:)`` does.
+    /// - Throws: ``PostlineError``: the errors of ``authenticate(_:)``.
     func accessToken(_ connection: LineConnection) async throws -> AccessToken {
         if let token = validAccessToken() { return token }
         if validity?.accessToken != tokens.accessToken {
@@ -91,14 +94,14 @@ actor TokenKeeper {
             if let token = validAccessToken() { return token }
         }
         _ = try await renew(connection)
-        guard let validity else { throw PostlineError(.invalidToken, "The server gave no token.") }
+        guard let validity else { throw PostlineError(.invalidToken, "The server sent no token.") }
         return AccessToken(value: validity.accessToken, expiresAt: validity.expiresAt)
     }
 
-    /// Renews the tokens, and the connection's session with them. Returns how long it is for.
+    /// Renews the tokens, authenticates the connection with them, and returns the session's lifetime.
     ///
-    /// Callers take turns, because a refresh token is good once. A caller that has waited for another's renewal uses the
-    /// tokens of that.
+    /// Callers take turns, because a refresh token is valid once. A caller that has waited for another renewal uses its
+    /// tokens.
     func renew(_ connection: LineConnection) async throws -> Duration {
         let former = tokens
         while await withSuspension({ waiter -> Suspension<Bool> in
@@ -114,17 +117,17 @@ actor TokenKeeper {
             for waiter in renewalWaiters { waiter.resume(returning: true) }
             renewalWaiters = []
         }
-        if tokens != former, let lifetime = try? await present(connection) { return lifetime }
-        // Another process of the same app may have renewed them: the old ones are over then.
-        if isStored, let kept = try Self.stored(tokens.userID, in: secrets), kept != tokens {
+        if tokens != former, let lifetime = try? await authenticateOnce(connection) { return lifetime }
+        // Another process of the app may have renewed the tokens, which invalidates these.
+        if isStored, let kept = try Self.load(tokens.userID, from: secrets), kept != tokens {
             tokens = kept
-            if let lifetime = try? await present(connection) { return lifetime }
+            if let lifetime = try? await authenticateOnce(connection) { return lifetime }
         }
         guard let refreshToken = tokens.refreshToken else {
             throw PostlineError(.invalidToken, "The token is no longer valid. Sign in with a fresh one.")
         }
-        try keep(try await connection.call("auth.refresh", ["refresh_token": refreshToken]))
-        return try await present(connection)
+        try update(try await connection.call("auth.refresh", ["refresh_token": refreshToken]))
+        return try await authenticateOnce(connection)
     }
 
     private struct Session: Decodable, Sendable {
@@ -135,7 +138,7 @@ actor TokenKeeper {
         var time: Date
     }
 
-    private func present(_ connection: LineConnection) async throws -> Duration {
+    private func authenticateOnce(_ connection: LineConnection) async throws -> Duration {
         let accessToken = tokens.accessToken
         let session: Session = try await connection.call("session.authenticate", ["access_token": accessToken])
         let server: ServerInfo = try await connection.call("server.info", [String: String]())

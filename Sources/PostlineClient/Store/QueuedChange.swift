@@ -1,37 +1,37 @@
 import Foundation
 import GRDB
 
-/// A call of the outbox: it waits to be done, or was refused.
+/// A change in the outbox, pending or refused.
 struct QueuedChange: Sendable {
     let id: Int64
-    let lane: String
+    let queueKey: String
     let method: Method
     let params: [String: JSONValue]
     let clientID: String?
     let refusal: PostlineError?
     let createdAt: Date
 
-    /// What the outbox can hold.
+    /// The methods that the outbox can queue.
     enum Method: String, CaseIterable {
         case send = "messages.send"
         case edit = "messages.edit"
         case delete = "messages.delete"
         case markRead = "messages.mark_read"
         case save = "me.save"
-        /// Saves of the user's own data what is not there yet.
+        /// Saves the fields of the user's own data that are still empty.
         case fill = "me.fill"
 
-        /// All of them in SQL: what a newer version of the app queued waits for that version.
+        /// The methods as an SQL list. Changes that a newer version of the app queued wait for that version.
         static let list = "(" + allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ") + ")"
     }
 
-    /// The lane of the user's own data.
-    static let ownLane = "me"
+    /// The queue key of the user's own data. Other keys are ids of conversations.
+    static let profileQueueKey = "me"
 
     init?(_ row: Row) throws {
         guard let method = Method(rawValue: row["method"]) else { return nil }
         id = row["id"]
-        lane = row["lane"]
+        queueKey = row["lane"]
         self.method = method
         params = try StoreJSON.decode(row["params"])
         clientID = row["client_id"]
@@ -39,26 +39,26 @@ struct QueuedChange: Sendable {
         createdAt = Date(timeIntervalSince1970: row["created_at"])
     }
 
-    /// How far it has come.
+    /// The delivery state of the change.
     var delivery: Delivery { refusal.map { .refused($0, change: id) } ?? .queued(change: id) }
 
-    /// The conversation that it is about.
-    var conversationID: String? { lane == Self.ownLane ? nil : lane }
+    /// The conversation of the change, or nil for the user's own data.
+    var conversationID: String? { queueKey == Self.profileQueueKey ? nil : queueKey }
 
-    /// The message that it changes.
+    /// The number of the message that the change edits, deletes or marks as read.
     var seq: Int? {
         guard case .integer(let seq)? = params["seq"] else { return nil }
         return seq
     }
 
-    /// What is to stand in the message.
+    /// The new content of the message.
     var content: String? {
         guard case .string(let content)? = params["content"] else { return nil }
         return content
     }
 }
 
-/// JSON within the store.
+/// The JSON coding of the store's columns.
 enum StoreJSON {
     static func encode(_ value: some Encodable) throws -> String {
         String(decoding: try JSONEncoder().encode(value), as: UTF8.self)

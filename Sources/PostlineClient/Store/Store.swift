@@ -1,18 +1,17 @@
 import Foundation
 import GRDB
 
-/// What this device knows of one user's world, and what it still has to tell the server: one SQLite file.
+/// One user's data on this device and its outbox, in one SQLite file.
 ///
-/// Every change of the world comes with the cursor that follows it, in one transaction: killed at any moment, the file
-/// holds both or neither.
+/// Changes and their cursor are written in one transaction, so that a kill at any moment keeps both or neither.
 final class Store: Sendable {
     let userID: String
     let url: URL
     private let database: DatabasePool
 
-    /// Opens the user's file in that folder, or makes it.
+    /// Opens the user's file in the folder, or creates it.
     ///
-    /// A file that is no database any more is put aside, and what can be read of what no server has goes into a new one.
+    /// A damaged file is set aside, and its readable unsynced data is copied into a new one.
     /// - Throws: ``PostlineError``, `store_unusable`.
     init(folder: URL, userID: String) throws {
         self.userID = userID
@@ -40,7 +39,7 @@ final class Store: Sendable {
         configuration.maximumReaderCount = 2
         configuration.busyMode = .timeout(10)
         configuration.prepareDatabase { database in
-            // 2 MB of pages are cached.
+            // 2,000 KiB of page cache.
             try database.execute(sql: "pragma synchronous = full; pragma cache_size = -2000")
         }
         let database = try DatabasePool(path: url.path, configuration: configuration)
@@ -52,16 +51,16 @@ final class Store: Sendable {
         return database
     }
 
-    /// Whether the file is no database, or a torn one.
+    /// Returns true for an error of a file that is not a database or is damaged.
     static func isDamaged(_ error: any Error) -> Bool {
         guard let error = error as? DatabaseError else { return false }
         return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode.primaryResultCode)
     }
 
-    /// Puts a torn file aside, and makes a new one of what can be read of what no server has.
+    /// Sets a damaged file aside, and creates a new one with its readable unsynced data.
     static func replaceDamaged(_ folder: URL, _ userID: String) throws {
         let url = url(folder, userID)
-        let saved = salvaged(url)
+        let saved = readableUnsyncedData(in: url)
         let aside = url.appendingPathExtension("damaged")
         for suffix in ["", "-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: aside.path + suffix)
@@ -70,18 +69,18 @@ final class Store: Sendable {
             }
         }
         let new = try Store(folder: folder, userID: userID)
-        try new.writeNow { try $0.takeOver(saved, filling: false) }
+        try new.writeNow { try $0.importUnsynced(saved, fillingOnly: false) }
         try new.close(erasing: false)
     }
 
-    /// What can be read of a damaged file that no server has, row by row.
-    private static func salvaged(_ url: URL) -> DeviceOnly {
-        var found = DeviceOnly()
+    /// Returns the unsynced data of a damaged file, as far as its rows can be read.
+    private static func readableUnsyncedData(in url: URL) -> UnsyncedData {
+        var found = UnsyncedData()
         guard let database = try? DatabaseQueue(path: url.path) else { return found }
-        func read(_ sql: String, _ take: (Row) throws -> Void) {
+        func read(_ sql: String, _ body: (Row) throws -> Void) {
             try? database.read { database in
                 let rows = try Row.fetchCursor(database, sql: sql)
-                while let row = try rows.next() { try? take(row) }
+                while let row = try rows.next() { try? body(row) }
             }
         }
         read("select * from change order by id") { row in
@@ -92,21 +91,21 @@ final class Store: Sendable {
         return found
     }
 
-    /// Reads one state of the store, whatever is written meanwhile.
+    /// Reads a consistent snapshot of the store.
     func read<Value: Sendable>(_ body: @Sendable (StoreReader) throws -> Value) async throws -> Value {
         let userID = userID
         return try await database.read { try body(StoreReader(database: $0, userID: userID)) }
     }
 
-    /// The same, at once: for what is to be on the screen before anything else is.
+    /// Reads a consistent snapshot synchronously, for the first view of an app.
     func readNow<Value>(_ body: (StoreReader) throws -> Value) throws -> Value {
         try database.read { try body(StoreReader(database: $0, userID: userID)) }
     }
 
-    /// Changes the store, all of it or nothing.
+    /// Writes to the store in one transaction.
     ///
-    /// - Parameter isDurable: whether the battery may die as soon as this returns. What comes with its cursor may be lost
-    ///   together with it, and comes again: it waits for no disk (SQLite, `pragma synchronous`).
+    /// - Parameter isDurable: True to flush to disk before this returns. Data that is stored with its cursor needs no
+    ///   flush (SQLite, `pragma synchronous`): if both are lost, the server sends it again.
     func write(isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Void) async throws {
         let userID = userID
         try await database.writeWithoutTransaction { database in
@@ -118,18 +117,18 @@ final class Store: Sendable {
         }
     }
 
-    /// The same, at once: before there is anything to wait for.
+    /// Writes in one transaction synchronously, before anything else uses the store.
     func writeNow(_ body: (StoreWriter) throws -> Void) throws {
         try database.write { database in
             try body(StoreWriter(reader: StoreReader(database: database, userID: userID)))
         }
     }
 
-    /// Closes the file, and takes it away where it is not wanted any more.
+    /// Closes the file and optionally erases it.
     func close(erasing: Bool) throws {
         try database.close()
         guard erasing else { return }
-        // What was put aside of a damaged one too.
+        // The prefix includes files that were set aside as damaged.
         let folder = url.deletingLastPathComponent()
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.path)
         where file.hasPrefix(url.lastPathComponent) {
@@ -138,11 +137,11 @@ final class Store: Sendable {
     }
 }
 
-/// What a store has that no server has.
-struct DeviceOnly: Sendable {
+/// Data of a store that the server does not have.
+struct UnsyncedData: Sendable {
     var changes: [QueuedChange] = []
-    /// By conversation.
+    /// The drafts by conversation.
     var drafts: [String: String] = [:]
-    /// The app's own.
+    /// The app's own values.
     var data: [String: JSONValue] = [:]
 }

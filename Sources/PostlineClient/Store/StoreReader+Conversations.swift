@@ -1,14 +1,14 @@
 import Foundation
 import GRDB
 
-/// The list of conversations.
+/// Reading the conversation list.
 extension StoreReader {
-    /// All conversations, with their people, the newest first.
+    /// Returns all conversations with their members' profiles, the newest first.
     ///
-    /// - Parameter isLive: whether it is known who is online.
+    /// - Parameter isLive: True if presence is current.
     func conversations(me: Me?, isLive: Bool) throws -> [Conversation] {
         let drafts = try drafts()
-        let marks = try queuedMarks()
+        let marks = try pendingReadMarks()
         var members: [String: [Conversation.Member]] = [:]
         let rows = try Row.fetchCursor(
             database.cachedStatement(sql: "select * from member order by conversation_id, position"))
@@ -17,7 +17,7 @@ extension StoreReader {
         }
         let presence = try presence(isLive: isLive)
         let people = try profiles(members.values.joined().map(\.userID), me: me)
-        let waiting = try lastWaiting()
+        let pendingSends = try lastPendingSends()
         let conversations = try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from conversation order by coalesce(last_message_time, created_at) desc, id")
@@ -35,29 +35,29 @@ extension StoreReader {
                 updatedAt: Date(timeIntervalSince1970: row["updated_at"]), draft: drafts[id],
                 mutedUntil: Self.date(row["muted_until"]),
                 presence: members.reduce(into: [:]) { $0[$1.userID] = presence[$1.userID] })
-            // What is on its way is the newest.
-            if let waiting = waiting[id] {
-                conversation.lastMessageContent = waiting.content.map { String($0.prefix(200)) }
-                conversation.lastMessageTime = waiting.createdAt
+            // An unsent message is the newest.
+            if let send = pendingSends[id] {
+                conversation.lastMessageContent = send.content.map { String($0.prefix(200)) }
+                conversation.lastMessageTime = send.createdAt
                 conversation.lastMessageSenderID = userID
             }
             return conversation
         }
-        guard !waiting.isEmpty else { return conversations }
+        guard !pendingSends.isEmpty else { return conversations }
         return conversations.sorted {
             ($0.lastMessageTime ?? $0.createdAt, $1.id) > ($1.lastMessageTime ?? $1.createdAt, $0.id)
         }
     }
 
-    /// The last message of each conversation that is on its way.
-    private func lastWaiting() throws -> [String: QueuedChange] {
+    /// Returns the last unsent message of each conversation.
+    private func lastPendingSends() throws -> [String: QueuedChange] {
         try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from change where method = 'messages.send' and refusal is null order by id")
-        ).compactMap(QueuedChange.init).reduce(into: [:]) { $0[$1.lane] = $1 }
+        ).compactMap(QueuedChange.init).reduce(into: [:]) { $0[$1.queueKey] = $1 }
     }
 
-    /// What was typed and not sent, by conversation.
+    /// Returns the drafts by conversation.
     func drafts() throws -> [String: String] {
         Dictionary(
             uniqueKeysWithValues: try Row.fetchAll(
@@ -65,13 +65,13 @@ extension StoreReader {
             ).map { ($0[0] as String, $0[1] as String) })
     }
 
-    /// How far the user has read that the server does not know of yet.
-    func queuedMarks() throws -> [String: Int] {
+    /// Returns the read marks that the server has not acknowledged, by conversation.
+    func pendingReadMarks() throws -> [String: Int] {
         try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from change where method = 'messages.mark_read' and refusal is null")
         ).compactMap(QueuedChange.init).reduce(into: [:]) { marks, change in
-            marks[change.lane] = max(marks[change.lane] ?? 0, change.seq ?? 0)
+            marks[change.queueKey] = max(marks[change.queueKey] ?? 0, change.seq ?? 0)
         }
     }
 

@@ -1,10 +1,10 @@
 import Foundation
 import GRDB
 
-/// What is said in a conversation.
+/// Reading the messages of a conversation.
 extension StoreReader {
-    /// The newest messages of a conversation that follow each other without a gap, at most `limit` of those that the
-    /// server has and all that wait, the oldest first; and whether older ones are to be had, here or from the server.
+    /// Returns the newest messages without a gap, the oldest first: at most `limit` of the server's, and all unsent
+    /// ones. `hasOlder` is true if the device or the server has older messages.
     func messages(_ conversationID: String, limit: Int, me: Me?) throws -> (messages: [Message], hasOlder: Bool) {
         guard
             let row = try Row.fetchOne(
@@ -16,12 +16,12 @@ extension StoreReader {
             database.cachedStatement(
                 sql: "select * from message where conversation_id = ? and seq >= ? order by seq desc limit ?"),
             arguments: [conversationID, first, limit])
-        let changes = try changes(lane: conversationID)
+        let changes = try changes(queueKey: conversationID)
         let sends = changes.filter { $0.method == .send }
         let events: [GroupEvent?] = try rows.map { row in try (row["event"] as String?).map(StoreJSON.decode) }
         let named = events.flatMap { $0?.userIDs ?? [] }
         let people = try profiles(rows.map { $0["sender_id"] } + named + [userID], me: me)
-        // As far as all others have read.
+        // The number up to which all other members have read.
         let mark = try Int.fetchOne(
             database.cachedStatement(
                 sql: "select min(last_read_seq) from member where conversation_id = ? and user_id <> ?"),
@@ -33,18 +33,18 @@ extension StoreReader {
             return message
         }
         for change in changes {
-            guard let seq = change.seq, let place = messages.firstIndex(where: { $0.seq == seq }) else { continue }
+            guard let seq = change.seq, let index = messages.firstIndex(where: { $0.seq == seq }) else { continue }
             switch change.method {
             case .edit:
-                if change.refusal == nil { messages[place].content = change.content }
-                messages[place].delivery = change.delivery
+                if change.refusal == nil { messages[index].content = change.content }
+                messages[index].delivery = change.delivery
             case .delete:
-                if change.refusal == nil { (messages[place].content, messages[place].attachment) = (nil, nil) }
-                messages[place].delivery = change.delivery
+                if change.refusal == nil { (messages[index].content, messages[index].attachment) = (nil, nil) }
+                messages[index].delivery = change.delivery
             case .send, .markRead, .save, .fill: break
             }
         }
-        messages += try sends.map { try waiting($0, sender: people[userID]) }
+        messages += try sends.map { try pendingMessage(for: $0, sender: people[userID]) }
         return (messages, (rows.last?["seq"] ?? first) > 1 && (row["last_seq"] as Int) > 0)
     }
 
@@ -61,11 +61,11 @@ extension StoreReader {
             deletedAt: Self.date(row["deleted_at"]), delivery: .sent)
     }
 
-    func waiting(_ change: QueuedChange, sender: Profile?) throws -> Message {
+    func pendingMessage(for change: QueuedChange, sender: Profile?) throws -> Message {
         var kind = MessageKind.text
         if case .string(let name)? = change.params["kind"] { kind = .init(rawValue: name) }
         return Message(
-            id: change.clientID ?? "\(change.id)", conversationID: change.lane, seq: nil, senderID: userID,
+            id: change.clientID ?? "\(change.id)", conversationID: change.queueKey, seq: nil, senderID: userID,
             sender: sender, kind: kind, content: change.content,
             attachment: try change.params["attachment"].map { try StoreJSON.decode(try StoreJSON.encode($0)) },
             isRead: false, createdAt: change.createdAt, editedAt: nil, deletedAt: nil, delivery: change.delivery)

@@ -1,26 +1,27 @@
 import GRDB
 
-/// What is to be sent.
+/// Reading the outbox.
 extension StoreReader {
-    func changes(lane: String? = nil) throws -> [QueuedChange] {
+    func changes(queueKey: String? = nil) throws -> [QueuedChange] {
         let rows =
-            if let lane {
+            if let queueKey {
                 try Row.fetchAll(
-                    database.cachedStatement(sql: "select * from change where lane = ? order by id"), arguments: [lane])
+                    database.cachedStatement(sql: "select * from change where lane = ? order by id"),
+                    arguments: [queueKey])
             } else {
                 try Row.fetchAll(database.cachedStatement(sql: "select * from change order by id"))
             }
         return try rows.compactMap(QueuedChange.init)
     }
 
-    /// One of them; nil where it is done or given up.
+    /// Returns a change, or nil if it is done or discarded.
     func change(_ id: Int64) throws -> QueuedChange? {
         try Row.fetchOne(database.cachedStatement(sql: "select * from change where id = ?"), arguments: [id])
             .flatMap(QueuedChange.init)
     }
 
-    /// The lanes in which something waits that was not refused.
-    func waitingLanes() throws -> [String] {
+    /// Returns the keys of the queues with pending changes.
+    func pendingQueueKeys() throws -> [String] {
         try String.fetchAll(
             database.cachedStatement(
                 sql: """
@@ -29,15 +30,15 @@ extension StoreReader {
                     """))
     }
 
-    /// What is to be sent next in a lane.
-    func nextChange(lane: String) throws -> QueuedChange? {
+    /// Returns the next pending change of a queue.
+    func nextChange(queueKey: String) throws -> QueuedChange? {
         try Row.fetchOne(
             database.cachedStatement(
                 sql: """
                     select * from change where lane = ? and refusal is null and method in \(QueuedChange.Method.list)
                     order by id limit 1
                     """),
-            arguments: [lane]
+            arguments: [queueKey]
         ).flatMap(QueuedChange.init)
     }
 }

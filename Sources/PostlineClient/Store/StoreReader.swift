@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// One state of the store, as the app sees it: what the server said, and over it what is on its way there.
+/// A snapshot of the store as the app sees it: the server's data with the outbox applied.
 struct StoreReader {
     let database: Database
     let userID: String
@@ -15,33 +15,34 @@ struct StoreReader {
             database.cachedStatement(sql: "select value from setting where name = ?"), arguments: [name])
     }
 
-    /// Whether the account's deletion was asked for, and nothing is known of it.
-    var isDeletionAsked: Bool {
+    /// True if the deletion of the account was requested and its result is unknown.
+    var isDeletionPending: Bool {
         get throws { try setting("deletion") != nil }
     }
 
-    /// What the app keeps of the user on this device alone.
+    /// Returns the app's own values for this user on this device.
     func deviceData() throws -> [String: JSONValue] {
         try Row.fetchAll(database.cachedStatement(sql: "select name, value from device_data"))
             .reduce(into: [:]) { $0[$1[0]] = try StoreJSON.decode($1[1]) as JSONValue }
     }
 
-    /// The user's own data as the server has them.
-    func serversMe() throws -> Me? {
+    /// Returns the user's own data as the server has it.
+    func serverMe() throws -> Me? {
         try setting("me").map { try StoreJSON.decode($0) }
     }
 
-    /// The user's own data, with the edits that wait.
+    /// Returns the user's own data with pending edits.
     func me() throws -> Me? {
-        guard let me = try serversMe() else { return nil }
-        return try changes(lane: QueuedChange.ownLane).filter { $0.refusal == nil }.reduce(me) { me, change in
+        guard let me = try serverMe() else { return nil }
+        return try changes(queueKey: QueuedChange.profileQueueKey).filter { $0.refusal == nil }.reduce(me) {
+            me, change in
             let params = change.method == .fill ? try ProfileEdit.filling(change.params, in: me) : change.params
-            // What cannot be shown waits for the server's word like all else, which is that it is refused.
+            // An edit that cannot be applied stays pending, until the server refuses it.
             return (try? ProfileEdit.applying(params, to: me)) ?? me
         }
     }
 
-    /// Of whom the store knows: this user by its own data, others by what they show.
+    /// Returns the known profiles of users. The user's own comes from its own data.
     func profiles(_ ids: some Collection<String>, me: Me?) throws -> [String: Profile] {
         var found: [String: Profile] = [:]
         let statement = try database.cachedStatement(sql: "select json from profile where id = ?")

@@ -1,13 +1,13 @@
 import GRDB
 
-/// The tables of a user's store, version by version. A version that was released is never changed.
+/// The migrations of a user's store. A released migration is never changed.
 enum StoreSchema {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
             try database.execute(
                 sql: """
-                    -- The sync's cursor, the generation of the world that is here, and the user's own data.
+                    -- The sync's cursor, the generation of the last reset, and the user's own data.
                     create table setting (name text primary key, value text not null) without rowid;
 
                     create table profile (
@@ -20,7 +20,7 @@ enum StoreSchema {
                         title text,
                         created_by text,
                         version integer not null,
-                        -- From here on, up to the newest, no message is missing.
+                        -- The messages from this number up to the newest are stored without a gap.
                         first_seq integer not null,
                         last_seq integer not null,
                         last_message_content text,
@@ -29,7 +29,7 @@ enum StoreSchema {
                         last_read_seq integer not null,
                         created_at real not null,
                         updated_at real not null,
-                        -- What is older than the setting's has not come again in a reset.
+                        -- A generation below the setting's has not come again since the last reset.
                         generation integer not null
                     ) without rowid;
 
@@ -59,10 +59,10 @@ enum StoreSchema {
                         primary key (conversation_id, seq)
                     ) without rowid;
 
-                    -- The outbox: calls that the server has not answered, and those that it refused.
+                    -- The outbox: changes that the server has not acknowledged, and those that it refused.
                     create table change (
                         id integer primary key autoincrement,
-                        -- Those of one lane are done in their order: a conversation's, the user's own.
+                        -- The queue: a conversation's id, or 'me'. The changes of a queue are sent in order.
                         lane text not null,
                         method text not null,
                         params text not null,
@@ -73,7 +73,7 @@ enum StoreSchema {
                     create index change_lane on change (lane, id);
                     create unique index change_client_id on change (client_id) where client_id is not null;
 
-                    -- What the app keeps of the user on this device alone.
+                    -- The app's own values for this user on this device.
                     create table device_data (name text primary key, value text not null) without rowid;
 
                     create table draft (conversation_id text primary key, content text not null) without rowid;
@@ -84,7 +84,7 @@ enum StoreSchema {
                 sql: """
                     alter table conversation add column muted_until real;
 
-                    -- Of whom it was told of those who share a conversation.
+                    -- The presence of users who share a conversation with this user.
                     create table presence (
                         user_id text primary key,
                         is_online integer not null,
@@ -98,7 +98,7 @@ enum StoreSchema {
                 sql: """
                     alter table profile add column generation integer not null default 0;
 
-                    -- What is here may be of two worlds: the next sync brings the whole of the one that there is.
+                    -- The stored objects may be of two generations. Without a cursor, the next sync is a reset.
                     delete from setting where name = 'cursor';
                     """)
         }

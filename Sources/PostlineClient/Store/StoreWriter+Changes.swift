@@ -1,45 +1,45 @@
 import Foundation
 import GRDB
 
-/// What the server says.
+/// Applying changes from the server.
 extension StoreWriter {
-    /// Takes in what the server says, by the protocol's rule: what is older than what is here changes nothing
-    /// (`docs/protocol.md`, section 3, Changes). What is here of a world before a reset is older than anything that
-    /// comes, whatever its version: a database that was restored counts from further back.
+    /// Applies changes by the protocol's rule: an object with a lower version than the stored one is ignored
+    /// (`docs/protocol.md`, section 3, Changes). After a reset, an object replaces a stored one of before the reset
+    /// whatever its version, because a restored database counts versions from further back.
     func apply(_ changes: Changes) throws {
         if changes.reset { try beginReset() }
-        for id in changes.left { try leave(id) }
+        for id in changes.left { try removeConversation(id) }
         if let me = changes.me { try apply(me) }
         for profile in changes.profiles { try apply(profile) }
         for conversation in changes.conversations { try apply(conversation) }
         try apply(changes.messages)
         for read in changes.reads { try apply(read) }
         for presence in changes.presence { try apply(presence) }
-        if !changes.more, !changes.left.isEmpty || !changes.conversations.isEmpty { try forgetStrangers() }
+        if !changes.more, !changes.left.isEmpty || !changes.conversations.isEmpty { try pruneUnreferencedPresence() }
         guard let cursor = changes.cursor else { return }
         try set("cursor", cursor)
         if !changes.more { try endReset() }
     }
 
-    /// A whole world comes. What is here stays until all of it has come, and so does what it does not have: the pages
-    /// may be cut off, and begin anew.
+    /// Begins a reset. Stored objects stay until all pages have come, because the pages may be interrupted and start
+    /// again.
     func beginReset() throws {
         let generation = (try reader.setting("generation").flatMap { Int($0) } ?? 0) + 1
         try set("generation", "\(generation)")
         try set("is_resetting", "true")
         try set("is_me_former", "true")
-        // Of these there is no conversation that would tell that they are former.
+        // Messages without a conversation would not be recognized as outdated.
         try database.execute(sql: "delete from message where conversation_id not in (select id from conversation)")
     }
 
-    /// The world has come: what did not come with it is no part of it any more. What is the device's own stays.
+    /// Ends a reset and deletes the objects that did not come with it. The device's own data stays.
     func endReset() throws {
         guard try reader.setting("is_resetting") != nil else { return }
         try set("is_resetting", nil)
         let gone = try String.fetchAll(
             database, sql: "select id from conversation where generation < ? or version < 0",
             arguments: [try generation])
-        for id in gone { try forget(id) }
+        for id in gone { try deleteServerData(of: id) }
         for table in ["presence", "profile"] {
             try database.execute(sql: "delete from \(table) where generation < ?", arguments: [try generation])
         }
@@ -49,13 +49,13 @@ extension StoreWriter {
         get throws { try reader.setting("generation").flatMap { Int($0) } ?? 0 }
     }
 
-    func leave(_ conversationID: String) throws {
-        try forget(conversationID)
+    func removeConversation(_ conversationID: String) throws {
+        try deleteServerData(of: conversationID)
         try setDraft(nil, in: conversationID)
     }
 
-    /// Forgets what the server has said of a conversation.
-    func forget(_ conversationID: String) throws {
+    /// Deletes the server's data of a conversation.
+    func deleteServerData(of conversationID: String) throws {
         for table in ["member", "message"] {
             try database.execute(sql: "delete from \(table) where conversation_id = ?", arguments: [conversationID])
         }
@@ -65,7 +65,7 @@ extension StoreWriter {
     func apply(_ me: Me) throws {
         if try reader.setting("is_me_former") != nil {
             try set("is_me_former", nil)
-        } else if let held = try reader.serversMe(), held.version > me.version {
+        } else if let held = try reader.serverMe(), held.version > me.version {
             return
         }
         try set("me", try StoreJSON.encode(me))

@@ -1,18 +1,18 @@
 import Foundation
 import GRDB
 
-/// Conversations, their members, and how far these have read.
+/// Applying conversations, members and read marks.
 extension StoreWriter {
     func apply(_ conversation: WireConversation) throws {
         for profile in conversation.profiles ?? [] { try apply(profile) }
-        guard let held = try renewed(conversation.id) else {
+        guard let held = try resetIfStale(conversation.id) else {
             try database.cachedStatement(
                 sql: "insert into conversation values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             ).execute(arguments: [
                 conversation.id, conversation.kind.rawValue, conversation.title, conversation.createdBy,
                 conversation.version,
-                // Nothing is here yet: what comes begins after the newest.
-                try heldRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1,
+                // No message is stored yet, so the range begins after the newest.
+                try contiguousRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1,
                 conversation.lastSeq, conversation.lastMessageContent,
                 conversation.lastMessageTime?.timeIntervalSince1970, conversation.lastMessageSenderID,
                 conversation.lastReadSeq, conversation.createdAt.timeIntervalSince1970,
@@ -33,14 +33,14 @@ extension StoreWriter {
                     conversation.id,
                 ])
         }
-        try mark(conversation.id, conversation.lastReadSeq)
+        try advanceReadMark(of: conversation.id, to: conversation.lastReadSeq)
         guard conversation.version >= held.version else { return }
         if held.version < 0 {
             try database.execute(
                 sql: "update conversation set kind = ?, created_by = ?, created_at = ?, first_seq = ? where id = ?",
                 arguments: [
                     conversation.kind.rawValue, conversation.createdBy, conversation.createdAt.timeIntervalSince1970,
-                    try heldRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1, conversation.id,
+                    try contiguousRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1, conversation.id,
                 ])
         }
         try database.execute(
@@ -52,16 +52,18 @@ extension StoreWriter {
         try setMembers(conversation)
     }
 
-    /// What is held of a conversation. Of one from before a reset nothing is that would stand against what comes: its
-    /// row has a version below all, and is shown until the conversation comes.
-    func renewed(_ id: String) throws -> (version: Int, lastSeq: Int)? {
+    /// Returns the version and newest number of the stored conversation, or nil if there is none.
+    ///
+    /// A conversation of before a reset is first emptied: its version becomes -1, below all versions, and its row is
+    /// shown until the new one comes.
+    func resetIfStale(_ id: String) throws -> (version: Int, lastSeq: Int)? {
         guard
             let row = try Row.fetchOne(
                 database.cachedStatement(sql: "select version, last_seq, generation from conversation where id = ?"),
                 arguments: [id])
         else { return nil }
         guard row["generation"] as Int != (try generation) else { return (row["version"], row["last_seq"]) }
-        // What was edited or deleted while nobody looked is not told of after a reset.
+        // A reset does not report edits and deletions, so the stored messages may be outdated.
         try database.execute(sql: "delete from message where conversation_id = ?", arguments: [id])
         try database.execute(sql: "update member set last_read_seq = 0 where conversation_id = ?", arguments: [id])
         try database.execute(
@@ -74,7 +76,7 @@ extension StoreWriter {
         return (-1, 0)
     }
 
-    /// Sets the members; a mark that is here and further on stays.
+    /// Replaces the members. A stored read mark that is higher stays.
     func setMembers(_ conversation: WireConversation) throws {
         let marks = try Row.fetchAll(
             database.cachedStatement(sql: "select user_id, last_read_seq from member where conversation_id = ?"),
@@ -91,14 +93,14 @@ extension StoreWriter {
     }
 
     func apply(_ read: WireRead) throws {
-        _ = try renewed(read.conversationID)
+        _ = try resetIfStale(read.conversationID)
         try database.execute(
             sql: "update member set last_read_seq = max(last_read_seq, ?) where conversation_id = ? and user_id = ?",
             arguments: [read.lastReadSeq, read.conversationID, read.userID])
-        if read.userID == userID { try mark(read.conversationID, read.lastReadSeq) }
+        if read.userID == userID { try advanceReadMark(of: read.conversationID, to: read.lastReadSeq) }
     }
 
-    func mark(_ conversationID: String, _ seq: Int) throws {
+    func advanceReadMark(of conversationID: String, to seq: Int) throws {
         try database.execute(
             sql: "update conversation set last_read_seq = max(last_read_seq, ?) where id = ?",
             arguments: [seq, conversationID])

@@ -1,15 +1,15 @@
 import Foundation
 import GRDB
 
-/// What is said in conversations.
+/// Applying messages.
 extension StoreWriter {
-    /// Takes in messages, of any conversations and in any order.
+    /// Applies messages of any conversations, in any order.
     func apply(_ messages: [WireMessage]) throws {
         for (conversationID, messages) in Dictionary(grouping: messages, by: \.conversationID) {
-            _ = try renewed(conversationID)
-            let held = try heldRange(conversationID)
+            _ = try resetIfStale(conversationID)
+            let held = try contiguousRange(conversationID)
             for message in messages { try insert(message) }
-            try joinUp(conversationID, held: held)
+            try extendContiguousRange(conversationID, held: held)
         }
     }
 
@@ -39,8 +39,8 @@ extension StoreWriter {
             message.conversationID, message.seq,
         ])
         guard message.senderID == userID else { return }
-        // Who sends has read what was there, and what is here is not on its way any more.
-        try mark(message.conversationID, message.seq)
+        // A sender has read all earlier messages, and a message from the server is no longer pending.
+        try advanceReadMark(of: message.conversationID, to: message.seq)
         if let clientID = message.clientID { try removeSend(clientID) }
     }
 
@@ -50,8 +50,8 @@ extension StoreWriter {
         return String(preview)
     }
 
-    /// The first and the last of the messages that follow each other up to the newest; nil where there are none.
-    func heldRange(_ conversationID: String) throws -> ClosedRange<Int>? {
+    /// Returns the numbers of the stored messages without a gap up to the newest, or nil if there are none.
+    func contiguousRange(_ conversationID: String) throws -> ClosedRange<Int>? {
         guard
             let last = try Int.fetchOne(
                 database.cachedStatement(sql: "select max(seq) from message where conversation_id = ?"),
@@ -63,10 +63,10 @@ extension StoreWriter {
         return min(first ?? last, last)...last
     }
 
-    /// Finds anew from where on nothing is missing: down from the newest for as long as each is here. What was known to be
-    /// whole is skipped.
-    func joinUp(_ conversationID: String, held: ClosedRange<Int>?) throws {
-        guard var first = try heldRange(conversationID)?.upperBound else { return }
+    /// Extends the contiguous range of stored messages downwards from the newest. `held` is the range before the
+    /// change; it needs no check.
+    func extendContiguousRange(_ conversationID: String, held: ClosedRange<Int>?) throws {
+        guard var first = try contiguousRange(conversationID)?.upperBound else { return }
         let below = try database.cachedStatement(
             sql: "select seq from message where conversation_id = ? and seq < ? order by seq desc")
         func descend(until isKnown: (Int) -> Bool) throws {

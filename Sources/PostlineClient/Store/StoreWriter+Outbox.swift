@@ -1,66 +1,67 @@
 import Foundation
 import GRDB
 
-/// What is to be sent, and what was typed and is not.
+/// Writing the outbox and drafts.
 extension StoreWriter {
-    /// Puts a call into the outbox.
+    /// Adds a change to the outbox.
     func enqueue(
-        _ method: QueuedChange.Method, lane: String, _ params: [String: JSONValue], clientID: String? = nil
+        _ method: QueuedChange.Method, queueKey: String, _ params: [String: JSONValue], clientID: String? = nil
     ) throws {
         if method == .markRead {
-            // A later mark says it all.
+            // A later read mark replaces an earlier one.
             try database.execute(
                 sql: "delete from change where method = 'messages.mark_read' and lane = ? and refusal is null",
-                arguments: [lane])
+                arguments: [queueKey])
         }
-        try insert(method, lane: lane, params, clientID: clientID, refusal: nil, createdAt: Date())
+        try insert(method, queueKey: queueKey, params, clientID: clientID, refusal: nil, createdAt: Date())
     }
 
     private func insert(
-        _ method: QueuedChange.Method, lane: String, _ params: [String: JSONValue], clientID: String?,
+        _ method: QueuedChange.Method, queueKey: String, _ params: [String: JSONValue], clientID: String?,
         refusal: PostlineError?, createdAt: Date
     ) throws {
-        // What is here by its client id is the same.
+        // A row with the same client id is the same message.
         try database.execute(
             sql: """
                 insert or ignore into change (lane, method, params, client_id, refusal, created_at)
                 values (?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                lane, method.rawValue, try StoreJSON.encode(params), clientID, try refusal.map(StoreJSON.encode),
+                queueKey, method.rawValue, try StoreJSON.encode(params), clientID, try refusal.map(StoreJSON.encode),
                 createdAt.timeIntervalSince1970,
             ])
     }
 
-    /// Takes a call out of the outbox: it is done, or not wanted any more.
+    /// Removes a change that is done or discarded from the outbox.
     func remove(_ change: QueuedChange) throws {
         try database.execute(sql: "delete from change where id = ?", arguments: [change.id])
     }
 
-    /// Notes that the server refused a call, or, with nil, that it is to be tried again.
-    func refuse(_ change: QueuedChange, _ error: PostlineError?) throws {
+    /// Records the server's refusal of a change. Nil makes the change pending again.
+    func setRefusal(of change: QueuedChange, to error: PostlineError?) throws {
         try database.execute(
             sql: "update change set refusal = ? where id = ?", arguments: [try error.map(StoreJSON.encode), change.id])
     }
 
-    /// Takes over what another file alone has.
+    /// Imports the unsynced data of another store.
     ///
-    /// - Parameter filling: whether of the user's own data only what is missing is saved. All edits are one then, as the
-    ///   first would be what the second finds there.
-    func takeOver(_ left: DeviceOnly, filling: Bool) throws {
+    /// - Parameter fillingOnly: True to save only the fields of the user's own data that are empty. All edits are then
+    ///   joined into one, because the first would fill what the second finds.
+    func importUnsynced(_ unsynced: UnsyncedData, fillingOnly: Bool) throws {
         func isEdit(_ change: QueuedChange) -> Bool {
-            filling && change.refusal == nil && [.save, .fill].contains(change.method)
+            fillingOnly && change.refusal == nil && [.save, .fill].contains(change.method)
         }
-        let edits = left.changes.filter(isEdit).map(\.params).reduce([:], ProfileEdit.joining)
-        if !edits.isEmpty { try enqueue(.fill, lane: QueuedChange.ownLane, edits) }
-        for change in left.changes where !isEdit(change) {
+        let edits = unsynced.changes.filter(isEdit).map(\.params).reduce([:], ProfileEdit.joining)
+        if !edits.isEmpty { try enqueue(.fill, queueKey: QueuedChange.profileQueueKey, edits) }
+        for change in unsynced.changes where !isEdit(change) {
             try insert(
-                change.method, lane: change.lane, change.params, clientID: change.clientID, refusal: change.refusal,
+                change.method, queueKey: change.queueKey, change.params, clientID: change.clientID,
+                refusal: change.refusal,
                 createdAt: change.createdAt)
         }
-        for (conversationID, content) in left.drafts { try setDraft(content, in: conversationID) }
+        for (conversationID, content) in unsynced.drafts { try setDraft(content, in: conversationID) }
         let held = try reader.deviceData()
-        for (name, value) in left.data where held[name] == nil { try setDeviceData(name, to: value) }
+        for (name, value) in unsynced.data where held[name] == nil { try setDeviceData(name, to: value) }
     }
 
     func removeSend(_ clientID: String) throws {

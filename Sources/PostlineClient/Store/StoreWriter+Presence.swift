@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// Who is online.
+/// Applying presence.
 extension StoreWriter {
     func apply(_ presence: WirePresence) throws {
         try database.cachedStatement(sql: "insert or replace into presence values (?, ?, ?, ?)").execute(arguments: [
@@ -9,8 +9,8 @@ extension StoreWriter {
         ])
     }
 
-    /// Of whom no conversation is shared with any more nothing is told, and so nothing is known.
-    func forgetStrangers() throws {
+    /// Deletes the presence of users who share no conversation with this user. The server does not report it any more.
+    func pruneUnreferencedPresence() throws {
         try database.execute(sql: "delete from presence where user_id not in (select user_id from member)")
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// Changes the store within one transaction.
+/// Changes to the store within one transaction.
 struct StoreWriter {
     let reader: StoreReader
 
@@ -18,8 +18,8 @@ struct StoreWriter {
         }
     }
 
-    /// Notes that the account's deletion was asked for, or that it was not done.
-    func noteDeletion(asked: Bool) throws { try set("deletion", asked ? "asked" : nil) }
+    /// Records that the deletion of the account was requested, or that it was not done.
+    func setDeletionPending(_ isPending: Bool) throws { try set("deletion", isPending ? "asked" : nil) }
 
     func set(_ name: String, _ value: String?) throws {
         guard let value else {

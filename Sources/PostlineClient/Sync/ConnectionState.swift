@@ -1,15 +1,15 @@
 public import Foundation
 
-/// How this device stands to the server.
+/// The state of the connection to the server.
 public enum ConnectionState: Sendable, Hashable {
-    /// Nobody is signed in. The error is why, where the server ended the session.
+    /// No user is signed in. The error says why, if the server ended the session.
     case signedOut(PostlineError?)
-    /// There is no connection since then. What is here can be read, and what is written is kept.
+    /// There has been no connection since this time. Stored data is shown, and the outbox keeps changes.
     case offline(since: Date)
-    /// A connection is being made.
+    /// The client is connecting.
     case connecting
-    /// What has changed meanwhile is being fetched.
+    /// The client is connected and fetches the changes since the last connection.
     case catchingUp
-    /// All there is is here, and each change arrives as it happens.
+    /// The store has all changes, and new ones arrive as they commit.
     case live
 }

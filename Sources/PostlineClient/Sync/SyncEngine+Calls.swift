@@ -1,35 +1,35 @@
 import Threads
 
-/// What the app asks for.
+/// Calls from the app.
 extension SyncEngine {
-    /// Says that the outbox has got something.
-    nonisolated func ringOutbox() { outbox.ring() }
+    /// Signals that the outbox has a new change.
+    nonisolated func wakeOutbox() { outboxSignal.signal() }
 
-    /// The app is not seen any more, or again.
+    /// Disconnects in the background, and connects again in the foreground.
     func setInBackground(_ isInBackground: Bool) {
         self.isInBackground = isInBackground
         if isInBackground {
             isLive = false
             connection?.close()
-            give(nil)
+            resumeConnectionWaiters(with: nil)
         } else {
-            fetchBell.ring()
+            fetchStopSignal.signal()
         }
-        wake.ring()
+        connectSignal.signal()
     }
 
-    /// Calls a method on the connection that there is or is being made.
+    /// Calls a method on the current connection, or on the one that is being opened.
     ///
-    /// - Throws: ``PostlineError``: the server's, or `offline`.
+    /// - Throws: ``PostlineError``: the server's error, or `offline`.
     func call<Answer: Decodable & Sendable>(
         _ method: String, _ params: some Encodable & Sendable, as type: Answer.Type = Answer.self
     ) async throws -> Answer {
         try await readyConnection().call(method, params)
     }
 
-    /// Returns an access token that is good for a while.
+    /// Returns an access token that is valid for a while.
     ///
-    /// - Throws: ``PostlineError``: the server's, or `offline`.
+    /// - Throws: ``PostlineError``: the server's error, or `offline`.
     func accessToken() async throws -> AccessToken {
         if let token = await keeper.validAccessToken() { return token }
         let connection = try await readyConnection()
@@ -42,30 +42,27 @@ extension SyncEngine {
         }
     }
 
-    /// Takes in what an answer says, as if it had been pushed.
-    func keep(_ changes: Changes) async throws { try await apply(changes) }
-
-    /// Makes the guest an account, whose tokens this connection goes on with.
+    /// Turns the guest into an account. The connection continues with the account's tokens.
     func upgrade(_ params: [String: JSONValue]) async throws -> Tokens {
         let tokens: Tokens = try await readyConnection().call("auth.upgrade", params)
-        try await keeper.keep(tokens)
+        try await keeper.update(tokens)
         return tokens
     }
 
-    /// Waits until nothing waits any more that the server has not refused, for so long at most.
-    func drain(atMost limit: Duration) async throws {
+    /// Waits until the outbox has no pending changes, at most for `limit`.
+    func drainOutbox(atMost limit: Duration) async throws {
         let end = ContinuousClock.now + limit
-        while isReady, ContinuousClock.now < end, try await !store.read({ try $0.waitingLanes().isEmpty }) {
+        while isReady, ContinuousClock.now < end, try await !store.read({ try $0.pendingQueueKeys().isEmpty }) {
             try await Task.sleep(for: .milliseconds(20))
         }
     }
 
     func readyConnection() async throws -> LineConnection {
-        if connection == nil { wake.ring() }
+        if connection == nil { connectSignal.signal() }
         let ready = await withSuspension { waiter -> Suspension<LineConnection?> in
-            if isOver || isInBackground { return .resume(nil) }
+            if hasEnded || isInBackground { return .resume(nil) }
             if isReady { return .resume(connection) }
-            waiters.append(waiter)
+            connectionWaiters.append(waiter)
             return .suspend
         }
         guard let connection = ready else {
@@ -74,8 +71,8 @@ extension SyncEngine {
         return connection
     }
 
-    func give(_ connection: LineConnection?) {
-        for waiter in waiters { waiter.resume(returning: connection) }
-        waiters = []
+    func resumeConnectionWaiters(with connection: LineConnection?) {
+        for waiter in connectionWaiters { waiter.resume(returning: connection) }
+        connectionWaiters = []
     }
 }

@@ -1,34 +1,35 @@
 import Logging
 
-/// Where the user is reached when no app of its is open.
+/// Registration for device pushes.
 extension SyncEngine {
-    /// Registers this device for this session, since a device goes with its session, and has the server forget what it is
-    /// known by no more: with each connection, and whenever that changes.
-    func keepDeviceRegistered(_ connection: LineConnection) async {
+    /// Registers this device for the session on each connection and after each change, and removes earlier
+    /// registrations. A registration ends with its session.
+    func runRegistrationLoop(_ connection: LineConnection) async {
         var backoff = Backoff()
         while !Task.isCancelled {
             do {
                 try await registerDevice(on: connection)
-                await deviceBell.wait()
+                await registrationSignal.wait()
             } catch let error as PostlineError where error.isRetryable && error.code != .offline {
-                await deviceBell.wait(
+                await registrationSignal.wait(
                     atMost: error.retryAfter.map { .seconds(min(max($0, 0.5), 300)) } ?? backoff.next())
             } catch {
                 logger.info("the device is not registered for pushes", metadata: ["error": "\(error)"])
-                await deviceBell.wait()
+                await registrationSignal.wait()
             }
         }
     }
 
-    /// Tells the server what the device is known by now, where there is a connection.
+    /// Registers this device now if there is a connection.
     ///
-    /// - Throws: ``PostlineError``: what the server says, or `offline`: then it is tried again by itself, if it may help.
+    /// - Throws: ``PostlineError``: the server's error, or `offline`. A retryable error is retried by
+    ///   `runRegistrationLoop`.
     func registerDevice() async throws {
         guard isReady, let connection else { return }
         do {
             try await registerDevice(on: connection)
         } catch let error as PostlineError where error.isRetryable {
-            deviceBell.ring()
+            registrationSignal.signal()
             throw error
         }
     }
@@ -37,27 +38,27 @@ extension SyncEngine {
         struct Registered: Codable, Sendable {
             var id: String
         }
-        let registration = try device.read()
-        if let wanted = registration.device {
+        let state = try registration.read()
+        if let wanted = state.device {
             let id = try await connection.call("devices.register", wanted, as: Registered.self).id
-            try device.update { registration in
-                if registration.device == wanted {
-                    registration.id = id
-                    registration.formerIDs.removeAll { $0 == id }
+            try registration.update { state in
+                if state.device == wanted {
+                    state.id = id
+                    state.formerIDs.removeAll { $0 == id }
                 } else {
-                    // It was changed meanwhile, which another turn tells.
-                    registration.formerIDs.append(id)
-                    deviceBell.ring()
+                    // The device changed meanwhile. The loop registers the new one.
+                    state.formerIDs.append(id)
+                    registrationSignal.signal()
                 }
             }
         }
-        for id in registration.formerIDs where try device.read().formerIDs.contains(id) {
+        for id in state.formerIDs where try registration.read().formerIDs.contains(id) {
             do {
-                _ = try await connection.call("devices.remove", Registered(id: id), as: PostlineClient.Nothing.self)
+                _ = try await connection.call("devices.remove", Registered(id: id), as: PostlineClient.EmptyResult.self)
             } catch let error as PostlineError where error.code == .notFound {
-                // It went with its session.
+                // The registration ended with its session.
             }
-            try device.update { registration in registration.formerIDs.removeAll { $0 == id } }
+            try registration.update { state in state.formerIDs.removeAll { $0 == id } }
         }
     }
 }

@@ -1,103 +1,103 @@
 import Threads
 
-/// What is fetched because a push came, also while nobody sees the app. It is a turn of the run loop: nothing else asks for
-/// what is new at the same time.
+/// Fetches for pushes and refreshes. They run in the engine's loop, so that only one sync runs at a time.
 extension SyncEngine {
-    /// Waits until all that the server has now is here, and for so long at most. Where nobody sees the app it is fetched
-    /// without being live: nobody is told that the user is here.
+    /// Waits until the store has all changes of the server, at most for `limit`. In the background it fetches them
+    /// without going live, so that the user is not shown as online.
     ///
-    /// - Returns: whether it is.
+    /// - Returns: True if the store has all changes.
     func fetch(within limit: Duration) async -> Bool {
-        lastFetch += 1
-        let id = lastFetch
+        lastFetchID += 1
+        let id = lastFetchID
         return await withTaskGroup(of: Bool.self) { group in
             group.addTask { await self.waitForFetch(id) }
             group.addTask {
                 try? await Task.sleep(for: limit)
                 return false
             }
-            let isHere = await group.next() ?? false
+            let isUpToDate = await group.next() ?? false
             group.cancelAll()
-            endFetches(false, of: [id])
-            if fetches.isEmpty { fetchBell.ring() }
-            return isHere
+            resumeFetchWaiters(false, of: [id])
+            if fetchWaiters.isEmpty { fetchStopSignal.signal() }
+            return isUpToDate
         }
     }
 
     private func waitForFetch(_ id: Int) async -> Bool {
         await withSuspension { waiter -> Suspension<Bool> in
             if isLive { return .resume(true) }
-            if isOver || Task.isCancelled { return .resume(false) }
-            fetches[id] = waiter
-            wake.ring()
+            if hasEnded || Task.isCancelled { return .resume(false) }
+            fetchWaiters[id] = waiter
+            connectSignal.signal()
             return .suspend
         }
     }
 
-    /// Lets those go on who wait for what is here now, or will not be; nil: all of them.
-    func endFetches(_ isHere: Bool, of ids: Set<Int>? = nil) {
-        for id in ids ?? Set(fetches.keys) { fetches.removeValue(forKey: id)?.resume(returning: isHere) }
+    /// Resumes the tasks that wait for a fetch. Nil resumes all of them.
+    func resumeFetchWaiters(_ isUpToDate: Bool, of ids: Set<Int>? = nil) {
+        for id in ids ?? Set(fetchWaiters.keys) { fetchWaiters.removeValue(forKey: id)?.resume(returning: isUpToDate) }
     }
 
-    /// Fetches what is new on a connection of its own, for as long as somebody waits for it and nobody sees the app.
+    /// Fetches changes on a separate connection while the app is in the background, until no task waits for them.
     ///
     /// - Throws: ``PostlineError``.
     func fetchInBackground() async throws {
-        // Whoever comes later may wait for what this does not find.
-        let ids = Set(fetches.keys)
-        defer { endFetches(false, of: isInBackground ? ids : []) }
-        fetchBell.reset()
+        // A task that begins to wait later may need changes that this fetch does not find.
+        let ids = Set(fetchWaiters.keys)
+        defer { resumeFetchWaiters(false, of: isInBackground ? ids : []) }
+        fetchStopSignal.reset()
         try await withThrowingTaskGroup { group in
             group.addTask { try await self.fetchAll() }
-            group.addTask { [fetchBell] in
-                await fetchBell.wait()
+            group.addTask { [fetchStopSignal] in
+                await fetchStopSignal.wait()
                 return false
             }
-            if try await group.next() == true { endFetches(true, of: ids) }
+            if try await group.next() == true { resumeFetchWaiters(true, of: ids) }
             group.cancelAll()
         }
     }
 
-    /// Waits until all that the server has now is in the store. Pushes alone do not tell: they may be on their way.
+    /// Waits until the store has all changes that the server has now. Pushes alone do not tell, since they may be in
+    /// flight.
     ///
-    /// - Returns: whether it is; false if there is no connection, or it was lost.
+    /// - Returns: True if the store has all changes, false if there is no connection or it was lost.
     func refresh() async -> Bool {
         await withSuspension { waiter -> Suspension<Bool> in
-            if isOver || isInBackground { return .resume(false) }
-            refreshes.append(waiter)
-            refreshBell.ring()
-            wake.ring()
+            if hasEnded || isInBackground { return .resume(false) }
+            refreshWaiters.append(waiter)
+            refreshSignal.signal()
+            connectSignal.signal()
             return .suspend
         }
     }
 
-    /// Fetches what is new whenever somebody asks for it, until the connection ends.
+    /// Fetches changes for each refresh, until the connection ends.
     ///
-    /// It belongs to the connection and not to the task that asks: a sync that was cut off would leave the connection
-    /// without pushes.
-    func keepRefreshing(_ connection: LineConnection) async {
+    /// The fetch belongs to the connection and not to the task that requested it, because a cancelled sync would leave
+    /// the connection without pushes.
+    func runRefreshLoop(_ connection: LineConnection) async {
         while true {
-            await refreshBell.wait()
+            await refreshSignal.wait()
             if Task.isCancelled { return }
-            let waiters = refreshes
-            refreshes = []
+            let waiters = refreshWaiters
+            refreshWaiters = []
             if waiters.isEmpty { continue }
-            var isHere = false
-            defer { for waiter in waiters { waiter.resume(returning: isHere) } }
+            var isUpToDate = false
+            defer { for waiter in waiters { waiter.resume(returning: isUpToDate) } }
             do {
                 try await catchUp(connection)
-                isHere = true
+                isUpToDate = true
             } catch {
-                if !(error is PostlineError) { failed(error) }
+                if !(error is PostlineError) { storeDidFail(error) }
                 return connection.close()
             }
         }
     }
 
-    /// Lets those go on who wait for a refresh.
-    func endRefreshes(_ isHere: Bool) {
-        for waiter in refreshes { waiter.resume(returning: isHere) }
-        refreshes = []
+    /// Resumes the tasks that wait for a refresh.
+    func resumeRefreshWaiters(_ isUpToDate: Bool) {
+        for waiter in refreshWaiters { waiter.resume(returning: isUpToDate) }
+        refreshWaiters = []
     }
 
     private func fetchAll() async throws -> Bool {

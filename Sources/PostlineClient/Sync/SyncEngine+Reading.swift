@@ -1,46 +1,46 @@
 import Logging
 
-/// What comes: the world since the cursor, and then each change.
+/// Receiving changes: the sync since the cursor, and then the pushes.
 extension SyncEngine {
     struct SyncParams: Encodable {
         var cursor: String?
         var live: Bool
     }
 
-    /// Fetches what has changed since the store's cursor, page by page, and goes live.
+    /// Fetches the changes since the store's cursor page by page, and goes live.
     func catchUp(_ connection: LineConnection, isLive: Bool = true) async throws {
         var cursor = try await store.read { try $0.cursor }
         while true {
             let page: Changes = try await connection.call("sync.open", SyncParams(cursor: cursor, live: isLive))
             try await apply(page)
             guard page.more else {
-                // Who they share a conversation with may have come with any page.
-                return try await store.write(isDurable: false) { try $0.forgetStrangers() }
+                // The conversations of these users may have come with any page.
+                return try await store.write(isDurable: false) { try $0.pruneUnreferencedPresence() }
             }
             guard let next = page.cursor, next != cursor else {
-                throw PostlineError(.malformedAnswer, "The server says that there is more, and not where.")
+                throw PostlineError(.malformedAnswer, "The server announced another page without a new cursor.")
             }
             cursor = next
         }
     }
 
     func apply(_ changes: Changes) async throws {
-        guard changes.isPossible else {
-            throw PostlineError(.malformedAnswer, "The server counts messages as nobody can.")
+        guard changes.hasValidNumbers else {
+            throw PostlineError(.malformedAnswer, "The server sent a message number that is out of range.")
         }
         try await store.write(isDurable: false) { try $0.apply(changes) }
-        changed()
+        storeDidChange()
     }
 
-    /// Takes in what is pushed, until the connection ends.
-    func read(_ connection: LineConnection) async {
+    /// Applies pushes until the connection ends.
+    func runPushLoop(_ connection: LineConnection) async {
         do {
             for await push in connection.pushes {
-                await connection.tookPush()
+                await connection.didReadPush()
                 switch push {
                 case .changes(let changes):
                     try await apply(changes)
-                    // Whoever has sent types no more.
+                    // A user who has sent a message is no longer typing.
                     for message in changes.messages where message.version == 1 {
                         report(
                             .typing(
@@ -53,7 +53,7 @@ extension SyncEngine {
                     isLive = false
                     try await catchUp(connection)
                     isLive = true
-                    endFetches(true)
+                    resumeFetchWaiters(true)
                     report(.state(.live))
                 case .ping(let cursor):
                     guard let cursor else { break }
@@ -63,24 +63,24 @@ extension SyncEngine {
                 }
             }
         } catch is PostlineError {
-            // The connection's end, which whoever waits for this sees.
+            // The connection has ended. The task that runs it handles this.
         } catch {
-            // What could not be stored is not passed over: the next connection asks for it again, from the cursor that is.
-            failed(error)
+            // A change that could not be stored is not skipped: the next connection syncs from the stored cursor.
+            storeDidFail(error)
         }
     }
 
-    /// Looks whether the connection still goes, whenever there is reason to ask: one over a network that is gone closes.
-    func probe(_ connection: LineConnection) async {
+    /// Checks the connection at each signal, and closes it if the network is gone.
+    func runProbeLoop(_ connection: LineConnection) async {
         while true {
-            await wake.wait()
+            await connectSignal.wait()
             if Task.isCancelled { return }
             await connection.probe()
         }
     }
 
-    /// Renews the access token well before its time is over, and tries again until it is.
-    func renew(_ connection: LineConnection, _ lifetime: Duration) async {
+    /// Renews the access token after 80 % of its lifetime, and retries every 5 s.
+    func runTokenRenewalLoop(_ connection: LineConnection, _ lifetime: Duration) async {
         var lifetime = lifetime
         while true {
             do {

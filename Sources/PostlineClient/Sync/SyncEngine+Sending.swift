@@ -1,27 +1,27 @@
-/// What goes: the outbox, each lane by itself.
+/// Sending the outbox, with one queue for each conversation and one for the user's own data.
 extension SyncEngine {
-    /// Sends what waits, each lane by itself and in its order, until the task ends.
+    /// Sends pending changes until the task ends. Queues are sent concurrently, the changes of a queue in order.
     func sendOutbox(_ connection: LineConnection) async {
         await withTaskGroup(of: String.self) { group in
             var busy: Set<String> = []
-            group.addTask { [outbox] in
-                await outbox.wait()
+            group.addTask { [outboxSignal] in
+                await outboxSignal.wait()
                 return ""
             }
             while let ended = await group.next(), !Task.isCancelled {
                 if ended.isEmpty {
-                    group.addTask { [outbox] in
-                        await outbox.wait()
+                    group.addTask { [outboxSignal] in
+                        await outboxSignal.wait()
                         return ""
                     }
                 } else {
                     busy.remove(ended)
                 }
-                let lanes = (try? await store.read { try $0.waitingLanes() }) ?? []
-                for lane in lanes where busy.count < 16 && busy.insert(lane).inserted {
+                let queueKeys = (try? await store.read { try $0.pendingQueueKeys() }) ?? []
+                for queueKey in queueKeys where busy.count < 16 && busy.insert(queueKey).inserted {
                     group.addTask {
-                        await self.send(lane, connection)
-                        return lane
+                        await self.sendQueue(queueKey, connection)
+                        return queueKey
                     }
                 }
             }
@@ -29,19 +29,19 @@ extension SyncEngine {
         }
     }
 
-    /// Sends what waits in one lane. What is refused stays, and holds nothing up.
-    func send(_ lane: String, _ connection: LineConnection) async {
+    /// Sends the pending changes of one queue. A refused change stays in the outbox and does not block the next.
+    func sendQueue(_ queueKey: String, _ connection: LineConnection) async {
         var backoff = Backoff()
         while !Task.isCancelled {
             do {
-                guard let change = try await store.read({ try $0.nextChange(lane: lane) }) else { return }
+                guard let change = try await store.read({ try $0.nextChange(queueKey: queueKey) }) else { return }
                 do {
-                    let answer = try await answer(to: change, connection)
+                    let answer = try await perform(change, connection)
                     try await store.write { writer in
                         try writer.apply(answer)
                         try writer.remove(change)
                     }
-                    changed()
+                    storeDidChange()
                     backoff.reset()
                 } catch let error as PostlineError {
                     if error.code == .offline { return }
@@ -52,27 +52,27 @@ extension SyncEngine {
                         let wait = backoff.next()
                         try await Task.sleep(for: error.retryAfter.map { .seconds(min(max($0, 0.5), 300)) } ?? wait)
                     } else {
-                        try await store.write { try $0.refuse(change, error) }
-                        changed()
+                        try await store.write { try $0.setRefusal(of: change, to: error) }
+                        storeDidChange()
                     }
                 }
             } catch is CancellationError {
                 return
             } catch {
-                // Another connection, another try.
-                failed(error)
+                // The next connection tries again.
+                storeDidFail(error)
                 return connection.close()
             }
         }
     }
 
-    /// Does a call of the outbox, and gives what it is answered with.
-    func answer(to change: QueuedChange, _ connection: LineConnection) async throws -> Changes {
+    /// Sends a change and returns the objects of the response.
+    func perform(_ change: QueuedChange, _ connection: LineConnection) async throws -> Changes {
         var changes = Changes()
         switch change.method {
         case .send:
             var params = change.params
-            // Where an uploaded picture is the server says.
+            // The server knows the URL of an uploaded picture.
             if case .object(var attachment)? = params["attachment"], attachment["media_id"] ?? nil != nil {
                 attachment["url"] = nil
                 params["attachment"] = .object(attachment)
@@ -83,8 +83,8 @@ extension SyncEngine {
         case .markRead: changes.reads = [try await connection.call(change.method.rawValue, change.params)]
         case .save: changes.me = try await connection.call(change.method.rawValue, change.params)
         case .fill:
-            // Whoever sends has caught up, and knows what there is.
-            let me = try await store.read { try $0.serversMe() }
+            // The sync is complete before the outbox is sent, so the current values are known.
+            let me = try await store.read { try $0.serverMe() }
             let missing = try me.map { try ProfileEdit.filling(change.params, in: $0) } ?? change.params
             if !missing.isEmpty {
                 changes.me = try await connection.call(QueuedChange.Method.save.rawValue, missing)

@@ -1,29 +1,29 @@
-/// What the others are told of the user's typing.
+/// Sending typing notices.
 extension SyncEngine {
     private struct TypingParams: Encodable {
         var conversation_id: String
         var is_typing: Bool
     }
 
-    func tellTyping(_ isTyping: Bool, in conversationID: String) {
-        // What nobody can be told now is not told later.
+    func setTyping(_ isTyping: Bool, in conversationID: String) {
+        // A typing notice is never queued.
         guard isReady else { return }
-        typing.note(isTyping, in: conversationID, now: .now)
-        typingBell.ring()
+        typingThrottle.setTyping(isTyping, in: conversationID, now: .now)
+        typingSignal.signal()
     }
 
-    func hasSent(in conversationID: String) { typing.noteSent(in: conversationID) }
+    func didSend(in conversationID: String) { typingThrottle.messageSent(in: conversationID) }
 
-    /// Tells what there is to tell, each when its time has come, until the task ends.
-    func keepTellingTyping(_ connection: LineConnection) async {
+    /// Sends each typing notice when it is due, until the task ends.
+    func runTypingLoop(_ connection: LineConnection) async {
         while !Task.isCancelled {
-            let (due, next) = typing.take(now: .now)
+            let (due, next) = typingThrottle.nextNotices(now: .now)
             for notice in due {
-                await connection.tell(
+                await connection.notify(
                     "conversations.typing",
                     TypingParams(conversation_id: notice.conversationID, is_typing: notice.isTyping))
             }
-            await typingBell.wait(atMost: next ?? .seconds(3_600))
+            await typingSignal.wait(atMost: next ?? .seconds(3_600))
         }
     }
 }

@@ -1,21 +1,21 @@
 import Foundation
 import Logging
 
-/// Keeps one user's store and the server in step: it connects, catches up, stays live, sends what waits, and comes back.
+/// The sync of one user's store with the server: it connects, catches up, stays live, sends the outbox and reconnects.
 ///
-/// What it comes to goes out as reports, in order; that the store has changed, by itself.
+/// It reports its progress in order. Changes of the store are reported separately.
 actor SyncEngine {
     enum Report: Sendable {
         case state(ConnectionState)
-        /// Somebody types, or does not any more.
+        /// Another user has begun or stopped typing.
         case typing(WireTyping)
-        /// There is no connection, for this reason.
-        case notConnected(PostlineError)
-        /// The store could not be written: it is tried again with the next connection.
+        /// The connection failed or was lost for this reason.
+        case connectionFailed(PostlineError)
+        /// The store could not be written. The next connection tries again.
         case storeFailed(PostlineError)
-        /// The store's file is torn. The engine has ended.
+        /// The store's file is damaged, and the engine has ended.
         case storeDamaged
-        /// The session is over for good: the server says so.
+        /// The server has ended the session.
         case signedOut(PostlineError)
     }
 
@@ -23,74 +23,74 @@ actor SyncEngine {
     let connector: any Connector
     let store: Store
     let keeper: TokenKeeper
-    let device: DeviceRegistration
+    let registration: DeviceRegistration
     let logger: Logger
     let report: @Sendable (Report) -> Void
-    let changed: @Sendable () -> Void
+    let storeDidChange: @Sendable () -> Void
 
-    /// The connection that there is, from its beginning on.
+    /// The current connection, from its opening on.
     var connection: LineConnection?
-    /// Whether it is signed in.
+    /// True if the connection is authenticated.
     var isReady = false
-    /// Whether all that the server has is here, or is pushed.
+    /// True if the store has all changes and new ones are pushed.
     var isLive = false
     var isInBackground: Bool
     var offlineSince = Date()
-    /// Whether this has ended, and nothing connects any more.
-    var isOver = false
+    /// True if the engine has ended and will not connect again.
+    var hasEnded = false
     var isStoreDamaged = false
     var backoff = Backoff()
-    /// Rings when it is worth a try to connect.
-    let wake: Bell
-    /// Rings when the outbox has got something.
-    let outbox = Bell()
-    /// What the others are to be told of the user's typing.
-    var typing = TypingPace()
-    let typingBell = Bell()
-    /// Rings when this device is to be registered by another token, or by none.
-    let deviceBell = Bell()
-    /// Those who wait for a connection to make a call on.
-    var waiters: [CheckedContinuation<LineConnection?, Never>] = []
-    /// Those who wait for all that the server has.
-    var fetches: [Int: CheckedContinuation<Bool, Never>] = [:]
-    var lastFetch = 0
-    /// Rings when a fetch in the background is wanted no more.
-    let fetchBell = Bell()
-    /// Those who wait for what the server has now, whether it is live or not.
-    var refreshes: [CheckedContinuation<Bool, Never>] = []
-    let refreshBell = Bell()
+    /// Signals that a connection attempt is worthwhile.
+    let connectSignal: AsyncSignal
+    /// Signals that the outbox has a new change.
+    let outboxSignal = AsyncSignal()
+    /// The typing notices to send.
+    var typingThrottle = TypingThrottle()
+    let typingSignal = AsyncSignal()
+    /// Signals that the device's registration has changed.
+    let registrationSignal = AsyncSignal()
+    /// Tasks that wait for a connection to make a call.
+    var connectionWaiters: [CheckedContinuation<LineConnection?, Never>] = []
+    /// Tasks that wait until the store has all changes, by fetch.
+    var fetchWaiters: [Int: CheckedContinuation<Bool, Never>] = [:]
+    var lastFetchID = 0
+    /// Signals that no task waits for a background fetch any more.
+    let fetchStopSignal = AsyncSignal()
+    /// Tasks that wait for a refresh.
+    var refreshWaiters: [CheckedContinuation<Bool, Never>] = []
+    let refreshSignal = AsyncSignal()
 
     init(
         server: Server, connector: any Connector, store: Store, keeper: TokenKeeper,
-        device: DeviceRegistration, wake: Bell, isInBackground: Bool,
-        logger: Logger, report: @escaping @Sendable (Report) -> Void, changed: @escaping @Sendable () -> Void
+        registration: DeviceRegistration, connectSignal: AsyncSignal, isInBackground: Bool,
+        logger: Logger, report: @escaping @Sendable (Report) -> Void, storeDidChange: @escaping @Sendable () -> Void
     ) {
         self.server = server
         self.connector = connector
         self.store = store
         self.keeper = keeper
-        self.device = device
-        self.wake = wake
+        self.registration = registration
+        self.connectSignal = connectSignal
         self.isInBackground = isInBackground
         self.logger = logger
         self.report = report
-        self.changed = changed
+        self.storeDidChange = storeDidChange
     }
 
-    /// Runs until its task is cancelled or the session is over.
+    /// Runs until the task is cancelled or the session ends.
     func run() async {
         defer {
-            isOver = true
-            give(nil)
-            endFetches(false)
-            endRefreshes(false)
+            hasEnded = true
+            resumeConnectionWaiters(with: nil)
+            resumeFetchWaiters(false)
+            resumeRefreshWaiters(false)
         }
-        var asksWhetherRevoked = false
+        var isConfirmingRevocation = false
         var mayReconnect = true
         while !Task.isCancelled, !isStoreDamaged {
-            if isInBackground, fetches.isEmpty {
+            if isInBackground, fetchWaiters.isEmpty {
                 report(.state(.offline(since: offlineSince)))
-                await wake.wait()
+                await connectSignal.wait()
                 continue
             }
             do {
@@ -99,96 +99,99 @@ actor SyncEngine {
                     continue
                 }
                 report(.state(.connecting))
-                let goodbye = try await serve()
-                // The next try says so, or finds newer tokens; nobody is offline meanwhile.
+                let goodbye = try await runConnection()
+                // The next attempt confirms the revocation or finds newer tokens. The state does not become offline
+                // meanwhile.
                 let wasRevoked = goodbye?.code == PostlineError.Code.sessionRevoked.rawValue
-                asksWhetherRevoked = wasRevoked && !asksWhetherRevoked
+                isConfirmingRevocation = wasRevoked && !isConfirmingRevocation
                 mayReconnect = goodbye?.reconnect ?? true
-                if let goodbye { report(.notConnected(PostlineError(.offline, goodbye.message, isRetryable: true))) }
+                if let goodbye {
+                    report(.connectionFailed(PostlineError(.offline, goodbye.message, isRetryable: true)))
+                }
             } catch let error as PostlineError where Self.endsSession(error) {
                 return report(.signedOut(error))
             } catch let error as PostlineError {
                 logger.log(
                     level: error.code == .offline ? .debug : .warning, "no connection", metadata: ["error": "\(error)"])
-                report(.notConnected(error))
+                report(.connectionFailed(error))
             } catch {
-                failed(error)
+                storeDidFail(error)
             }
-            give(nil)
-            endRefreshes(false)
-            if !isInBackground { endFetches(false) }
+            resumeConnectionWaiters(with: nil)
+            resumeRefreshWaiters(false)
+            if !isInBackground { resumeFetchWaiters(false) }
             guard !Task.isCancelled, !isStoreDamaged else { break }
-            if asksWhetherRevoked { continue }
+            if isConfirmingRevocation { continue }
             report(.state(.offline(since: offlineSince)))
-            if isInBackground, !fetches.isEmpty { continue }
+            if isInBackground, !fetchWaiters.isEmpty { continue }
             if mayReconnect {
-                await wake.wait(atMost: backoff.next())
+                await connectSignal.wait(atMost: backoff.next())
             } else {
-                // The server does not want this one back. Whoever asks for it still may.
-                await wake.wait()
+                // The server asked not to reconnect. Only a signal from the app does.
+                await connectSignal.wait()
                 mayReconnect = true
             }
         }
         if isStoreDamaged, !Task.isCancelled { report(.storeDamaged) }
     }
 
-    /// The store failed somewhere else: the connection ends, and with it what stands on a damaged file.
-    func end(_ error: any Error) {
-        failed(error)
+    /// Ends the connection after an error of the store elsewhere.
+    func stop(afterStoreError error: any Error) {
+        storeDidFail(error)
         connection?.close()
-        wake.ring()
+        connectSignal.signal()
     }
 
-    /// The store failed.
-    func failed(_ error: any Error) {
+    /// Reports an error of the store.
+    func storeDidFail(_ error: any Error) {
         if error is CancellationError { return }
         isStoreDamaged = isStoreDamaged || Store.isDamaged(error)
         logger.error("the store cannot be used", metadata: ["error": "\(error)"])
         report(.storeFailed(PostlineError(.storeUnusable, "The store \(store.url.path) cannot be used: \(error)")))
     }
 
-    /// Whether the server says that these tokens are good for nothing any more.
+    /// Returns true for an error after which the tokens are useless.
     static func endsSession(_ error: PostlineError) -> Bool {
         error.code == .sessionRevoked || error.code == .invalidToken
     }
 
-    /// One connection, from its beginning to its end. Returns what the server said when it ended it.
-    func serve() async throws -> LineConnection.Goodbye? {
+    /// Runs one connection until it ends, and returns the server's goodbye.
+    func runConnection() async throws -> LineConnection.Goodbye? {
         let connection = try await LineConnection.connect(to: server, by: connector)
         self.connection = connection
         defer {
             if isReady { offlineSince = Date() }
             (self.connection, isReady, isLive) = (nil, false, false)
-            typing = TypingPace()
+            typingThrottle = TypingThrottle()
             connection.close()
         }
         guard !isInBackground else { return nil }
         return try await withTaskCancellationHandler {
             let lifetime = try await keeper.authenticate(connection)
-            // Whoever can sign in is not deleted.
-            if try await store.read({ try $0.isDeletionAsked }) {
-                try await store.write { try $0.noteDeletion(asked: false) }
+            // An account that can sign in is not deleted.
+            if try await store.read({ try $0.isDeletionPending }) {
+                try await store.write { try $0.setDeletionPending(false) }
             }
             isReady = true
-            give(connection)
+            resumeConnectionWaiters(with: connection)
             report(.state(.catchingUp))
             try await catchUp(connection)
             isLive = true
-            endFetches(true)
+            resumeFetchWaiters(true)
             let start = ContinuousClock.now
             defer { if ContinuousClock.now - start > .seconds(30) { backoff.reset() } }
             report(.state(.live))
-            outbox.ring()
+            outboxSignal.signal()
             let canRenew = await keeper.tokens.refreshToken != nil
             await withTaskGroup { group in
-                group.addTask { await self.read(connection) }
+                group.addTask { await self.runPushLoop(connection) }
                 group.addTask { await self.sendOutbox(connection) }
-                group.addTask { await self.keepDeviceRegistered(connection) }
-                group.addTask { await self.keepTellingTyping(connection) }
-                group.addTask { await self.probe(connection) }
-                group.addTask { await self.keepRefreshing(connection) }
-                if canRenew { group.addTask { await self.renew(connection, lifetime) } }
-                // The reader ends with the connection.
+                group.addTask { await self.runRegistrationLoop(connection) }
+                group.addTask { await self.runTypingLoop(connection) }
+                group.addTask { await self.runProbeLoop(connection) }
+                group.addTask { await self.runRefreshLoop(connection) }
+                if canRenew { group.addTask { await self.runTokenRenewalLoop(connection, lifetime) } }
+                // The push loop ends with the connection.
                 await group.next()
                 group.cancelAll()
                 connection.close()

@@ -1,11 +1,11 @@
-/// What to draw for a user, by one rule: the picture of its own, else the built-in one, else its initials.
+/// The avatar to draw for a user: the user's picture, else the built-in avatar, else the initials.
 public enum Avatar: Sendable, Hashable {
     /// The picture at this https URL.
     case custom(url: String)
-    /// The one of the server's catalogue with this id (``PostlineClient/PostlineClient/avatars()``). An app may have no
-    /// picture for it: ``Profile/avatar(builtInIDs:)`` never returns such an id.
+    /// The server's built-in avatar with this id (``PostlineClient/PostlineClient/builtInAvatars()``). An app may have
+    /// no picture for it: ``Profile/avatar(builtInIDs:)`` never returns such an id.
     case builtIn(id: String)
-    /// At most two letters, before a colour that is the user's for good.
+    /// At most two letters on a background colour that never changes for the user.
     case initials(String, color: AvatarColor)
 
     init(_ profile: Profile) {
@@ -22,7 +22,8 @@ public enum Avatar: Sendable, Hashable {
         .initials(initials(of: profile.displayName), color: AvatarColor(of: profile.id))
     }
 
-    /// The first letters of the first and the last word, in upper case; nothing where there is no letter or digit.
+    /// Returns the upper-case first letters of the first and the last word, or an empty string without letters or
+    /// digits.
     static func initials(of name: String?) -> String {
         let words = (name ?? "").split { !$0.isLetter && !$0.isNumber }
         let ends = words.count > 1 ? [words[0], words[words.count - 1]] : words
@@ -30,14 +31,14 @@ public enum Avatar: Sendable, Hashable {
     }
 }
 
-/// One of the colours that initials stand before; each bears white letters.
+/// A background colour for white initials.
 public struct AvatarColor: Sendable, Hashable {
-    /// Of each 0…255.
+    /// A component from 0 to 255.
     public let red, green, blue: UInt8
 
-    /// The same for an id on every device and in every version.
+    /// Picks the colour by the id. It is the same on every device and in every version.
     init(of id: String) {
-        // FNV-1a: `hashValue` is another in each process.
+        // FNV-1a, because `hashValue` differs between processes.
         let hash = id.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
         (red, green, blue) = Self.palette[Int(hash % UInt32(Self.palette.count))]
     }
@@ -48,17 +49,17 @@ public struct AvatarColor: Sendable, Hashable {
     ]
 }
 
-/// A built-in avatar of the server's catalogue.
+/// A built-in avatar of the server.
 public struct BuiltInAvatar: Sendable, Hashable, Codable, Identifiable {
-    /// What ``ProfileEdit/Picture/builtIn(id:)`` takes.
+    /// The id, for ``ProfileEdit/AvatarChoice/builtIn(id:)``.
     public let id: String
-    /// A name for a person to read.
+    /// The name to show to users.
     public let name: String
-    /// As in `#RRGGBB`.
+    /// The colour as `#RRGGBB`.
     public let color: String
 
-    /// The ids of the avatars that Postline comes with. A server may have a set of its own
-    /// (``PostlineClient/PostlineClient/avatars()``).
+    /// The ids of Postline's standard avatars. A server may have others
+    /// (``PostlineClient/PostlineClient/builtInAvatars()``).
     public static let standardIDs: Set<String> = [
         "fox", "otter", "owl", "panda", "whale", "turtle", "bee", "flamingo", "hedgehog", "penguin", "koala", "dragon",
         "blue_circle", "red_circle", "green_circle", "orange_circle", "yellow_circle", "purple_circle", "pink_circle",

@@ -1,21 +1,21 @@
-/// A day without a time and a time zone, such as one of birth.
+/// A date without a time and a time zone, such as a birthday.
 public struct CalendarDate: Sendable, Hashable, Codable, Comparable, CustomStringConvertible, LosslessStringConvertible
 {
-    /// Of the Gregorian calendar.
+    /// The year in the Gregorian calendar.
     public var year: Int
-    /// 1 to 12.
+    /// The month, 1 to 12.
     public var month: Int
-    /// 1 to 31.
+    /// The day, 1 to 31.
     public var day: Int
 
-    /// A date of these parts, which are not checked: the server refuses a day that there is not.
+    /// Creates a date without validation. The server refuses dates that do not exist.
     public init(year: Int, month: Int, day: Int) {
         self.year = year
         self.month = month
         self.day = day
     }
 
-    /// Reads `YYYY-MM-DD`; nil where it is none.
+    /// Parses `YYYY-MM-DD`. Returns nil for other text.
     public init?(_ description: String) {
         let parts = description.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 3, let year = parts[0], let month = parts[1], let day = parts[2],
@@ -24,9 +24,9 @@ public struct CalendarDate: Sendable, Hashable, Codable, Comparable, CustomStrin
         self.init(year: year, month: month, day: day)
     }
 
-    /// Reads `YYYY-MM-DD`.
+    /// Decodes `YYYY-MM-DD`.
     ///
-    /// - Throws: `DecodingError` where it is none.
+    /// - Throws: `DecodingError` for other text.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let date = Self(try container.decode(String.self)) else {
@@ -35,13 +35,13 @@ public struct CalendarDate: Sendable, Hashable, Codable, Comparable, CustomStrin
         self = date
     }
 
-    /// Writes `YYYY-MM-DD`.
+    /// Encodes the date as `YYYY-MM-DD`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }
 
-    /// `YYYY-MM-DD`.
+    /// The date as `YYYY-MM-DD`.
     public var description: String {
         func padded(_ number: Int, _ count: Int) -> String {
             let digits = String(number)
@@ -50,7 +50,7 @@ public struct CalendarDate: Sendable, Hashable, Codable, Comparable, CustomStrin
         return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
     }
 
-    /// Whether the one day is before the other.
+    /// Returns true if the left date is before the right one.
     public static func < (left: Self, right: Self) -> Bool {
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
     }

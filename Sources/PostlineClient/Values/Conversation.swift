@@ -1,71 +1,73 @@
 public import Foundation
 
-/// A conversation as its member on this device sees it, with its people.
+/// A conversation as this user sees it, with its members' profiles.
 public struct Conversation: Sendable, Hashable, Identifiable {
     /// The conversation's id, a UUID.
     public let id: String
-    /// Whether it is for two people or a group.
+    /// The kind: a direct conversation or a group.
     public var kind: ConversationKind
-    /// A group's; nil for a direct one.
+    /// The title of a group, or nil for a direct conversation.
     public var title: String?
-    /// Who made it; nil where it is not told.
+    /// The id of the user who created it, or nil if it is unknown.
     public var createdBy: String?
-    /// Who is in it, this user too.
+    /// The members, including this user.
     public var members: [Member]
-    /// The whole profiles of the members, in their order; of one whose profile is not here yet there is none.
+    /// The members' complete profiles in order. A profile that is not on the device yet is missing.
     public var people: [Profile]
-    /// Grows with each change of its members, their roles and its title.
+    /// The version. It grows with each change of the members, their roles and the title.
     public var version: Int
-    /// The number of messages there ever were.
+    /// The number of the newest message, which counts deleted ones too.
     public var lastSeq: Int
-    /// The first 200 characters of the newest message, also of one that is on its way; nil where there is none, or it is deleted.
+    /// The first 200 characters of the newest message, sent or unsent. Nil if there is none or it is deleted.
     public var lastMessageContent: String?
-    /// When the newest message was sent; nil where there is none.
+    /// The time of the newest message, or nil if there is none.
     public var lastMessageTime: Date?
-    /// Who sent the newest message; nil where there is none.
+    /// The sender's id of the newest message, or nil if there is none.
     public var lastMessageSenderID: String?
-    /// How far this user has read.
+    /// The number of the last message that this user has read.
     public var lastReadSeq: Int
-    /// When it was made.
+    /// The time of creation.
     public var createdAt: Date
-    /// When it was last changed.
+    /// The time of the last change.
     public var updatedAt: Date
-    /// What was typed and not sent.
+    /// The text that the user typed and has not sent.
     public var draft: String?
-    /// Until when no push tells of its messages; nil where it is not muted.
+    /// The end of the mute, or nil if the conversation is not muted.
     public var mutedUntil: Date?
-    /// Whether the other members are online, by their ids; of one of whom nothing is known there is none.
+    /// The presence of the other members by user id. Unknown presence is missing.
     public var presence: [String: Presence] = [:]
 
-    /// Whether no push tells of its messages now.
+    /// True if the conversation is muted now.
     public var isMuted: Bool { mutedUntil.map { $0 > Date() } ?? false }
 
-    /// Whether the other one of a direct conversation is online; nil for a group, and where nothing is known.
-    public func presenceOfOther(than userID: String) -> Presence? { other(than: userID).flatMap { presence[$0.id] } }
+    /// Returns the presence of the other user of a direct conversation, or nil for a group or if it is unknown.
+    public func presenceOfOtherUser(than userID: String) -> Presence? {
+        otherUser(than: userID).flatMap { presence[$0.id] }
+    }
 
-    /// The messages after the user's mark.
+    /// The number of messages after the user's read mark.
     public var unreadCount: Int { max(0, lastSeq - lastReadSeq) }
 
-    /// The other one of a direct conversation; nil for a group.
-    public func other(than userID: String) -> Profile? {
+    /// Returns the other user of a direct conversation, or nil for a group.
+    public func otherUser(than userID: String) -> Profile? {
         kind == .direct ? people.first { $0.id != userID } : nil
     }
 
-    /// What to call it: a group's title, else the other's name.
-    public func name(for userID: String) -> String? { title ?? other(than: userID)?.displayName }
+    /// Returns the name to show: a group's title, else the other user's name.
+    public func name(for userID: String) -> String? { title ?? otherUser(than: userID)?.displayName }
 
-    /// Who is in it, and how far it has read.
+    /// A member of a conversation, with its read mark.
     public struct Member: Sendable, Hashable, Codable, Identifiable {
-        /// Who it is.
+        /// The user's id.
         public let userID: String
-        /// What it may do here.
+        /// The member's role.
         public var role: MemberRole
-        /// Since when it is in it.
+        /// The time at which the user joined.
         public var joinedAt: Date
-        /// The number of the last message that it has read.
+        /// The number of the last message that the member has read.
         public var lastReadSeq: Int
 
-        /// The same as ``userID``.
+        /// The user's id, the same as ``userID``.
         public var id: String { userID }
 
         enum CodingKeys: String, CodingKey {

@@ -1,20 +1,20 @@
-/// A change of a group, told by a message of the kind ``MessageKind/system``. The message's sender made the change.
+/// A change of a group, reported by a message of the kind ``MessageKind/system``. The message's sender made the change.
 public struct GroupEvent: Sendable, Hashable {
-    /// The kind of change. The message's content says in English what a kind means that this version does not know.
+    /// The kind of change. For unknown kinds, the message's content describes the change in English.
     public let kind: GroupEventKind
     /// The ids of the users who were added or removed, or who left.
     public let userIDs: [String]
-    /// The newest profiles of those users, as far as they are on this device.
+    /// The current profiles of those users, as far as they are on the device.
     public internal(set) var profiles: [Profile] = []
-    /// The group's title since then, if the group was renamed.
+    /// The group's new title, if it was renamed.
     public let title: String?
 }
 
 /// The kind of a ``GroupEvent``.
-public struct GroupEventKind: OpenName {
-    /// The protocol's word.
+public struct GroupEventKind: OpenEnum {
+    /// The protocol's name.
     public let rawValue: String
-    /// Takes the protocol's word, whether this version knows it or not.
+    /// Creates a value from the protocol's name, known to this version or not.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// The sender added users.
     public static let membersAdded: Self = "members_added"
@@ -22,7 +22,7 @@ public struct GroupEventKind: OpenName {
     public static let memberRemoved: Self = "member_removed"
     /// The sender left the group.
     public static let memberLeft: Self = "member_left"
-    /// The sender gave the group another title.
+    /// The sender renamed the group.
     public static let renamed: Self = "renamed"
 }
 
@@ -33,7 +33,7 @@ extension GroupEvent: Codable {
         case title
     }
 
-    /// Reads the protocol's object.
+    /// Decodes the protocol's object.
     public init(from decoder: any Decoder) throws {
         let object = try decoder.container(keyedBy: CodingKeys.self)
         kind = try object.decode(GroupEventKind.self, forKey: .kind)

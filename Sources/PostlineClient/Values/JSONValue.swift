@@ -1,10 +1,10 @@
-/// Any JSON, for what an app keeps in `preferences` and the service in `attributes`.
+/// A JSON value, for the app's `preferences` and the service's `attributes`.
 public enum JSONValue: Sendable, Hashable, Codable {
     /// `null`
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A number without a fraction that `Int` holds.
+    /// A whole number in the range of `Int`.
     case integer(Int)
     /// Any other number.
     case number(Double)
@@ -15,9 +15,9 @@ public enum JSONValue: Sendable, Hashable, Codable {
     /// An object.
     case object([String: JSONValue])
 
-    /// Reads any JSON.
+    /// Decodes any JSON value.
     ///
-    /// - Throws: `DecodingError` where it is none.
+    /// - Throws: `DecodingError` if the data is not JSON.
     public init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
         if value.decodeNil() {
@@ -37,7 +37,7 @@ public enum JSONValue: Sendable, Hashable, Codable {
         }
     }
 
-    /// Writes it.
+    /// Encodes the value.
     public func encode(to encoder: any Encoder) throws {
         var value = encoder.singleValueContainer()
         switch self {
@@ -57,7 +57,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 {
     /// A string.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// A number without a fraction.
+    /// A whole number.
     public init(integerLiteral value: Int) { self = .integer(value) }
     /// `true` or `false`.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
@@ -67,7 +67,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
     public init(nilLiteral: ()) { self = .null }
     /// An array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// An object; of a key that stands twice the later value.
+    /// An object. For a repeated key the last value counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { $1 })
     }

@@ -1,50 +1,50 @@
 public import Foundation
 
-/// What a user sees of itself (`docs/protocol.md`, section 3, Me): the whole ``Profile``, and what is private.
+/// The user's own data (`docs/protocol.md`, section 3, Me): the complete ``Profile`` and the private fields.
 @dynamicMemberLookup
 public struct Me: Sendable, Hashable, Codable, Identifiable {
-    /// What others see.
+    /// The part that other users see.
     public var profile: Profile
     /// The address to sign in with; nil for a guest.
     public var email: String?
-    /// In E.164, such as `+491701234567`.
+    /// The telephone number in E.164, such as `+491701234567`.
     public var phoneNumber: String?
-    /// Whether the telephone number was verified.
+    /// True if the telephone number is verified.
     public var phoneVerified: Bool
-    /// The same as `physical.dateOfBirth`.
+    /// The day of birth, the same as `physical.dateOfBirth`.
     public var dateOfBirth: CalendarDate?
-    /// The units that the user wants to read.
+    /// The units to show to the user.
     public var preferredUnitSystem: UnitSystem
-    /// The app's own settings of the user.
+    /// The app's settings of the user.
     public var preferences: [String: JSONValue]
     /// The user's physical data.
     public var physical: Physical
-    /// When the username was last changed; nil: never.
+    /// The time of the last change of the username, or nil if it was never changed.
     public var usernameChangedAt: Date?
-    /// How often the username was changed.
+    /// The number of changes of the username.
     public var usernameChangeCount: Int
-    /// When the username may be changed again; nil: now.
+    /// The time at which the username may be changed again, or nil for now.
     public var usernameChangeAllowedAt: Date?
 
     /// The user's id, the same as the profile's.
     public var id: String { profile.id }
 
-    /// Each field of ``Profile``.
+    /// A field of ``Profile``.
     public subscript<Value>(dynamicMember path: WritableKeyPath<Profile, Value>) -> Value {
         get { profile[keyPath: path] }
         set { profile[keyPath: path] = newValue }
     }
 
-    /// Each field of ``Profile``, and what follows from them.
+    /// A field of ``Profile``, or a value computed from them.
     public subscript<Value>(dynamicMember path: KeyPath<Profile, Value>) -> Value { profile[keyPath: path] }
 
     /// A user's physical data.
     public struct Physical: Sendable, Hashable, Codable {
-        /// The biological sex; nil: it is not told.
+        /// The biological sex, or nil if it is not set.
         public var biologicalSex: BiologicalSex?
-        /// The height in centimetres; nil: it is not told.
+        /// The height in centimetres, or nil if it is not set.
         public var heightCM: Double?
-        /// The day of birth; nil: it is not told.
+        /// The day of birth, or nil if it is not set.
         public var dateOfBirth: CalendarDate?
 
         enum CodingKeys: String, CodingKey {
@@ -65,9 +65,9 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
         case usernameChangeAllowedAt = "username_change_allowed_at"
     }
 
-    /// Reads the protocol's object.
+    /// Decodes the protocol's object.
     ///
-    /// - Throws: `DecodingError` where a member is missing.
+    /// - Throws: `DecodingError` if a member is missing.
     public init(from decoder: any Decoder) throws {
         profile = try Profile(from: decoder)
         let members = try decoder.container(keyedBy: CodingKeys.self)
@@ -83,7 +83,7 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
         usernameChangeAllowedAt = try members.decodeIfPresent(Date.self, forKey: .usernameChangeAllowedAt)
     }
 
-    /// Writes the protocol's object.
+    /// Encodes the protocol's object.
     public func encode(to encoder: any Encoder) throws {
         try profile.encode(to: encoder)
         var members = encoder.container(keyedBy: CodingKeys.self)
@@ -99,7 +99,7 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
         try members.encode(usernameChangeAllowedAt, forKey: .usernameChangeAllowedAt)
     }
 
-    /// What a guest is whom the server does not know yet.
+    /// The data of a guest that the server does not know yet.
     static var localGuest: Me {
         Me(
             profile: Profile(

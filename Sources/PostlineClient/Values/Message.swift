@@ -1,55 +1,55 @@
 public import Foundation
 
-/// A message, sent or still on its way.
+/// A message, sent or unsent.
 public struct Message: Sendable, Hashable, Identifiable {
-    /// Stays the same from the moment at which it was queued on this device.
+    /// The id. It does not change when the queued message is sent.
     public let id: String
-    /// Where it is said.
+    /// The conversation's id.
     public let conversationID: String
-    /// Its place in the conversation, 1 and up without a gap; nil until the server has it.
+    /// The number in the conversation, counted from 1 without gaps. Nil until the server has the message.
     public var seq: Int?
-    /// Who says it.
+    /// The sender's id.
     public let senderID: String
-    /// The newest profile of the sender; nil where none is here.
+    /// The sender's current profile, or nil if it is not on the device.
     public var sender: Profile?
-    /// What it is: a text, a picture, or a word of the server's.
+    /// The kind: a text, a picture, or a message of the server.
     public var kind: MessageKind
-    /// Nil where it is deleted.
+    /// The text, or nil if the message is deleted.
     public var content: String?
-    /// Its picture; nil where it has none, or it is deleted.
+    /// The picture, or nil if there is none or the message is deleted.
     public var attachment: Attachment?
-    /// The change of the group that it tells; nil if it tells none, or is deleted.
+    /// The change of the group that the message reports, or nil if there is none or the message is deleted.
     public var event: GroupEvent?
-    /// Whether every other member has read it.
+    /// True if all other members have read it.
     public var isRead: Bool
-    /// When it was sent; until the server has it, when it was written, by the device's clock.
+    /// The time of sending. For an unsent message, the time of writing by the device's clock.
     public var createdAt: Date
-    /// When it was last edited; nil: never.
+    /// The time of the last edit, or nil if it was never edited.
     public var editedAt: Date?
-    /// When it was deleted; nil: it is not.
+    /// The time of the deletion, or nil if it is not deleted.
     public var deletedAt: Date?
-    /// Where it, or its newest edit or deletion, is.
+    /// The delivery state of the message, or of its last edit or deletion.
     public var delivery: Delivery
 
     /// A picture of a message.
     public struct Attachment: Sendable, Hashable, Codable {
-        /// Where it is: an https URL, of at most 2,048 bytes. Of a picture that was uploaded it shows nothing by itself:
-        /// ``PostlineClient/PostlineClient/addresses(of:)`` does; empty until it is sent.
+        /// The https URL, at most 2,048 bytes. It is empty for an uploaded picture until it is sent, and does not show
+        /// one: call ``PostlineClient/PostlineClient/urls(of:)``.
         public var url: String
-        /// The picture that was uploaded; nil where it is elsewhere.
+        /// The id of an uploaded picture, or nil for a picture elsewhere.
         public var mediaID: String?
-        /// Such as `image/jpeg`; at most 255 bytes.
+        /// The MIME type, such as `image/jpeg`, at most 255 bytes.
         public var mimeType: String?
-        /// In pixels.
+        /// The width in pixels.
         public var width: Int?
-        /// In pixels.
+        /// The height in pixels.
         public var height: Int?
         /// The size of the file, in bytes.
         public var bytes: Int?
-        /// What is shown until the picture is there.
+        /// A placeholder to show until the picture is loaded.
         public var blurhash: String?
 
-        /// A picture that is somewhere else already.
+        /// Creates an attachment for a picture that is available at a URL.
         public init(
             url: String, mimeType: String? = nil, width: Int? = nil, height: Int? = nil, bytes: Int? = nil
         ) {
@@ -60,7 +60,7 @@ public struct Message: Sendable, Hashable, Identifiable {
             self.bytes = bytes
         }
 
-        /// One that was uploaded.
+        /// Creates an attachment for an uploaded picture.
         init(mediaID: String, mimeType: String, width: Int?, height: Int?, bytes: Int, blurhash: String?) {
             self.init(url: "", mimeType: mimeType, width: width, height: height, bytes: bytes)
             self.mediaID = mediaID
@@ -75,12 +75,12 @@ public struct Message: Sendable, Hashable, Identifiable {
     }
 }
 
-/// How far a change has come that was made on this device.
+/// The delivery state of a change that was made on this device.
 public enum Delivery: Sendable, Hashable {
-    /// The server has it.
+    /// The server has the change.
     case sent
-    /// It is kept on this device, and goes out as soon as it can; until then it can be discarded by its number.
+    /// The change is in the outbox. Until it is sent, it can be discarded by its number.
     case queued(change: Int64)
-    /// The server refused it, with its sentence; it can be tried again or discarded by its number.
+    /// The server refused the change with this error. It can be retried or discarded by its number.
     case refused(PostlineError, change: Int64)
 }

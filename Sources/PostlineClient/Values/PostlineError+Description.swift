@@ -1,9 +1,9 @@
 public import Foundation
 
 extension PostlineError: LocalizedError {
-    /// A sentence to show to the user, in English, chosen by the code. ``message`` is for the log.
+    /// An English sentence to show to the user, chosen by the code. ``message`` is for the log.
     ///
-    /// For a code that this version does not know, and for `invalid_request`, it is the message.
+    /// For unknown codes and `invalid_request` it is the message.
     public var errorDescription: String? {
         switch code {
         case .invalidParams, .clientIDReused: Self.invalid(field)
@@ -24,7 +24,7 @@ extension PostlineError: LocalizedError {
         case .rateLimited: "Too many attempts. \(Self.again(after: retryAfter))"
         case .unavailable, .timeout: "The server is busy. \(Self.again(after: retryAfter))"
         case .offline: "There is no connection to the server."
-        case .notTrusted: "The server cannot be trusted, or is no Postline server."
+        case .notTrusted: "The server is not trusted, or is not a Postline server."
         case .storeUnusable: "The data on this device cannot be read or written. Check the free storage."
         default: message
         }

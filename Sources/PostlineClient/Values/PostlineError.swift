@@ -1,21 +1,21 @@
 public import Foundation
 
-/// What went wrong, as the server or this package says it.
+/// An error of the server or of this package.
 public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
     /// The stable name to switch on.
     public let code: Code
-    /// A sentence for a person.
+    /// The error in a sentence, for the log.
     public let message: String
-    /// Whether the same may succeed later, unchanged.
+    /// True if the same call may succeed later.
     public let isRetryable: Bool
-    /// The field that it is about, by the protocol's name, with its path (`avatar.avatar_id`).
+    /// The path of the refused field, by the protocol's names (`avatar.avatar_id`).
     public let field: String?
-    /// In how many seconds to try again, where it is told.
+    /// The seconds until a retry may succeed, if the server states them.
     public let retryAfter: Double?
-    /// When to try again, where it is told.
+    /// The time at which a retry may succeed, if the server states it.
     public let retryAt: Date?
 
-    /// An error as an app or a test makes one up.
+    /// Creates an error, for apps and their tests.
     public init(
         _ code: Code, _ message: String, isRetryable: Bool = false, field: String? = nil, retryAfter: Double? = nil,
         retryAt: Date? = nil
@@ -28,70 +28,70 @@ public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringCon
         self.retryAt = retryAt
     }
 
-    /// `code: message`.
+    /// The error as `code: message`.
     public var description: String { "\(code): \(message)" }
 
-    /// An error's name: those of the protocol (`docs/protocol.md`, section 2), and those that arise on the device.
-    public struct Code: OpenName {
-        /// The protocol's word.
+    /// The code of an error, from the protocol (`docs/protocol.md`, section 2) or from this package.
+    public struct Code: OpenEnum {
+        /// The protocol's name.
         public let rawValue: String
-        /// Takes the protocol's word, whether this version knows it or not.
+        /// Creates a value from the protocol's name, known to this version or not.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// What was sent is no JSON.
+        /// The request was not JSON.
         public static let parseError: Self = "parse_error"
-        /// What was sent is no UTF-8.
+        /// The request was not UTF-8.
         public static let invalidUTF8: Self = "invalid_utf8"
-        /// The request is none that can be made, or not now: ``PostlineError/message`` says why.
+        /// The request is not valid, or not valid now. ``PostlineError/message`` says why.
         public static let invalidRequest: Self = "invalid_request"
-        /// The server is older than this package, and does not know the method.
+        /// The server is older than this package and does not have the method.
         public static let unknownMethod: Self = "unknown_method"
-        /// A value is missing or out of its range; ``PostlineError/field`` names it.
+        /// A value is missing or out of range. ``PostlineError/field`` names it.
         public static let invalidParams: Self = "invalid_params"
-        /// A fault of the server.
+        /// An internal error of the server.
         public static let internalError: Self = "internal_error"
-        /// The connection is not signed in.
+        /// The connection is not authenticated.
         public static let unauthenticated: Self = "unauthenticated"
-        /// The address or the password is wrong, or the account is banned.
+        /// The address or the password is wrong, or the account is disabled.
         public static let invalidCredentials: Self = "invalid_credentials"
-        /// The token is none that this server gave.
+        /// The token is not one of this server's.
         public static let invalidToken: Self = "invalid_token"
-        /// The token's time is over.
+        /// The token has expired.
         public static let tokenExpired: Self = "token_expired"
-        /// The session has ended: signed out elsewhere, banned, or deleted.
+        /// The session has ended: the user signed out elsewhere, or the account was disabled or deleted.
         public static let sessionRevoked: Self = "session_revoked"
-        /// The user may see it and not do this to it.
+        /// The user may see the object but not do this.
         public static let forbidden: Self = "forbidden"
-        /// There is no such thing, or the user may not know of it.
+        /// The object does not exist, or the user may not see it.
         public static let notFound: Self = "not_found"
-        /// Another user has that username, or it is held for who had it.
+        /// Another user has the username, or it is reserved for its previous user.
         public static let usernameTaken: Self = "username_taken"
-        /// Another account has that address.
+        /// Another account has the address.
         public static let emailTaken: Self = "email_taken"
-        /// The account's address must be confirmed first, by the mail that was sent to it.
+        /// The account's address must first be confirmed, by the mail that the server sent.
         public static let emailUnconfirmed: Self = "email_unconfirmed"
-        /// It was changed by another meanwhile.
+        /// The object was changed meanwhile.
         public static let versionConflict: Self = "version_conflict"
-        /// The id of a message was used before, for another message.
+        /// The id was used before for another message.
         public static let clientIDReused: Self = "client_id_reused"
-        /// The request is longer than the server reads.
+        /// The request is longer than the server allows.
         public static let lineTooLong: Self = "line_too_long"
-        /// The username was changed less than 90 days ago; ``PostlineError/retryAt`` says when it may be again.
+        /// The username was changed less than 90 days ago. ``PostlineError/retryAt`` says when it may be changed again.
         public static let usernameCooldown: Self = "username_cooldown"
-        /// Too many for now; ``PostlineError/retryAfter`` says for how long.
+        /// Too many requests. ``PostlineError/retryAfter`` says how long to wait.
         public static let rateLimited: Self = "rate_limited"
         /// The server cannot reach its database.
         public static let unavailable: Self = "unavailable"
-        /// The server took too long.
+        /// The request exceeded the server's time limit.
         public static let timeout: Self = "timeout"
 
-        /// There is no connection to the server; what was asked may have been done or not.
+        /// There is no connection to the server. The server may have executed the request.
         public static let offline: Self = "offline"
-        /// Nobody is signed in on this device.
+        /// No user is signed in on this device.
         public static let signedOut: Self = "signed_out"
-        /// What answers is no Postline server, or one that nobody vouches for.
+        /// The server is not a Postline server, or its certificate is not trusted.
         public static let notTrusted: Self = "not_trusted"
-        /// The server's answer cannot be understood.
+        /// The server's response cannot be decoded.
         public static let malformedAnswer: Self = "malformed_answer"
         /// The device's store cannot be used.
         public static let storeUnusable: Self = "store_unusable"

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Whether somebody is online, as far as this user may know.
+/// The presence of a user, as far as this user may see it.
 public struct Presence: Sendable, Hashable {
-    /// Whether the user has an app open. Never while this device is not live: it is not known then.
+    /// True if the user has an app open. Always false while this device is not live.
     public var isOnline: Bool
-    /// When it last had one open; nil where that is not known, or not told.
+    /// The time at which the user was last online, or nil if it is unknown or hidden.
     public var lastSeenAt: Date?
 }

@@ -1,40 +1,40 @@
 public import Foundation
 
-/// What every user may see of another (`docs/protocol.md`, section 3, Profile). It is always whole.
+/// The public data of a user (`docs/protocol.md`, section 3, Profile). A profile is always complete.
 public struct Profile: Sendable, Hashable, Codable, Identifiable {
-    /// The user's id, a UUID; `guest` for a guest whom the server does not know yet.
+    /// The user's id, a UUID, or `guest` for a guest that the server does not know yet.
     public let id: String
-    /// Nil until the user has chosen one, and for a user who is deleted.
+    /// The username, or nil if none is chosen yet or the user is deleted.
     public var username: String?
-    /// 1 to 100 characters; nil where it is not known, and for a user who is deleted.
+    /// The full name, 1 to 100 characters, or nil if it is unknown or the user is deleted.
     public var fullName: String?
-    /// What the user says of itself, at most 500 characters.
+    /// The user's description, at most 500 characters.
     public var bio: String?
-    /// Which picture stands for the user; nil: none. ``avatar`` says what to draw.
+    /// The type of the avatar, or nil for none. ``avatar`` says what to draw.
     public var avatarType: AvatarType?
-    /// Which of the server's catalogue, where it is one of that.
+    /// The id of the built-in avatar, if the user has one.
     public var avatarID: String?
-    /// An https URL, where it is a picture of the user's own.
+    /// The https URL of the user's own picture, if there is one.
     public var avatarURL: String?
-    /// An https URL.
+    /// The website, an https URL.
     public var website: String?
-    /// Where the user is, in its own words; at most 100 characters.
+    /// The location in the user's words, at most 100 characters.
     public var location: String?
-    /// A language by BCP 47, such as `de-AT`.
+    /// The language by BCP 47, such as `de-AT`.
     public var languageCode: String?
-    /// Whether the service vouches for who it is.
+    /// True if the service has verified the user's identity.
     public var isVerified: Bool
-    /// Whether it is a guest, without an account.
+    /// True for a guest, a user without an account.
     public var isGuest: Bool
-    /// Whether the account is deleted: nothing else is told of it then.
+    /// True if the account is deleted. The server then sends no other data about the user.
     public var isDeleted: Bool
-    /// What the service says of the user: ratings, tiers, counters. No client writes it.
+    /// The service's data about the user, such as ratings, tiers and counters. Clients cannot write it.
     public var attributes: [String: JSONValue]
-    /// Grows with each change.
+    /// The version. It grows with each change.
     public var version: Int
-    /// When the user came.
+    /// The time of registration.
     public var createdAt: Date
-    /// When the profile was last changed.
+    /// The time of the last change.
     public var updatedAt: Date
 
     enum CodingKeys: String, CodingKey {
@@ -53,17 +53,17 @@ public struct Profile: Sendable, Hashable, Codable, Identifiable {
 }
 
 extension Profile {
-    /// The name to show: the full name, else the username; nil for a user who is deleted.
+    /// The name to show: the full name, else the username, or nil for a deleted user.
     public var displayName: String? { fullName ?? username }
 
-    /// What to draw for the user.
+    /// The avatar to draw.
     public var avatar: Avatar { Avatar(self) }
 
-    /// Returns what to draw for the user in an app that has pictures for these built-in avatars only. For any other id
-    /// it is the user's initials, as for a user without an avatar.
+    /// Returns the avatar to draw in an app that has pictures for these built-in avatars only. For other ids it returns
+    /// the initials, as for a user without an avatar.
     ///
-    /// - Parameter builtInIDs: the ids that the app can draw, such as ``BuiltInAvatar/standardIDs``, or those of
-    ///   ``PostlineClient/PostlineClient/avatars()``.
+    /// - Parameter builtInIDs: The ids that the app can draw, such as ``BuiltInAvatar/standardIDs``, or those of
+    ///   ``PostlineClient/PostlineClient/builtInAvatars()``.
     public func avatar(builtInIDs: Set<String>) -> Avatar {
         if case .builtIn(let id) = avatar, !builtInIDs.contains(id) { return .initials(of: self) }
         return avatar

@@ -1,44 +1,45 @@
 import Foundation
 
-/// What a user may change of its own data. What is left as it was is not sent, so that edits of other fields, made
-/// elsewhere meanwhile, stay.
+/// The fields of the user's own data that the user may edit. Unchanged fields are not sent, so that edits of them from
+/// elsewhere stay.
 public struct ProfileEdit: Sendable, Hashable {
-    /// 1 to 100 characters. It can be changed and not cleared.
+    /// The full name, 1 to 100 characters. It can be changed but not removed.
     public var fullName: String?
-    /// What the user says of itself, at most 500 characters; nil: nothing.
+    /// The user's description, at most 500 characters, or nil for none.
     public var bio: String?
-    /// An https URL, of at most 2,048 bytes; nil: none.
+    /// The website, an https URL of at most 2,048 bytes, or nil for none.
     public var website: String?
-    /// Where the user is, in its own words; at most 100 characters.
+    /// The location in the user's words, at most 100 characters.
     public var location: String?
-    /// A language by BCP 47, such as `de-AT`.
+    /// The language by BCP 47, such as `de-AT`.
     public var languageCode: String?
-    /// In E.164, such as `+491701234567`.
+    /// The telephone number in E.164, such as `+491701234567`.
     public var phoneNumber: String?
-    /// The day of birth; nil: it is not told.
+    /// The day of birth, or nil for none.
     public var dateOfBirth: CalendarDate?
-    /// The units that the user wants to read.
+    /// The units to show to the user.
     public var preferredUnitSystem: UnitSystem
-    /// The app's own settings of the user, at most 16 KiB of JSON. They are merged key by key.
+    /// The app's settings of the user, at most 16 KiB of JSON, merged key by key.
     public var preferences: [String: JSONValue]
-    /// 3 to 30 of a-z, 0-9, `_` and `.`, with a letter first; it can be changed once in 90 days, and not cleared.
+    /// The username: 3 to 30 characters of a-z, 0-9, `_` and `.`, beginning with a letter. It can be changed once in 90
+    /// days but not removed.
     public var username: String?
-    /// A picture of the user's own or one of the catalogue; nil: none.
-    public var avatar: Picture?
-    /// The biological sex; nil: it is not told.
+    /// The user's own picture or a built-in avatar, or nil for none.
+    public var avatar: AvatarChoice?
+    /// The biological sex, or nil for none.
     public var biologicalSex: BiologicalSex?
-    /// The height in centimetres, 30 to 300; nil: it is not told.
+    /// The height in centimetres, 30 to 300, or nil for none.
     public var heightCM: Double?
 
     /// A choice of avatar.
-    public enum Picture: Sendable, Hashable {
-        /// One of ``PostlineClient/PostlineClient/avatars()``.
+    public enum AvatarChoice: Sendable, Hashable {
+        /// A built-in avatar of the server (``PostlineClient/PostlineClient/builtInAvatars()``).
         case builtIn(id: String)
         /// The picture at this https URL.
         case custom(url: String)
     }
 
-    /// Begins with what there is; nil where nothing is known of the user yet.
+    /// Copies the current values. Nil stands for unknown data of the user.
     init(_ me: Me?) {
         fullName = me?.fullName
         bio = me?.bio
@@ -60,27 +61,27 @@ public struct ProfileEdit: Sendable, Hashable {
         heightCM = me?.physical.heightCM
     }
 
-    /// The params of `me.save` that make the one of the other; empty where they are the same.
+    /// Returns the params of `me.save` for the changes since `old`. They are empty if there are none.
     func params(since old: ProfileEdit) -> [String: JSONValue] {
         var params: [String: JSONValue] = [:]
-        func note(_ name: String, _ path: KeyPath<ProfileEdit, String?>) {
+        func add(_ name: String, _ path: KeyPath<ProfileEdit, String?>) {
             if self[keyPath: path] != old[keyPath: path] {
                 params[name] = self[keyPath: path].map(JSONValue.string) ?? .null
             }
         }
-        note("full_name", \.fullName)
-        note("bio", \.bio)
-        note("website", \.website)
-        note("location", \.location)
-        note("language_code", \.languageCode)
-        note("phone_number", \.phoneNumber)
-        note("date_of_birth", \.dateOfBirth?.description)
+        add("full_name", \.fullName)
+        add("bio", \.bio)
+        add("website", \.website)
+        add("location", \.location)
+        add("language_code", \.languageCode)
+        add("phone_number", \.phoneNumber)
+        add("date_of_birth", \.dateOfBirth?.description)
         if preferredUnitSystem != old.preferredUnitSystem {
             params["preferred_unit_system"] = .string(preferredUnitSystem.rawValue)
         }
-        note("username", \.username)
+        add("username", \.username)
         if preferences != old.preferences {
-            // They are merged key by key, and null removes.
+            // The server merges preferences key by key, and null removes a key.
             var changed: [String: JSONValue] = [:]
             for key in Set(preferences.keys).union(old.preferences.keys) where preferences[key] != old.preferences[key]
             {
@@ -105,7 +106,7 @@ public struct ProfileEdit: Sendable, Hashable {
         return params
     }
 
-    /// The params of two edits in a row as those of one.
+    /// Joins the params of two successive edits into one.
     static func joining(_ first: [String: JSONValue], _ second: [String: JSONValue]) -> [String: JSONValue] {
         var joined = first
         for (name, value) in second {
@@ -119,7 +120,7 @@ public struct ProfileEdit: Sendable, Hashable {
         return joined
     }
 
-    /// What the user's data will be once the server has saved these params.
+    /// Returns the user's data as it will be after the server has saved these params.
     static func applying(_ params: [String: JSONValue], to me: Me) throws -> Me {
         guard case .object(var members) = try StoreJSON.decode(try StoreJSON.encode(me)) as JSONValue else { return me }
         for (name, value) in params {
@@ -140,7 +141,7 @@ public struct ProfileEdit: Sendable, Hashable {
         return try StoreJSON.decode(try StoreJSON.encode(JSONValue.object(members)))
     }
 
-    /// Of params of `me.save` those that fill what is empty.
+    /// Returns the params of `me.save` whose fields are empty in `me`.
     static func filling(_ params: [String: JSONValue], in me: Me) throws -> [String: JSONValue] {
         guard case .object(let members) = try StoreJSON.decode(try StoreJSON.encode(me)) as JSONValue else {
             return params

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What proves a session to the server (`docs/protocol.md`, section 5, Tokens).
+/// The tokens of a session (`docs/protocol.md`, section 5, Tokens).
 struct Tokens: Sendable, Hashable, Codable {
     var accessToken: String
-    /// Nil where somebody signed in with an access token alone.
+    /// The refresh token, or nil for a sign-in with an access token only.
     var refreshToken: String?
     var userID: String
     var isGuest: Bool
 
-    /// Whether the id may name files of this device.
+    /// True if the user id is a UUID. It becomes part of file names.
     var isUsable: Bool { UUID(uuidString: userID) != nil }
 
     enum CodingKeys: String, CodingKey {

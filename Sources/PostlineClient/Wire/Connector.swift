@@ -1,13 +1,14 @@
 import NIOCore
 
-/// What opens connections: POSIX sockets, or the network framework of Apple's systems.
+/// A transport that opens connections, such as POSIX sockets.
 protocol Connector: Sendable {
-    /// Opens a connection whose lines go to the inbox. It fails with a ``PostlineError``: `offline` or `not_trusted`.
+    /// Opens a connection that delivers its lines to the inbox. It fails with a ``PostlineError``: `offline` or
+    /// `not_trusted`.
     func connect(to server: Server, inbox: Inbox, timeout: Duration) -> EventLoopFuture<any Channel>
 }
 
 extension Duration {
-    /// The same for NIO.
+    /// The duration as a NIO value.
     var timeAmount: TimeAmount {
         let (seconds, attoseconds) = components
         return .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)

@@ -4,7 +4,7 @@ import NIOCore
 import NIOSSL
 import Threads
 
-/// Takes the lines of a connection, from the first one on: that which is waited for, and then all to their reader.
+/// The received lines of a connection: the first for the task that opens it, all others for the connection's actor.
 final class Inbox: Sendable {
     private struct State {
         var waiting: [Data] = []
@@ -16,9 +16,11 @@ final class Inbox: Sendable {
 
     private let state = NIOLockedValueBox(State())
 
-    /// Waits for the first line of a connection that is being opened, and gives it with its channel. Where there is none
-    /// in time, or nobody waits any more, the connection is closed as soon as it is there.
-    func first(of opening: EventLoopFuture<any Channel>, within timeout: Duration) async throws -> (any Channel, Data) {
+    /// Waits for the first line of a connection that is being opened, and returns it with the channel. After the
+    /// timeout or a cancellation the connection is closed as soon as it is open.
+    func firstLine(of opening: EventLoopFuture<any Channel>, within timeout: Duration) async throws -> (
+        any Channel, Data
+    ) {
         opening.whenFailure { error in
             self.failed(error)
             self.abandon()
@@ -30,7 +32,7 @@ final class Inbox: Sendable {
                 await withSuspension { waiter in
                     state.withLockedValue { state -> Suspension<Result<Data, PostlineError>> in
                         if !state.waiting.isEmpty { return .resume(.success(state.waiting.removeFirst())) }
-                        if state.isClosed { return .resume(.failure(Self.ending(state.failure))) }
+                        if state.isClosed { return .resume(.failure(Self.connectError(for: state.failure))) }
                         state.first = waiter
                         return .suspend
                     }
@@ -38,7 +40,7 @@ final class Inbox: Sendable {
             } onCancel: {
                 abandon()
             }.get()
-            // A line came, so the channel is there.
+            // A line has arrived, so the channel is open.
             return (try await opening.get(), line)
         } catch {
             opening.whenSuccess { $0.close(promise: nil) }
@@ -46,17 +48,17 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Nothing comes any more that would be waited for.
+    /// Stops waiting for the first line.
     private func abandon() {
         let (first, failure) = state.withLockedValue { state in
             defer { (state.first, state.isClosed) = (nil, true) }
             return (state.first, state.failure)
         }
-        first?.resume(returning: .failure(Self.ending(failure)))
+        first?.resume(returning: .failure(Self.connectError(for: failure)))
     }
 
-    /// Gives all further lines to their reader, which lives on the channel's event loop, where this is called. Nothing
-    /// is read since the first line, until the reader has the channel read on.
+    /// Delivers all further lines to the reader, whose actor runs on this channel's event loop. The channel reads
+    /// nothing after the first line until the reader resumes it.
     func deliver(to reader: LineConnection) {
         let (lines, isClosed) = state.withLockedValue { state in
             defer { state.waiting = [] }
@@ -69,7 +71,7 @@ final class Inbox: Sendable {
         }
     }
 
-    /// A line came, on the channel's event loop.
+    /// Delivers a line. Called on the channel's event loop.
     func received(_ line: Data) {
         let (first, reader) = state.withLockedValue {
             state -> (CheckedContinuation<Result<Data, PostlineError>, Never>?, LineConnection?) in
@@ -85,33 +87,33 @@ final class Inbox: Sendable {
         reader?.assumeIsolated { $0.received(line) }
     }
 
-    /// The connection failed, and will be closed.
+    /// Records the error of a connection that is about to close.
     func failed(_ error: any Error) {
         state.withLockedValue { $0.failure = $0.failure ?? error }
     }
 
-    /// The connection is over.
+    /// Records the end of the connection.
     func closed() {
         let (first, reader, failure) = state.withLockedValue { state in
             defer { (state.first, state.reader, state.isClosed) = (nil, nil, true) }
             return (state.first, state.reader, state.failure)
         }
-        first?.resume(returning: .failure(Self.ending(failure)))
+        first?.resume(returning: .failure(Self.connectError(for: failure)))
         reader?.assumeIsolated { $0.closed() }
     }
 
-    /// Why there is no first line.
-    private static func ending(_ failure: (any Error)?) -> PostlineError {
+    /// Returns the error of a connection that ended without a first line.
+    private static func connectError(for failure: (any Error)?) -> PostlineError {
         switch failure {
         case let error as NIOSSLError where "\(error)".contains("CERTIFICATE_VERIFY_FAILED"):
-            untrusted("its certificate is by nobody whom this device trusts, or it is not valid now")
+            untrusted("its certificate is not from an authority that this device trusts, or is not valid now")
         case is NIOSSLExtraError: untrusted("its certificate is for another name")
         case is NIOSSLError, is BoringSSLError: untrusted("the handshake failed")
         case let error as PostlineError: error
         default:
             PostlineError(
                 .offline,
-                "The server closed the connection before it said hello: is that its port for lines, and without TLS?",
+                "The server closed the connection before its hello. Check that the port is its line port, without TLS.",
                 isRetryable: true)
         }
     }
@@ -121,7 +123,7 @@ final class Inbox: Sendable {
     }
 }
 
-/// Gives lines to an inbox.
+/// A channel handler that delivers lines to an inbox.
 final class InboxHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -131,7 +133,7 @@ final class InboxHandler: ChannelInboundHandler {
     init(_ inbox: Inbox) { self.inbox = inbox }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Nobody reads beyond the first line yet, and what the server says is not to wait here.
+        // Reading stops after the first line, because further lines have no reader yet.
         if !hasRead { _ = context.channel.setOption(.autoRead, value: false) }
         hasRead = true
         inbox.received(Data(Self.unwrapInboundIn(data).readableBytesView))

@@ -2,20 +2,21 @@ import Foundation
 import NIOCore
 import Threads
 
-/// One connection to the server, speaking its line protocol (`docs/protocol.md`, section 1).
+/// One connection to the server with its line protocol (`docs/protocol.md`, section 1).
 ///
-/// Calls go out in the order they are made, and each gets its own answer. It lives on its channel's event loop.
+/// Requests are sent in the order of the calls, and each call gets its own response. The actor runs on its channel's
+/// event loop.
 actor LineConnection {
-    /// What the server sends unasked, in its order, until the connection ends. For one reader.
+    /// The server's pushes in order, until the connection ends. For one reader.
     nonisolated let pushes: AsyncStream<Push>
 
-    /// What the server said before it closed the connection.
+    /// The reason that the server sent before it closed the connection.
     private(set) var goodbye: Goodbye?
 
     nonisolated let hello: Hello
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
-        // The channel, which this actor holds, keeps its event loop for as long as it lives.
+        // The actor holds the channel, which keeps its event loop alive.
         unsafe channel.eventLoop.executor.asUnownedSerialExecutor()
     }
 
@@ -25,19 +26,20 @@ actor LineConnection {
     private var lastID = 0
     private var isClosed = false
 
-    /// Looks now and then whether anything was heard since the last time.
-    private var silence: RepeatedTask?
-    private var hasHeard = false
-    private var quietTimes = 0
+    /// A periodic check that the server has sent something since the last check.
+    private var silenceCheck: RepeatedTask?
+    private var hasReceivedSinceCheck = false
+    private var silentIntervals = 0
 
-    /// How many pushes wait for their reader. Beyond some nothing is read: the server bounds what it holds back.
-    private(set) var untakenPushes = 0
-    private static let maxUntakenPushes = 256
+    /// The number of pushes that wait for their reader. Above the limit the channel stops reading, and the server's own
+    /// limits apply.
+    private(set) var unreadPushes = 0
+    private static let maxUnreadPushes = 256
 
-    /// What comes unasked.
+    /// A push of the server.
     enum Push: Sendable {
         case changes(Changes)
-        /// What was not pushed is to be asked for.
+        /// The server skipped changes. The client must sync again.
         case lagged
         case ping(cursor: String?)
         case typing(WireTyping)
@@ -64,16 +66,17 @@ actor LineConnection {
         var reconnect: Bool
     }
 
-    /// Connects, and returns when the server has said hello.
+    /// Connects, and returns after the server's hello.
     ///
-    /// - Throws: ``PostlineError``: `offline`, or `not_trusted` where nobody or no Postline server vouches for itself.
+    /// - Throws: ``PostlineError``: `offline`, or `not_trusted` if the server is not a Postline server or its
+    ///   certificate is not trusted.
     static func connect(
         to server: Server, by connector: any Connector, timeout: Duration = .seconds(15)
     ) async throws -> LineConnection {
         let inbox = Inbox()
         let opening = connector.connect(to: server, inbox: inbox, timeout: timeout)
-        let (channel, first) = try await inbox.first(of: opening, within: timeout)
-        switch try? WireJSON.decode(Incoming.self, from: first) {
+        let (channel, first) = try await inbox.firstLine(of: opening, within: timeout)
+        switch try? WireJSON.decode(IncomingLine.self, from: first) {
         case .hello(let hello) where hello.server == "postline":
             let connection = LineConnection(channel, hello)
             await connection.listen(to: inbox)
@@ -85,12 +88,12 @@ actor LineConnection {
             channel.close(promise: nil)
             throw PostlineError(
                 .notTrusted,
-                "What answers at \(server.host):\(server.port) speaks HTTP. Lines have a port of their own, 7432 unless "
-                    + "it was set otherwise (POSTLINE_PORT).")
+                "The server at \(server.host):\(server.port) speaks HTTP. The line protocol has a separate port, 7432 by "
+                    + "default (POSTLINE_PORT).")
         default:
             channel.close(promise: nil)
             throw PostlineError(
-                .notTrusted, "What answers at \(server.host):\(server.port) is not a Postline server.")
+                .notTrusted, "The server at \(server.host):\(server.port) is not a Postline server.")
         }
     }
 
@@ -103,42 +106,50 @@ actor LineConnection {
     private func listen(to inbox: Inbox) {
         _ = channel.setOption(.autoRead, value: true)
         inbox.deliver(to: self)
-        // A server that is there pings. Twice as long without a line, and it is gone, whatever the network says.
+        // The server pings at this interval. After twice the interval without a line it is gone, whatever the network
+        // reports.
         guard let seconds = hello.pingSeconds, 1...3_600 ~= seconds else { return }
-        silence = channel.eventLoop.scheduleRepeatedTask(
+        silenceCheck = channel.eventLoop.scheduleRepeatedTask(
             initialDelay: .seconds(Int64(seconds)), delay: .seconds(Int64(seconds))
-        ) { [weak self] _ in self?.assumeIsolated { $0.looksForSilence() } }
+        ) { [weak self] _ in self?.assumeIsolated { $0.checkForSilence() } }
     }
 
-    private func looksForSilence() {
-        // What is not read for want of a reader is no silence.
-        if hasHeard || untakenPushes >= Self.maxUntakenPushes { quietTimes = 0 } else { quietTimes += 1 }
-        hasHeard = false
-        if quietTimes > 1 { close() }
+    private func checkForSilence() {
+        // A pause of reading is not silence of the server.
+        if hasReceivedSinceCheck || unreadPushes >= Self.maxUnreadPushes {
+            silentIntervals = 0
+        } else {
+            silentIntervals += 1
+        }
+        hasReceivedSinceCheck = false
+        if silentIntervals > 1 { close() }
     }
 
-    /// Calls a method, and reads its answer.
+    /// Calls a method and decodes its result.
     ///
-    /// - Throws: ``PostlineError``: the server's, or `offline` where the connection was lost first: it may have been done.
+    /// - Throws: ``PostlineError``: the server's error, or `offline` if the connection was lost first. The server may
+    ///   then have executed the request.
     func call<Answer: Decodable & Sendable>(
         _ method: String, _ params: some Encodable & Sendable, as type: Answer.Type = Answer.self
     ) async throws -> Answer {
         let data = try await call(method, params)
         do {
-            return try WireJSON.decode(AnswerLine<Answer>.self, from: data).result
+            return try WireJSON.decode(ResponseLine<Answer>.self, from: data).result
         } catch {
-            throw PostlineError(.malformedAnswer, "The server's answer to \(method) cannot be understood: \(error)")
+            throw PostlineError(.malformedAnswer, "The response to \(method) cannot be decoded: \(error)")
         }
     }
 
-    /// Calls a method whose answer nobody wants.
-    func tell(_ method: String, _ params: some Encodable & Sendable) {
-        guard !isClosed, var line = try? WireJSON.encode(Notice(method: method, params: params)) else { return }
+    /// Sends a notification, a request without a response.
+    func notify(_ method: String, _ params: some Encodable & Sendable) {
+        guard !isClosed, var line = try? WireJSON.encode(NotificationLine(method: method, params: params)) else {
+            return
+        }
         line.append(UInt8(ascii: "\n"))
         channel.writeAndFlush(ByteBuffer(bytes: line), promise: nil)
     }
 
-    /// Closes the connection unless the server answers soon.
+    /// Closes the connection unless the server responds within 5 s.
     func probe() async { _ = try? await call("server.info", [String: String](), within: .seconds(5)) as Data }
 
     private func call(
@@ -146,104 +157,99 @@ actor LineConnection {
     ) async throws -> Data {
         lastID += 1
         let id = lastID
-        var line = try WireJSON.encode(Request(id: id, method: method, params: params))
+        var line = try WireJSON.encode(RequestLine(id: id, method: method, params: params))
         line.append(UInt8(ascii: "\n"))
         if let most = hello.maximumLineBytes, line.count > most {
             throw PostlineError(
-                .lineTooLong, "\(method) is too long: \(line.count) bytes, where the server takes \(most).")
+                .lineTooLong, "The request \(method) has \(line.count) bytes, and the server allows \(most).")
         }
         let bytes = ByteBuffer(bytes: line)
-        // A server that takes longer is gone.
+        // A server that takes longer is considered gone.
         let deadline = channel.eventLoop.scheduleTask(in: limit.timeAmount) { self.close() }
         defer { deadline.cancel() }
         return try await withTaskCancellationHandler {
             await withSuspension { caller -> Suspension<Result<Data, PostlineError>> in
-                guard !isClosed, !Task.isCancelled else { return .resume(.failure(lost)) }
+                guard !isClosed, !Task.isCancelled else { return .resume(.failure(connectionLost)) }
                 calls[id] = caller
                 channel.writeAndFlush(bytes, promise: nil)
                 return .suspend
             }
         } onCancel: {
-            // The answer is nobody's any more; whether it was done is not known.
-            channel.eventLoop.execute { self.assumeIsolated { $0.abandon(id) } }
+            // The response is ignored. The server may have executed the request.
+            channel.eventLoop.execute { self.assumeIsolated { $0.cancelCall(id) } }
         }.get()
     }
 
-    private func abandon(_ id: Int) {
+    private func cancelCall(_ id: Int) {
         calls.removeValue(forKey: id)?.resume(
             returning: .failure(PostlineError(.offline, "The call was cancelled.", isRetryable: true)))
     }
 
-    /// The reader of pushes has got one of them.
-    func tookPush() {
-        if untakenPushes == Self.maxUntakenPushes { _ = channel.setOption(.autoRead, value: true) }
-        untakenPushes -= 1
+    /// Records that the reader has taken a push, and resumes reading.
+    func didReadPush() {
+        if unreadPushes == Self.maxUnreadPushes { _ = channel.setOption(.autoRead, value: true) }
+        unreadPushes -= 1
     }
 
-    /// Closes the connection. What is not answered is given up.
+    /// Closes the connection. Pending calls fail.
     nonisolated func close() {
         channel.close(promise: nil)
     }
 
-    /// Waits until the connection is over.
-    nonisolated func ended() async {
-        try? await channel.closeFuture.get()
-    }
-
-    /// A line from the server.
+    /// Handles a line from the server.
     func received(_ data: Data) {
-        hasHeard = true
-        switch try? WireJSON.decode(Incoming.self, from: data) {
+        hasReceivedSinceCheck = true
+        switch try? WireJSON.decode(IncomingLine.self, from: data) {
         case .answer(let id, let error):
             calls.removeValue(forKey: id)?.resume(returning: error.map { .failure($0.error) } ?? .success(data))
         case .push(let pushed):
-            untakenPushes += 1
-            if untakenPushes == Self.maxUntakenPushes { _ = channel.setOption(.autoRead, value: false) }
+            unreadPushes += 1
+            if unreadPushes == Self.maxUnreadPushes { _ = channel.setOption(.autoRead, value: false) }
             push.yield(pushed)
         case .goodbye(let goodbye): self.goodbye = goodbye
         case .hello, .unknown: break
-        // What cannot be understood cannot be applied either: the next connection asks for it anew.
+        // A line that cannot be decoded cannot be applied. The next connection syncs again.
         case nil: close()
         }
     }
 
-    /// The connection is over.
+    /// Handles the end of the connection.
     func closed() {
         isClosed = true
-        silence?.cancel()
-        for caller in calls.values { caller.resume(returning: .failure(lost)) }
+        silenceCheck?.cancel()
+        for caller in calls.values { caller.resume(returning: .failure(connectionLost)) }
         calls = [:]
         push.finish()
     }
 
-    private var lost: PostlineError {
+    private var connectionLost: PostlineError {
         PostlineError(.offline, goodbye?.message ?? "The connection to the server was lost.", isRetryable: true)
     }
 }
 
-/// A request.
-private struct Request<Params: Encodable>: Encodable {
+/// A JSON-RPC request.
+private struct RequestLine<Params: Encodable>: Encodable {
     let jsonrpc = "2.0"
     let id: Int
     let method: String
     let params: Params
 }
 
-/// A request without an answer.
-private struct Notice<Params: Encodable>: Encodable {
+/// A JSON-RPC notification.
+private struct NotificationLine<Params: Encodable>: Encodable {
     let jsonrpc = "2.0"
     let method: String
     let params: Params
 }
 
-/// A line from the server.
-private enum Incoming: Decodable {
-    /// Its result is read by who waits for it.
+/// A decoded line from the server.
+private enum IncomingLine: Decodable {
+    /// A response. The caller decodes its result.
     case answer(id: Int, WireError?)
     case push(LineConnection.Push)
     case hello(LineConnection.Hello)
     case goodbye(LineConnection.Goodbye)
-    /// A method that this version does not know is none of its business.
+    /// A method that this version does not know. It is ignored.
     case unknown
 
     private enum CodingKeys: CodingKey {
@@ -272,8 +278,8 @@ private enum Incoming: Decodable {
     }
 }
 
-/// An answer that is no error.
-private struct AnswerLine<Result: Decodable>: Decodable {
+/// A response with a result.
+private struct ResponseLine<Result: Decodable>: Decodable {
     var result: Result
 }
 
@@ -281,7 +287,7 @@ private struct Cursor: Decodable {
     var cursor: String?
 }
 
-/// An error as the protocol has it (`docs/protocol.md`, section 2).
+/// The protocol's error object (`docs/protocol.md`, section 2).
 private struct WireError: Decodable {
     var message: String?
     var data: Details?
@@ -302,7 +308,7 @@ private struct WireError: Decodable {
 
     var error: PostlineError {
         PostlineError(
-            data?.code ?? "unknown", message ?? "The server gave an error without a message.",
+            data?.code ?? "unknown", message ?? "The server sent an error without a message.",
             isRetryable: data?.retryable ?? false, field: data?.field, retryAfter: data?.retryAfter,
             retryAt: data?.retryAt)
     }

@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Cuts lines out of what comes: each without its end.
+/// A decoder that splits the received bytes into lines, without their line feeds.
 struct LineDecoder: ByteToMessageDecoder {
     typealias InboundOut = ByteBuffer
 
-    /// So many bytes are known to hold no line end.
+    /// The number of buffered bytes that are known to contain no line feed.
     private var scanned = 0
 
     mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) -> DecodingState {
@@ -21,7 +21,7 @@ struct LineDecoder: ByteToMessageDecoder {
         return .continue
     }
 
-    /// What is no whole line at the connection's end is none.
+    /// Discards an incomplete line at the end of the connection.
     func decodeLast(context: ChannelHandlerContext, buffer: inout ByteBuffer, seenEOF: Bool) -> DecodingState {
         .needMoreData
     }

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Tells a server that does not speak TLS by the first byte that it sends, before TLS finds that byte wrong.
+/// A handler that detects a server without TLS by its first byte, before the TLS handler rejects that byte.
 final class PlainServerDetector: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// A record of TLS begins with its content type; a server's first one is an alert or a handshake (RFC 8446, B.1).
+    /// The content types of a server's first TLS record: alert or handshake (RFC 8446, B.1).
     private static let firstBytes: ClosedRange<UInt8> = 21...22
 
     private let server: Server
@@ -23,8 +23,8 @@ final class PlainServerDetector: ChannelInboundHandler, RemovableChannelHandler 
             inbox.failed(
                 PostlineError(
                     .notTrusted,
-                    "The server at \(server.host):\(server.port) does not speak TLS on that port: leave --tls "
-                        + "(isEncrypted) away."))
+                    "The server at \(server.host):\(server.port) does not speak TLS on that port. Connect without "
+                        + "--tls (isEncrypted: false)."))
             return context.close(promise: nil)
         }
         context.fireChannelRead(data)

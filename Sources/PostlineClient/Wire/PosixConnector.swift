@@ -2,11 +2,11 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// Opens connections over POSIX sockets, with BoringSSL for TLS.
+/// A connector with POSIX sockets, and BoringSSL for TLS.
 struct PosixConnector: Connector {
     private let group: any EventLoopGroup
 
-    /// The certificates that are trusted, as PEM; nil: those of the system.
+    /// The trusted certificates as PEM, or nil for those of the system.
     private let authorities: String?
 
     init(group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, authorities: String? = nil) {
@@ -52,7 +52,7 @@ struct PosixConnector: Connector {
     }
 
     private static func handler(_ context: NIOSSLContext, for host: String) throws -> NIOSSLClientHandler {
-        // An address is not sent as a name; the certificate is held against the socket's own then.
+        // An IP address is not sent as a server name. The certificate is checked against the socket's address instead.
         let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
     }

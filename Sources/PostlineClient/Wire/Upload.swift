@@ -4,14 +4,14 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// Puts bytes to an address of a store, over HTTP/1.1 on a connection of its own.
+/// An upload to a URL of the server's picture store, over HTTP/1.1 on a separate connection.
 enum Upload {
-    /// Returns the status of the answer.
+    /// Uploads bytes and returns the status of the response.
     ///
-    /// - Throws: ``PostlineError``, `offline`, also where nothing comes back for a minute.
+    /// - Throws: ``PostlineError``, `offline`, also after a minute without traffic.
     static func put(_ bytes: Data, to url: URL, headers: [String: String]) async throws -> Int {
         guard let host = url.host(), let scheme = url.scheme else {
-            throw PostlineError(.malformedAnswer, "The server gives no address to upload to.")
+            throw PostlineError(.malformedAnswer, "The server sent no valid URL for the upload.")
         }
         var head = HTTPRequestHead(version: .http1_1, method: .PUT, uri: target(of: url))
         head.headers.add(name: "Host", value: url.port.map { "\(host):\($0)" } ?? host)
@@ -22,7 +22,7 @@ enum Upload {
         }
         do {
             let loop = MultiThreadedEventLoopGroup.singleton.any()
-            let answered = loop.makePromise(of: Int.self)
+            let status = loop.makePromise(of: Int.self)
             let context = scheme == "https" ? try NIOSSLContext(configuration: .makeClientConfiguration()) : nil
             let channel = try await ClientBootstrap(group: loop)
                 .connectTimeout(.seconds(15))
@@ -35,21 +35,21 @@ enum Upload {
                         }
                         try pipeline.addHTTPClientHandlers()
                         try pipeline.addHandler(IdleStateHandler(allTimeout: .seconds(60)))
-                        try pipeline.addHandler(StatusReader(answered))
+                        try pipeline.addHandler(StatusReader(status))
                     }
                 }
                 .connect(host: host, port: url.port ?? (scheme == "https" ? 443 : 80)).get()
-            // What it fails with, the answer fails with too.
+            // An error of the writes fails the response too.
             channel.write(HTTPClientRequestPart.head(head), promise: nil)
             channel.write(HTTPClientRequestPart.body(.byteBuffer(ByteBuffer(bytes: bytes))), promise: nil)
             channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
-            return try await answered.futureResult.get()
+            return try await status.futureResult.get()
         } catch {
             throw PostlineError(.offline, "The picture could not be uploaded: \(error)", isRetryable: true)
         }
     }
 
-    /// The path and query as they stand in the address.
+    /// Returns the path and query exactly as the URL has them.
     private static func target(of url: URL) -> String {
         let text = url.absoluteString
         guard let authority = text.range(of: "://")?.upperBound,
@@ -61,13 +61,13 @@ enum Upload {
     private final class StatusReader: ChannelInboundHandler {
         typealias InboundIn = HTTPClientResponsePart
 
-        private let answered: EventLoopPromise<Int>
+        private let status: EventLoopPromise<Int>
 
-        init(_ answered: EventLoopPromise<Int>) { self.answered = answered }
+        init(_ status: EventLoopPromise<Int>) { self.status = status }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard case .head(let head) = unwrapInboundIn(data), head.status != .continue else { return }
-            answered.succeed(Int(head.status.code))
+            status.succeed(Int(head.status.code))
             context.close(promise: nil)
         }
 
@@ -76,10 +76,10 @@ enum Upload {
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            answered.fail(error)
+            status.fail(error)
             context.close(promise: nil)
         }
 
-        func channelInactive(context: ChannelHandlerContext) { answered.fail(ChannelError.eof) }
+        func channelInactive(context: ChannelHandlerContext) { status.fail(ChannelError.eof) }
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// JSON as the protocol has it: timestamps in RFC 3339, with microseconds, in UTC.
+/// The protocol's JSON coding: timestamps are RFC 3339 in UTC with microseconds.
 enum WireJSON {
     static func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value {
         let decoder = JSONDecoder()
@@ -14,14 +14,14 @@ enum WireJSON {
         return try decoder.decode(type, from: data)
     }
 
-    /// Params: no timestamp is among them.
+    /// Encodes params, which contain no timestamps.
     static func encode(_ value: some Encodable) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
         return try encoder.encode(value)
     }
 
-    /// Reads `2026-11-20T10:00:00.000000Z`, with any number of fractional digits; nil where it is none.
+    /// Parses `2026-11-20T10:00:00.000000Z` with any number of fractional digits. Returns nil for other text.
     static func date(_ text: String) -> Date? {
         var bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes.removeLast() == UInt8(ascii: "Z") else { return nil }
@@ -46,7 +46,8 @@ enum WireJSON {
         return Date(timeIntervalSince1970: Double(seconds) + fraction)
     }
 
-    /// The days from 1970-01-01 on, in the Gregorian calendar. A year begins in March here, so that a leap day is its last.
+    /// Returns the days since 1970-01-01 in the Gregorian calendar. The year begins in March here, so that a leap day
+    /// is its last.
     private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400

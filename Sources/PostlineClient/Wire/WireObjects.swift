@@ -1,6 +1,6 @@
 import Foundation
 
-/// A conversation as the protocol has it.
+/// The protocol's conversation object.
 struct WireConversation: Sendable, Codable {
     var id: String
     var kind: ConversationKind
@@ -15,9 +15,9 @@ struct WireConversation: Sendable, Codable {
     var lastReadSeq: Int
     var createdAt: Date
     var updatedAt: Date
-    /// Nil of a server that does not know of it, too.
+    /// The end of the mute. Nil also from a server that does not support mutes.
     var mutedUntil: Date?
-    /// Where the answer comes with its people.
+    /// The members' profiles, if the request asked for them.
     var profiles: [Profile]?
 
     enum CodingKeys: String, CodingKey {
@@ -34,7 +34,7 @@ struct WireConversation: Sendable, Codable {
     }
 }
 
-/// A message as the protocol has it, without the sender's profile, which comes by itself.
+/// The protocol's message object, without the sender's profile, which comes separately.
 struct WireMessage: Sendable, Codable {
     var id: String
     var conversationID: String
@@ -61,7 +61,7 @@ struct WireMessage: Sendable, Codable {
     }
 }
 
-/// How far somebody has read.
+/// A member's read mark.
 struct WireRead: Sendable, Codable {
     var conversationID: String
     var userID: String
@@ -74,7 +74,7 @@ struct WireRead: Sendable, Codable {
     }
 }
 
-/// Whether somebody is online, and when it last was.
+/// A user's presence.
 struct WirePresence: Sendable, Codable {
     var userID: String
     var isOnline: Bool
@@ -87,12 +87,12 @@ struct WirePresence: Sendable, Codable {
     }
 }
 
-/// Somebody types, or does not any more.
+/// A typing notice.
 struct WireTyping: Sendable, Codable {
     var conversationID: String
     var userID: String
     var isTyping: Bool
-    /// For how many seconds it is so.
+    /// The seconds until the notice expires.
     var expiresIn: Double?
 
     enum CodingKeys: String, CodingKey {
@@ -103,9 +103,9 @@ struct WireTyping: Sendable, Codable {
     }
 }
 
-/// What the user may see and has changed, whole objects all (`docs/protocol.md`, section 3, Changes).
+/// A set of changed objects that the user may see, each complete (`docs/protocol.md`, section 3, Changes).
 struct Changes: Sendable, Decodable {
-    /// Nil where the objects come from an answer, not from the sync.
+    /// The position after these changes, or nil for objects of another response.
     var cursor: String?
     var reset = false
     var more = false
@@ -119,8 +119,8 @@ struct Changes: Sendable, Decodable {
 
     init() {}
 
-    /// Whether all numbers are such as a server counts, with which one can reckon.
-    var isPossible: Bool {
+    /// True if all numbers are in the range that a server counts in, so that arithmetic cannot overflow.
+    var hasValidNumbers: Bool {
         let counts = 0...(1 << 53)
         return conversations.allSatisfy {
             counts.contains($0.lastSeq) && counts.contains($0.lastReadSeq)

@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import PostlineClient
 
-/// A device with the app on it: a folder that outlives the app's process, here its client.
+/// A device with the app: a folder that outlives the app's process, which is a client here.
 @MainActor
 final class AppDevice {
     let folder: URL
@@ -11,7 +11,7 @@ final class AppDevice {
     private(set) var client: PostlineClient
     private let make: @MainActor (_ isInBackground: Bool) throws -> PostlineClient
 
-    /// Runs a body with a device, whose folder goes when it ends.
+    /// Runs a body with a device, and deletes its folder at the end.
     static func with<Value: Sendable>(
         _ server: Server, legacyData: (any LegacyData)? = nil, secrets: (any SecretStore)? = nil,
         _ body: @MainActor (AppDevice) async throws -> Value
@@ -42,7 +42,7 @@ final class AppDevice {
         client = try make(false)
     }
 
-    /// Ends the app and starts it again, as the system does for a push where nobody sees it.
+    /// Ends the app and launches it again, optionally in the background, as the system does for a push.
     func relaunch(inBackground isInBackground: Bool = false) async throws {
         await client.disconnect()
         client = try make(isInBackground)
@@ -50,28 +50,28 @@ final class AppDevice {
 
     func signIn(_ person: Person) async throws {
         try await client.signIn(email: person.email, password: "postline-dev")
-        try await isLive()
+        try await waitUntilLive()
     }
 
-    func isLive() async throws { try await shows("that it is live") { $0.state == .live } }
+    func waitUntilLive() async throws { try await waitUntil("the live state") { $0.state == .live } }
 
-    /// Waits until the client shows it.
-    func shows(_ what: String, _ condition: @MainActor (PostlineClient) -> Bool) async throws {
+    /// Waits until the client satisfies a condition.
+    func waitUntil(_ what: String, _ condition: @MainActor (PostlineClient) -> Bool) async throws {
         try await eventually(what) { condition(client) }
     }
 }
 
 extension Server {
-    /// A node of this machine.
+    /// Returns a node on this machine.
     static func node(_ port: Int) -> Server { .line("127.0.0.1", port: port, isEncrypted: false) }
 }
 
 extension Chat {
-    /// What is said here, in its order.
+    /// The messages' contents in order.
     var contents: [String?] { messages.map(\.content) }
 }
 
 extension Delivery {
-    /// Whether it waits on the device.
+    /// True if the change is in the outbox.
     var isQueued: Bool { if case .queued = self { true } else { false } }
 }

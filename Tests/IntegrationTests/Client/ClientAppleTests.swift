@@ -4,10 +4,10 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("Signing in on a device by another server's word")
+@Suite("Signing in with external accounts")
 @MainActor
 struct ClientAppleTests {
-    @Test("a guest of the device signs in with Apple, and is the account with all it has", .covers("E3"))
+    @Test("a guest who signs in with Apple becomes the account", .covers("E3"))
     func apple() async throws {
         let key = try AppleKey("one")
         var settings = NodeSettings()
@@ -20,15 +20,15 @@ struct ClientAppleTests {
     private static func apple(_ node: TestNode, _ key: AppleKey) async throws {
         try await AppDevice.with(.node(node.port)) { device in
             try await device.client.signInAsGuest(fullName: "Gwen")
-            try await device.isLive()
+            try await device.waitUntilLive()
             guard case .guest(let id) = device.client.account else { throw PostlineError(.signedOut, "no guest") }
             try await device.client.updateProfile { $0.location = "Here" }
             let merged = try await device.client.signIn(
                 appleIdentityToken: key.token("sue", ["nonce": #""abc""#]), nonce: "abc", fullName: "Sue")
             #expect(merged == .init(conversations: 0, messages: 0))
             #expect(device.client.account == .user(id: id))
-            try await device.shows("its data") { $0.me?.location == "Here" && $0.me?.fullName == "Sue" }
-            // A token that was used brings nobody in.
+            try await device.waitUntil("its data") { $0.me?.location == "Here" && $0.me?.fullName == "Sue" }
+            // A used token does not sign in.
             try await device.client.signOut(erasing: true)
             let token = try key.token("sue")
             try await device.client.signIn(appleIdentityToken: token)
@@ -42,7 +42,7 @@ struct ClientAppleTests {
         }
     }
 
-    @Test("a guest comes into an account of another server's by both tokens", .covers("E6"))
+    @Test("merges a guest into an external account by both tokens", .covers("E6"))
     func external() async throws {
         let guest = "11111111-1111-4111-8111-111111111111"
         var claims = TestToken(sub: guest, session_id: nobody)
@@ -58,7 +58,7 @@ struct ClientAppleTests {
     private static func external(_ node: TestNode, _ guestToken: String, _ token: String) async throws {
         try await AppDevice.with(.node(node.port)) { device in
             try await device.client.signIn(accessToken: guestToken)
-            try await device.isLive()
+            try await device.waitUntilLive()
             try await device.client.updateProfile { $0.website = "https://gwen.example.com" }
             await #expect {
                 try await device.client.signIn(accessToken: token)
@@ -68,7 +68,7 @@ struct ClientAppleTests {
             let merged = try await device.client.signIn(accessToken: token, guestAccessToken: guestToken)
             #expect(merged == .init(conversations: 0, messages: 0))
             #expect(device.client.account == .user(id: Person.frank.id))
-            try await device.shows("the guest's data") { $0.me?.website == "https://gwen.example.com" }
+            try await device.waitUntil("the guest's data") { $0.me?.website == "https://gwen.example.com" }
         }
     }
 }

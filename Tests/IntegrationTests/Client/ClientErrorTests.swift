@@ -2,9 +2,9 @@ import Foundation
 import PostlineClient
 import Testing
 
-@Suite("Errors for the user of an app")
+@Suite("Client error descriptions")
 struct ClientErrorTests {
-    @Test("every code has a sentence for the user, and it is the localized description")
+    @Test("every code has a sentence as localized description")
     func sentences() {
         let codes: [PostlineError.Code] = [
             .parseError, .invalidUTF8, .unknownMethod, .invalidParams, .internalError, .unauthenticated,
@@ -21,7 +21,7 @@ struct ClientErrorTests {
         }
     }
 
-    @Test("a sentence names the field, and when to try again")
+    @Test("sentences name the field and the retry time")
     func details() {
         let expected: [(PostlineError, String)] = [
             (
@@ -39,7 +39,7 @@ struct ClientErrorTests {
         for (error, sentence) in expected { #expect(error.errorDescription == sentence) }
     }
 
-    @Test("of a code of a newer server the user is shown the message")
+    @Test("unknown codes show the server's message")
     func newerServer() {
         #expect(PostlineError("moon_phase", "Wait for the new moon.").errorDescription == "Wait for the new moon.")
         #expect(PostlineError(.invalidRequest, "Sign out first.").localizedDescription == "Sign out first.")

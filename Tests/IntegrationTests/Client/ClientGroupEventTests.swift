@@ -1,9 +1,9 @@
 import PostlineClient
 import Testing
 
-@Suite("Group events on a device", .timeLimit(.minutes(60)))
+@Suite("Client group events", .timeLimit(.minutes(60)))
 struct ClientGroupEventTests {
-    @Test("a change of a group is a message of its author, with the newest names of whom it names")
+    @Test("a group event has its author and current profiles")
     func events() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -12,11 +12,11 @@ struct ClientGroupEventTests {
                         try await alice.signIn(.alice)
                         try await bob.signIn(.bob)
                         let group = try await alice.client.createGroup("Plans", with: [Person.bob.id])
-                        try await alice.client.add([Person.carol.id], to: group)
-                        try await alice.client.rename(group, to: "Old plans")
-                        try await alice.client.remove(Person.carol.id, from: group)
+                        try await alice.client.addMembers([Person.carol.id], to: group)
+                        try await alice.client.renameGroup(group, to: "Old plans")
+                        try await alice.client.removeMember(Person.carol.id, from: group)
                         let chat = bob.client.chat(with: group)
-                        try await bob.shows("the events") { _ in chat.messages.count == 3 }
+                        try await bob.waitUntil("the events") { _ in chat.messages.count == 3 }
                         #expect(chat.messages.map(\.kind) == [.system, .system, .system])
                         #expect(chat.messages.allSatisfy { $0.senderID == Person.alice.id })
                         let events = chat.messages.compactMap(\.event)
@@ -27,12 +27,13 @@ struct ClientGroupEventTests {
                         try await database.psql(
                             "update public.user_profiles set full_name = 'Carol Newname' where id = '\(Person.carol.id)'"
                         )
-                        try await bob.shows("the new name") { _ in
+                        try await bob.waitUntil("the new name") { _ in
                             chat.messages[0].event?.profiles.first?.displayName == "Carol Newname"
                         }
-                        try await bob.client.leave(group)
+                        try await bob.client.leaveGroup(group)
                         let hers = alice.client.chat(with: group)
-                        try await alice.shows("that he left") { _ in hers.messages.last?.event?.kind == .memberLeft }
+                        try await alice.waitUntil("his departure") { _ in hers.messages.last?.event?.kind == .memberLeft
+                        }
                         #expect(hers.messages.last?.event?.profiles.map(\.id) == [Person.bob.id])
                     }
                 }

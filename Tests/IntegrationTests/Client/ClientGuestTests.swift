@@ -6,11 +6,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Guests on a device")
+@Suite("Client guests")
 @MainActor
 struct ClientGuestTests {
     @Test(
-        "a guest without a network keeps a birthday, which the server has as soon as it is there, and an account keeps",
+        "an offline guest's birthday reaches the server and the account",
         .covers("E2", "E14"))
     func birthday() async throws {
         let date = CalendarDate(year: 1990, month: 2, day: 28)
@@ -27,18 +27,20 @@ struct ClientGuestTests {
                 let node = try await ServeProcess.start(database, port: port)
                 defer { node.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.shows("the guest") { if case .guest = $0.account { $0.state == .live } else { false } }
+                try await device.waitUntil("the guest") {
+                    if case .guest = $0.account { $0.state == .live } else { false }
+                }
                 let id = try #require(device.client.me?.id)
                 #expect(device.client.me?.dateOfBirth == date)
                 try await eventually("the server to have it") {
                     try await database.value("select date_of_birth from user_private where id = '\(id)'")
                         == date.description
                 }
-                // The guest becomes an account with the same id, and everything of it.
+                // The guest becomes an account with the same id and data.
                 try await device.client.upgrade(
                     email: "guest@new.example.com", password: "postline-dev", fullName: "Gus Guest")
                 #expect(device.client.account == .user(id: id))
-                try await device.shows("the account") { $0.me?.email == "guest@new.example.com" }
+                try await device.waitUntil("the account") { $0.me?.email == "guest@new.example.com" }
                 #expect(device.client.me?.dateOfBirth == date)
                 #expect(device.client.me?.isGuest == false)
                 try await device.relaunch()
@@ -48,14 +50,14 @@ struct ClientGuestTests {
     }
 
     @Test(
-        "a guest who signs in brings along what the account has not: messages, birthday; and its file goes",
+        "signing in merges a guest's messages and birthday, and removes its file",
         .covers("E14"))
     func signsIn() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try device.client.continueAsGuest()
-                    try await device.shows("the guest") {
+                    try await device.waitUntil("the guest") {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let guest = try #require(device.client.me?.id)
@@ -63,18 +65,18 @@ struct ClientGuestTests {
                     try await device.client.send("from the guest", in: chat)
                     try await database.psql(
                         "update user_profiles set bio = 'Her own.', location = null where id = '\(Person.alice.id)'")
-                    // Not sent any more: the server goes away for a moment.
+                    // The server is down, so this edit is not sent yet.
                     try await device.client.updateProfile {
                         $0.bio = "The guest's."
                         $0.location = "Linz"
                     }
                     try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     #expect(device.client.account == .user(id: Person.alice.id))
-                    try await device.shows("what the guest said") { client in
+                    try await device.waitUntil("the guest's message") { client in
                         client.conversations.contains { $0.lastMessageContent == "from the guest" }
                     }
-                    try await device.shows("the guest's place, and the account's own bio") {
+                    try await device.waitUntil("the guest's location, and the account's own bio") {
                         $0.me?.location == "Linz" && $0.me?.bio == "Her own."
                     }
                     let files = try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
@@ -85,27 +87,30 @@ struct ClientGuestTests {
         }
     }
 
-    @Test("a message of a guest who comes into an account is the account's on another's device")
+    @Test("other devices show a merged guest's messages as the account's")
     func sender() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.frank)
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let guest = try await TestClient.connect(port: node.port)
                     let tokens = try await guest.becomeGuest("Gwen")
                     let room = try await guest.conversation(with: Person.frank.id)
                     try await guest.send("hello frank", to: room)
                     let chat = device.client.chat(with: room)
-                    try await device.shows("the guest's message") { _ in chat.messages.last?.content == "hello frank" }
+                    try await device.waitUntil("the guest's message") { _ in
+                        chat.messages.last?.content == "hello frank"
+                    }
                     try await TestClient.connect(port: node.port).logIn(Person.alice.email, guest: tokens)
-                    try await device.shows("its new sender") { _ in chat.messages.last?.senderID == Person.alice.id }
+                    try await device.waitUntil("its new sender") { _ in chat.messages.last?.senderID == Person.alice.id
+                    }
                 }
             }
         }
     }
 
-    @Test("a guest of this device alone who signs in brings along what was edited, and the account's own values win")
+    @Test("a local guest's edits fill only what the account lacks")
     func localGuestSignsIn() async throws {
         try await TestDatabase.with { database in
             try await database.psql(
@@ -121,11 +126,11 @@ struct ClientGuestTests {
                 let node = try await ServeProcess.start(database, port: port)
                 defer { node.command.signal(SIGKILL) }
                 try await device.signIn(.alice)
-                try await device.shows("the guest's place, and the account's own bio") {
+                try await device.waitUntil("the guest's location, and the account's own bio") {
                     $0.me?.location == "Linz" && $0.me?.bio == "Her own."
                 }
                 #expect(try await database.value("select count(*) from user_profiles where is_guest") == "0")
-                // Signing out leads back to where a guest can begin.
+                // After signing out, a new guest can begin.
                 try await device.client.signOut()
                 try device.client.continueAsGuest()
                 #expect(device.client.me?.location == nil)
@@ -133,7 +138,7 @@ struct ClientGuestTests {
         }
     }
 
-    @Test("a guest of this device alone connects to nobody while the app is in the background")
+    @Test("a local guest does not connect in the background")
     func background() async throws {
         try await TestDatabase.with { database in
             let port = try await unsharedPort()
@@ -143,29 +148,31 @@ struct ClientGuestTests {
                 let node = try await ServeProcess.start(database, port: port)
                 defer { node.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                // As long as another takes to connect and to see its world.
+                // Another client connects and syncs meanwhile, so this one had the time to connect.
                 try await AppDevice.with(.node(port)) { other in try await other.signIn(.bob) }
                 #expect(device.client.account == .localGuest)
                 #expect(try await database.value("select count(*) from user_profiles where is_guest") == "0")
                 await device.client.enterForeground()
-                try await device.shows("the guest") { if case .guest = $0.account { $0.state == .live } else { false } }
+                try await device.waitUntil("the guest") {
+                    if case .guest = $0.account { $0.state == .live } else { false }
+                }
             }
         }
     }
 
-    @Test("where the answer to an upgrade was lost, the guest signs in to the account, and has all it had")
+    @Test("after a lost upgrade response, signing in recovers the account")
     func lostUpgrade() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try device.client.continueAsGuest()
-                    try await device.shows("the guest") {
+                    try await device.waitUntil("the guest") {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let id = try #require(device.client.me?.id)
                     await device.client.disconnect()
                     try await device.client.updateProfile { $0.bio = "Of the guest." }
-                    // What the server does with an upgrade whose answer never comes.
+                    // The server executes the upgrade, and the response is lost.
                     let file = device.folder.appending(path: "secrets/\(id).secret")
                     let lost = try await node.connect()
                     try await lost.authenticate(try JSON(parsing: String(contentsOf: file, encoding: .utf8)))
@@ -173,26 +180,28 @@ struct ClientGuestTests {
                         "auth.upgrade", ["email": "lost@new.example.com", "password": "postline-dev"])
                     try await device.client.signIn(email: "lost@new.example.com", password: "postline-dev")
                     #expect(device.client.account == .user(id: id))
-                    try await device.shows("what it had") { $0.me?.bio == "Of the guest." && $0.waitingChanges == 0 }
+                    try await device.waitUntil("the account's data") {
+                        $0.me?.bio == "Of the guest." && $0.pendingChangeCount == 0
+                    }
                     try await device.relaunch()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     #expect(device.client.account == .user(id: id))
                 }
             }
         }
     }
 
-    @Test("a sign-in whose store cannot be made is told, and is finished when it can, with what the guest wrote")
+    @Test("a sign-in without a usable store finishes at the next launch")
     func storeFails() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try device.client.continueAsGuest()
-                    try await device.shows("the guest") {
+                    try await device.waitUntil("the guest") {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let account = device.client.account
-                    // Before the server knows of it, the guest stays who it was.
+                    // An error before the server knows of the sign-in leaves the guest signed in.
                     await #expect(throws: PostlineError.self) {
                         try await device.client.signIn(email: Person.alice.email, password: "wrong")
                     }
@@ -214,10 +223,10 @@ struct ClientGuestTests {
                     #expect(error.code == .storeUnusable)
                     try FileManager.default.removeItem(at: place)
                     try device.client.connect()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     #expect(device.client.account == .user(id: Person.alice.id))
-                    try await device.shows("what the guest wrote") { client in
-                        client.waitingChanges == 0
+                    try await device.waitUntil("the guest's message") { client in
+                        client.pendingChangeCount == 0
                             && client.conversations.contains { $0.lastMessageContent == "written before" }
                     }
                     #expect(device.client.refusedChanges.isEmpty)
@@ -227,7 +236,7 @@ struct ClientGuestTests {
     }
 
     @Test(
-        "what a former version of the app kept is found, taken over once, and only then deleted",
+        "legacy data is migrated once and then erased",
         .covers("D28", "E12"))
     func legacyData() async throws {
         try await TestDatabase.with { database in
@@ -236,15 +245,15 @@ struct ClientGuestTests {
             try await ServeProcess.with(database) { node in
                 let legacy = Legacy()
                 try await AppDevice.with(.node(node.port), legacyData: legacy) { device in
-                    // At first it cannot be read, which keeps nobody from anything.
+                    // The first attempt cannot read the data, which does not prevent the sign-in.
                     try await device.signIn(.alice)
-                    #expect(legacy.asked == 1 && legacy.erasures == 0)
+                    #expect(legacy.migrations == 1 && legacy.erasures == 0)
                     try await device.relaunch()
-                    try await device.shows("what it kept") { $0.me?.preferences["units_seen"] == true }
+                    try await device.waitUntil("the stored data") { $0.me?.preferences["units_seen"] == true }
                     #expect(device.client.me?.location == "Linz")
-                    // What the account has of its own stays.
+                    // The account's own value stays.
                     #expect(device.client.me?.bio == "Her own.")
-                    #expect(legacy.asked == 2)
+                    #expect(legacy.migrations == 2)
                     #expect(legacy.erasures == 1)
                     try await eventually("the server to have it") {
                         try await database.value(
@@ -252,26 +261,26 @@ struct ClientGuestTests {
                             == "true"
                     }
                     try await device.relaunch()
-                    try await device.isLive()
-                    // What the user changed since stays.
-                    #expect(legacy.asked == 2)
+                    try await device.waitUntilLive()
+                    // The user's later edit stays.
+                    #expect(legacy.migrations == 2)
                     #expect(legacy.erasures == 1)
                 }
             }
         }
     }
 
-    /// An old key of a former version.
+    /// An old key of an earlier version.
     private final class Legacy: LegacyData {
-        private let counts = Mutex((asked: 0, erasures: 0))
+        private let counts = Mutex((migrations: 0, erasures: 0))
 
-        var asked: Int { counts.withLock(\.asked) }
+        var migrations: Int { counts.withLock(\.migrations) }
         var erasures: Int { counts.withLock(\.erasures) }
 
-        func takeOver(into edit: inout ProfileEdit) throws -> Bool {
+        func migrate(into edit: inout ProfileEdit) throws -> Bool {
             let isFirst = counts.withLock { counts in
-                counts.asked += 1
-                return counts.asked == 1
+                counts.migrations += 1
+                return counts.migrations == 1
             }
             if isFirst { throw CocoaError(.fileReadNoPermission) }
             edit.preferences["units_seen"] = true

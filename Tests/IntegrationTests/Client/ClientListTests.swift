@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("What a list of conversations draws")
+@Suite("Conversation list")
 @MainActor
 struct ClientListTests {
     @Test("a row has its name, preview, time, unread count and avatar", .covers("A19"))
@@ -16,10 +16,10 @@ struct ClientListTests {
                     try await device.signIn(.alice)
                     let bob = try await node.signedIn(.bob)
                     try await device.client.markRead(Room.aliceBob)
-                    try await device.shows("that it is read") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("the read mark") { $0.pendingChangeCount == 0 }
                     try await bob.send("The first", to: Room.aliceBob)
                     try await bob.send("The preview", to: Room.aliceBob)
-                    try await device.shows("his messages") {
+                    try await device.waitUntil("his messages") {
                         $0.conversations.first?.lastMessageContent == "The preview"
                     }
                     let row = try #require(device.client.conversations.first)
@@ -33,38 +33,38 @@ struct ClientListTests {
                     let expected = try #require(time.flatMap { Double($0) })
                     #expect(abs(try #require(row.lastMessageTime).timeIntervalSince1970 - expected) < 0.001)
                     #expect(row.unreadCount == 2)
-                    #expect(row.other(than: Person.alice.id)?.avatar == .builtIn(id: "otter"))
+                    #expect(row.otherUser(than: Person.alice.id)?.avatar == .builtIn(id: "otter"))
                 }
             }
         }
     }
 
-    @Test("a built-in avatar that the app has no picture of is drawn as the initials", .covers("C17"))
+    @Test("an unknown built-in avatar is drawn as initials", .covers("C17"))
     func unknownAvatar() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
-                    #expect(Set(try await device.client.avatars().map(\.id)) == BuiltInAvatar.standardIDs)
+                    #expect(Set(try await device.client.builtInAvatars().map(\.id)) == BuiltInAvatar.standardIDs)
                     @MainActor func bob() -> Profile? {
-                        device.client.conversations.first { $0.id == Room.aliceBob }?.other(than: Person.alice.id)
+                        device.client.conversations.first { $0.id == Room.aliceBob }?.otherUser(than: Person.alice.id)
                     }
                     #expect(bob()?.avatar(builtInIDs: BuiltInAvatar.standardIDs) == .builtIn(id: "otter"))
-                    // The server has a set of its own, of which this app knows nothing.
+                    // The server has avatars that this app does not know.
                     try await database.psql(
                         """
                         insert into built_in_avatars values ('comet', 'Comet', '#5e5ce6', 99);
                         update user_profiles set avatar_id = 'comet', full_name = 'Bob Brown'
                         where id = '\(Person.bob.id)'
                         """)
-                    try await device.shows("his new avatar") { _ in bob()?.avatar == .builtIn(id: "comet") }
+                    try await device.waitUntil("his new avatar") { _ in bob()?.avatar == .builtIn(id: "comet") }
                     let drawn = bob()?.avatar(builtInIDs: BuiltInAvatar.standardIDs)
                     #expect(drawn == .initials("BB", color: AvatarColor(of: Person.bob.id)))
-                    // Whoever asks the server for its set can draw it.
-                    let ids = Set(try await device.client.avatars().map(\.id))
+                    // An app that fetches the server's avatars can draw it.
+                    let ids = Set(try await device.client.builtInAvatars().map(\.id))
                     #expect(bob()?.avatar(builtInIDs: ids) == .builtIn(id: "comet"))
-                    // A picture of the user's own is no built-in one.
-                    let carol = try #require(try await device.client.profiles([Person.carol.id]).first)
+                    // The user's own picture is not a built-in avatar.
+                    let carol = try #require(try await device.client.profiles(withIDs: [Person.carol.id]).first)
                     #expect(
                         carol.avatar(builtInIDs: []) == .custom(url: "https://images.example.com/carol.jpg"))
                 }
@@ -72,7 +72,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("cached messages have a renamed sender's new name at a launch without a server", .covers("B43"))
+    @Test("cached messages show a renamed sender's new name offline", .covers("B43"))
     func renamedSender() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(database)
@@ -86,7 +86,7 @@ struct ClientListTests {
                 let ids = before.messages.map(\.id)
                 try await database.psql(
                     "update user_profiles set full_name = 'Robert' where id = '\(Person.bob.id)'")
-                try await device.shows("the new name") { _ in names(before) == ["Robert"] }
+                try await device.waitUntil("the new name") { _ in names(before) == ["Robert"] }
                 try await node.kill()
                 try await device.relaunch()
                 let chat = device.client.chat(with: Room.aliceBob)
@@ -99,7 +99,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("a mark is set up to the message that was seen, and never goes back")
+    @Test("marks read up to the visible message, and never back")
     func markedUpTo() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -109,7 +109,7 @@ struct ClientListTests {
                     let chat = device.client.chat(with: Room.aliceBob)
                     try await chat.markRead()
                     for number in 1...3 { try await bob.send("number \(number)", to: Room.aliceBob) }
-                    try await device.shows("his messages") { _ in chat.conversation?.unreadCount == 3 }
+                    try await device.waitUntil("his messages") { _ in chat.conversation?.unreadCount == 3 }
                     let newest = Array(chat.messages.suffix(3))
                     let (first, second) = (newest[0], newest[1])
                     #expect(second.content == "number 2")
@@ -117,7 +117,7 @@ struct ClientListTests {
                     #expect(chat.conversation?.unreadCount == 1)
                     try await chat.markRead(upTo: first)
                     #expect(chat.conversation?.unreadCount == 1)
-                    try await device.shows("that it is sent") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("the sent message") { $0.pendingChangeCount == 0 }
                     #expect(
                         try await database.value(
                             """

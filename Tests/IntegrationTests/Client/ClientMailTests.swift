@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("Accounts by mail on a device")
+@Suite("Client accounts by mail")
 @MainActor
 struct ClientMailTests {
     private static func with(
@@ -24,12 +24,12 @@ struct ClientMailTests {
     }
 
     @Test(
-        "a guest who has forgotten the password of its account sets another by mail, and comes into it")
+        "a guest resets a forgotten password by mail and signs in")
     func reset() async throws {
         try await Self.with { node, server in
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.client.signInAsGuest(fullName: "Gwen")
-                try await device.isLive()
+                try await device.waitUntilLive()
                 try await device.client.requestPasswordReset(email: "Bob@example.com")
                 let token = try #require(try await server.mails(1, to: "bob@example.com")[0].token)
                 await #expect {
@@ -55,12 +55,12 @@ struct ClientMailTests {
         }
     }
 
-    @Test("an address is changed on a device: it shows the new one as soon as that is confirmed", .covers("B9"))
+    @Test("shows a new address once it is confirmed", .covers("B9"))
     func change() async throws {
         try await Self.with { node, server in
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.client.signIn(email: "carol@example.com", password: TestNode.password)
-                try await device.shows("the address") { $0.me?.email == "carol@example.com" }
+                try await device.waitUntil("the address") { $0.me?.email == "carol@example.com" }
                 await #expect {
                     try await device.client.requestEmailChange(to: "new@example.com", password: "wrong")
                 } throws: { error in
@@ -69,12 +69,12 @@ struct ClientMailTests {
                 try await device.client.requestEmailChange(to: "new@example.com", password: TestNode.password)
                 let token = try #require(try await server.mails(1, to: "new@example.com")[0].token)
                 #expect(try await device.client.confirmEmail(token: token) == "new@example.com")
-                try await device.shows("the new address") { $0.me?.email == "new@example.com" }
+                try await device.waitUntil("the new address") { $0.me?.email == "new@example.com" }
             }
         }
     }
 
-    @Test("where sign-in waits for a confirmed address, a new account is told so, and signs in when it is")
+    @Test("sign-in requires a confirmed address if the server does")
     func waits() async throws {
         try await Self.with({ $0.signInNeedsConfirmedEmail = true }) { node, server in
             try await AppDevice.with(.node(node.port)) { device in
@@ -85,11 +85,11 @@ struct ClientMailTests {
                 } throws: { error in
                     (error as? PostlineError)?.code == .emailUnconfirmed
                 }
-                #expect(client.account == .nobody)
+                #expect(client.account == .signedOut)
                 let token = try #require(try await server.mails(1, to: "wanda@example.com")[0].token)
                 try await client.confirmEmail(token: token)
                 try await client.signIn(email: "wanda@example.com", password: TestNode.password)
-                try await device.shows("her name") { $0.me?.fullName == "Wanda" }
+                try await device.waitUntil("her name") { $0.me?.fullName == "Wanda" }
             }
         }
     }

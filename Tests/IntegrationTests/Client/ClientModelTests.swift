@@ -3,11 +3,11 @@ import Foundation
 import PrivatePostgres
 import Testing
 
-/// Apps that are killed, on nodes and a PostgreSQL that are killed.
-@Suite("The client's model test", .timeLimit(.minutes(60)))
+/// A model test that kills apps, nodes and PostgreSQL.
+@Suite("Client model test", .timeLimit(.minutes(60)))
 struct ClientModelTests {
     @Test(
-        "row 69: whatever is killed or cut off, each queued write arrives once, and each store is what the database shows",
+        "row 69: under kills and cuts, queued writes arrive once and stores equal the database",
         arguments: seeds)
     func model(_ seed: UInt64) async throws {
         try await withPrivateServer { postgres, database in
@@ -48,7 +48,7 @@ struct ClientModelTests {
                     try await postgres.stop(mode: .fast)
                     try await postgres.start()
                 }
-                // Some come close together, and some far apart.
+                // Some steps follow immediately, others after a pause.
                 if random.chance(30) {
                     try await Task.sleep(for: .milliseconds(Int.random(in: 0..<60, using: &random)))
                 }
@@ -57,7 +57,7 @@ struct ClientModelTests {
                 try app.type("online")
                 try app.type("path")
             }
-            for app in apps { try await app.equals(database) }
+            for app in apps { try await app.waitUntilEqual(to: database) }
             let queued = apps.flatMap(\.queued)
             let kept = try await database.column("select client_id from messages where client_id is not null")
             #expect(
@@ -72,19 +72,19 @@ struct ClientModelTests {
 
     private static let environment = ProcessInfo.processInfo.environment
 
-    /// One after another, as many as are asked for.
+    /// The seeds, from 1 on.
     private static let seeds = (0..<UInt64(environment["POSTLINE_TEST_CLIENT_SEEDS"].flatMap { Int($0) } ?? 2)).map {
         $0 + 1
     }
     private let steps = Self.environment["POSTLINE_TEST_CLIENT_STEPS"].flatMap { Int($0) } ?? 250
 
-    /// An app in a process of its own.
+    /// An app in a separate process.
     private struct App {
         let person: Person
         let port: Int
         let folder: String
         let command: Command
-        /// What former processes on this device had queued.
+        /// The ids that earlier processes on this device queued.
         var before: [String] = []
 
         static func start(
@@ -101,7 +101,7 @@ struct ClientModelTests {
 
         func type(_ line: String) throws { try command.type(line) }
 
-        /// The ids of what was told to be queued.
+        /// The ids of all messages that the app reported as queued.
         var queued: [String] {
             before
                 + command.output.split(separator: "\n").filter { $0.hasPrefix("queued ") }.map {
@@ -109,7 +109,7 @@ struct ClientModelTests {
                 }
         }
 
-        /// The same device, after its app was killed and launched again.
+        /// Kills the app and launches it again on the same device.
         func killed() async throws -> App {
             command.signal(SIGKILL)
             _ = try await command.exit()
@@ -121,7 +121,7 @@ struct ClientModelTests {
             try? FileManager.default.removeItem(atPath: folder)
         }
 
-        private struct World: Decodable, Equatable {
+        private struct Snapshot: Decodable, Equatable {
             struct Conversation: Decodable, Equatable {
                 var id: String
                 var unread: Int
@@ -135,18 +135,19 @@ struct ClientModelTests {
             var conversations: [Conversation]
         }
 
-        /// Waits until the app shows what the database shows its user.
-        func equals(_ database: TestDatabase) async throws {
+        /// Waits until the app shows the same data as the database for its user.
+        func waitUntilEqual(to database: TestDatabase) async throws {
             var number = 0
             var difference = ""
             do {
                 try await eventually("\(person) to equal the database") {
                     number += 1
-                    try type("world \(number)")
-                    try await command.says("world \(number) ", then: "\n")
-                    let text = command.output.components(separatedBy: "world \(number) ").last ?? ""
+                    try type("snapshot \(number)")
+                    try await command.says("snapshot \(number) ", then: "\n")
+                    let text = command.output.components(separatedBy: "snapshot \(number) ").last ?? ""
                     let line = text.prefix { $0 != "\n" }
-                    let shown = line.hasPrefix("{") ? try JSONDecoder().decode(World.self, from: Data(line.utf8)) : nil
+                    let shown =
+                        line.hasPrefix("{") ? try JSONDecoder().decode(Snapshot.self, from: Data(line.utf8)) : nil
                     let kept = try await expected(database)
                     difference = "\(line)\nbut:\n\(kept)"
                     guard let shown, shown.live, shown.waiting == 0 else { return false }
@@ -157,7 +158,7 @@ struct ClientModelTests {
             }
         }
 
-        private func expected(_ database: TestDatabase) async throws -> [World.Conversation] {
+        private func expected(_ database: TestDatabase) async throws -> [Snapshot.Conversation] {
             let json = try await database.value(
                 """
                 select coalesce(jsonb_agg(jsonb_build_object(
@@ -172,7 +173,7 @@ struct ClientModelTests {
                 from conversations c join conversation_members m on m.conversation_id = c.id
                 where m.user_id = '\(person.id)'
                 """)
-            return try JSONDecoder().decode([World.Conversation].self, from: Data((json ?? "[]").utf8))
+            return try JSONDecoder().decode([Snapshot.Conversation].self, from: Data((json ?? "[]").utf8))
         }
     }
 }

@@ -1,6 +1,6 @@
 import Observation
 
-/// A part of an app: it observes a value of the client as a view does, and keeps each that it was shown.
+/// An observer that records each value that a view would show.
 @MainActor
 final class ClientObserver<Value: Equatable> {
     private(set) var values: [Value] = []
@@ -15,7 +15,7 @@ final class ClientObserver<Value: Equatable> {
         let value = withObservationTracking {
             read()
         } onChange: { [weak self] in
-            // As SwiftUI does: what has changed is read in the next turn. It ends at once.
+            // Like SwiftUI, it reads the changed value in the next turn. The task ends at once.
             Task { @MainActor in self?.observe() }
         }
         if values.last != value { values.append(value) }

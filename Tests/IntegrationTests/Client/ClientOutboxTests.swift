@@ -5,11 +5,11 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("The client's outbox")
+@Suite("Client outbox")
 @MainActor
 struct ClientOutboxTests {
     @Test(
-        "what is written offline is shown at once, outlives the app, and is done once, in order, when there is a server",
+        "offline writes are shown, survive a restart, and are sent once in order",
         .covers("C36", "E16"))
     func offline() async throws {
         try await TestDatabase.with { database in
@@ -17,7 +17,7 @@ struct ClientOutboxTests {
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 try await node.kill()
-                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
                 let before = device.client.chat(with: Room.aliceBob).messages
                 let written = (1...20).map { "written offline \($0)" }
                 for content in written { try await device.client.send(content, in: Room.aliceBob) }
@@ -35,8 +35,9 @@ struct ClientOutboxTests {
                 let again = try await ServeProcess.start(database, port: node.port)
                 defer { again.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.shows("that all is sent") { _ in chat.messages.allSatisfy { $0.delivery == .sent } }
-                // A message stays the same one to whoever draws it.
+                try await device.waitUntil("an empty outbox") { _ in chat.messages.allSatisfy { $0.delivery == .sent }
+                }
+                // The ids of the messages stay the same for views.
                 #expect(chat.messages.map(\.id) == ids)
                 #expect(
                     try await database.column(
@@ -44,14 +45,16 @@ struct ClientOutboxTests {
                         select content from messages where conversation_id = '\(Room.aliceBob)'
                         and content like 'written%' order by seq
                         """) == written)
-                try await device.shows("the profile") { $0.refusedChanges.isEmpty && $0.me?.fullName == "Alice Away" }
+                try await device.waitUntil("the profile") {
+                    $0.refusedChanges.isEmpty && $0.me?.fullName == "Alice Away"
+                }
                 try await database.wait(
                     for: "select full_name from user_profiles where id = '\(Person.alice.id)'", toBe: "Alice Away")
             }
         }
     }
 
-    @Test("an edit that no server takes is refused, and one that nobody can read keeps nobody from the rest")
+    @Test("an invalid edit is refused and does not block others")
     func strangeEdits() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(database, port: try await unsharedPort())
@@ -65,19 +68,19 @@ struct ClientOutboxTests {
                 }
                 try await device.client.updateProfile { $0.fullName = nil }
                 try await device.client.updateProfile { $0.bio = "kept" }
-                // As a former version of the app may have left it.
+                // Such an edit may come from an earlier version of the app.
                 await device.client.disconnect()
                 let store = try Store(folder: device.folder, userID: Person.alice.id)
                 try store.writeNow {
-                    try $0.enqueue(.save, lane: QueuedChange.ownLane, ["attributes": "none"])
+                    try $0.enqueue(.save, queueKey: QueuedChange.profileQueueKey, ["attributes": "none"])
                 }
                 try store.close(erasing: false)
                 try await device.relaunch()
-                #expect(device.client.me?.bio == "kept" && device.client.waitingChanges == 3)
+                #expect(device.client.me?.bio == "kept" && device.client.pendingChangeCount == 3)
                 let again = try await ServeProcess.start(database, port: node.port)
                 defer { again.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.shows("the refusals") { $0.waitingChanges == 0 }
+                try await device.waitUntil("the refusals") { $0.pendingChangeCount == 0 }
                 #expect(device.client.refusedChanges.map(\.error.field) == ["full_name", "attributes"])
                 #expect(device.client.me?.bio == "kept" && device.client.me?.fullName == "Alice Moreau")
             }
@@ -85,7 +88,7 @@ struct ClientOutboxTests {
     }
 
     @Test(
-        "a refusal stands with what is refused, in the server's words, and holds nothing up; it is retried or discarded",
+        "a refused change keeps its error, blocks nothing, and can be retried or discarded",
         .covers("D31"))
     func refusals() async throws {
         try await TestDatabase.with { database in
@@ -95,7 +98,7 @@ struct ClientOutboxTests {
                     let chat = device.client.chat(with: Room.aliceBob)
                     try await chat.send("")
                     try await chat.send("after it")
-                    try await device.shows("the refusal, and the next") { client in
+                    try await device.waitUntil("the refusal, and the next") { client in
                         client.refusedChanges.count == 1
                             && chat.messages.contains { $0.content == "after it" && $0.delivery == .sent }
                     }
@@ -104,25 +107,27 @@ struct ClientOutboxTests {
                     #expect(refused.error.code == .invalidParams)
                     #expect(refused.error.field == "content")
                     #expect(chat.messages.last?.delivery == .refused(refused.error, change: refused.id))
-                    try await device.client.retry(refused.id)
-                    try await device.shows("that it is refused again") { $0.refusedChanges.map(\.id) == [refused.id] }
-                    try await device.client.discard(refused.id)
+                    try await device.client.retryChange(refused.id)
+                    try await device.waitUntil("the second refusal") {
+                        $0.refusedChanges.map(\.id) == [refused.id]
+                    }
+                    try await device.client.discardChange(refused.id)
                     #expect(device.client.refusedChanges.isEmpty)
                     #expect(chat.messages.last?.content == "after it")
 
                     try await device.client.updateProfile { $0.website = "no address" }
-                    try await device.shows("the refusal") { $0.refusedChanges.first?.error.field == "website" }
-                    // What was refused is not shown as if it were so.
+                    try await device.waitUntil("the refusal") { $0.refusedChanges.first?.error.field == "website" }
+                    // A refused value is not shown as current.
                     #expect(device.client.me?.website != "no address")
                     try await device.client.updateProfile { $0.bio = "A bio." }
-                    try await device.shows("the next edit") { $0.me?.bio == "A bio." }
+                    try await device.waitUntil("the next edit") { $0.me?.bio == "A bio." }
                 }
             }
         }
     }
 
     @Test(
-        "edits of a profile made here offline and elsewhere meanwhile are merged field by field",
+        "offline and remote profile edits merge field by field",
         .covers("D18"))
     func profileMerge() async throws {
         try await TestDatabase.with { database in
@@ -142,7 +147,7 @@ struct ClientOutboxTests {
                 let again = try await ServeProcess.start(database, port: node.port)
                 defer { again.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.shows("both edits") { client in
+                try await device.waitUntil("both edits") { client in
                     client.me?.bio == "From the train." && client.me?.location == "Graz"
                         && client.me?.fullName == "Alice Elsewhere" && client.me?.preferences["theme"] == "dark"
                         && client.state == .live
@@ -156,7 +161,7 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("while nodes are killed with -9, each message that was queued is there once, in order, and shown as sent")
+    @Test("queued messages arrive once in order while nodes are killed")
     func kills() async throws {
         try await TestDatabase.with { database in
             var node = try await ServeProcess.start(database)
@@ -170,12 +175,13 @@ struct ClientOutboxTests {
                         written.append("round \(round) number \(number)")
                         try await chat.send(written[written.count - 1])
                     }
-                    // In the midst of them.
+                    // A kill in the middle of the sends.
                     try await node.kill()
                     node = try await ServeProcess.start(database, port: port)
                     device.client.networkChanged()
                 }
-                try await device.shows("that all is sent") { _ in chat.messages.allSatisfy { $0.delivery == .sent } }
+                try await device.waitUntil("an empty outbox") { _ in chat.messages.allSatisfy { $0.delivery == .sent }
+                }
                 #expect(
                     try await database.column(
                         """
@@ -189,7 +195,7 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("a text that no line can hold is refused here, and what is behind it goes")
+    @Test("a text over the line limit is refused locally")
     func tooLong() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -198,12 +204,12 @@ struct ClientOutboxTests {
                     let chat = device.client.chat(with: Room.aliceBob)
                     for length in [70_000, 1_200_000] { try await chat.send(String(repeating: "x", count: length)) }
                     try await chat.send("behind it")
-                    try await device.shows("the refusals, and the next") { client in
+                    try await device.waitUntil("the refusals, and the next") { client in
                         client.refusedChanges.map(\.error.code) == [.lineTooLong, .lineTooLong]
                             && chat.messages.contains { $0.content == "behind it" && $0.delivery == .sent }
                     }
                     await #expect {
-                        try await device.client.search(String(repeating: "y", count: 70_000))
+                        try await device.client.searchProfiles(String(repeating: "y", count: 70_000))
                     } throws: { error in
                         (error as? PostlineError)?.code == .lineTooLong
                     }
@@ -213,7 +219,7 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("what is queued can be given up before it is sent, and what is behind it goes")
+    @Test("discards a queued change without blocking the next")
     func givenUp() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -231,10 +237,10 @@ struct ClientOutboxTests {
                         Issue.record("\(chat.messages)")
                         return
                     }
-                    try await device.client.discard(change)
+                    try await device.client.discardChange(change)
                     #expect(chat.contents == sent + ["meant so"])
                     try device.client.connect()
-                    try await device.shows("that all is sent") { $0.waitingChanges == 0 && $0.state == .live }
+                    try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 && $0.state == .live }
                     #expect(
                         try await database.column("select content from messages where content like '%meant so'")
                             == ["meant so"])
@@ -243,7 +249,7 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("a draft is kept with its conversation, outlives the app, and goes with its sending")
+    @Test("a draft survives a restart and ends with its message")
     func drafts() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -262,7 +268,7 @@ struct ClientOutboxTests {
     }
 
     @Test(
-        "an avatar is chosen of the catalogue, as a picture of one's own, and taken away again",
+        "chooses a built-in avatar, a picture, and none",
         .covers("C20"))
     func avatar() async throws {
         try await TestDatabase.with { database in
@@ -270,9 +276,9 @@ struct ClientOutboxTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let client = device.client
-                    let builtIn = try #require(try await client.avatars().last)
+                    let builtIn = try #require(try await client.builtInAvatars().last)
                     for (picture, shown) in [
-                        (ProfileEdit.Picture.builtIn(id: builtIn.id), Avatar.builtIn(id: builtIn.id)),
+                        (ProfileEdit.AvatarChoice.builtIn(id: builtIn.id), Avatar.builtIn(id: builtIn.id)),
                         (
                             .custom(url: "https://pictures.example.com/a.png"),
                             .custom(url: "https://pictures.example.com/a.png")
@@ -280,12 +286,12 @@ struct ClientOutboxTests {
                     ] {
                         try await client.updateProfile { $0.avatar = picture }
                         #expect(client.me?.avatar == shown)
-                        try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                        try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
                         #expect(client.me?.avatar == shown)
                         #expect(client.refusedChanges.isEmpty)
                     }
                     try await client.updateProfile { $0.avatar = nil }
-                    try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
                     guard case .initials("AM", _)? = client.me?.avatar else {
                         Issue.record("\(String(describing: client.me?.avatar))")
                         return

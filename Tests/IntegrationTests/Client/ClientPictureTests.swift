@@ -5,10 +5,10 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("Pictures, on a device")
+@Suite("Client pictures")
 @MainActor
 struct ClientPictureTests {
-    @Test("an avatar and a message's picture are uploaded, seen on another's device, and read by members alone")
+    @Test("uploads an avatar and a message's picture, visible to members only")
     func uploaded() async throws {
         try await PictureFolder.with { folder in
             var settings = NodeSettings()
@@ -29,30 +29,30 @@ struct ClientPictureTests {
         let face = Data(picture(.jpeg, bytes: 200_000))
         try await alice.client.setAvatar(face)
         let url = try #require(alice.client.me?.profile.avatarURL)
-        try await bob.shows("her face") { client in
+        try await bob.waitUntil("her avatar") { client in
             client.conversations.contains { $0.people.contains { $0.avatarURL == url } }
         }
         #expect(try await PictureAnswer.get(url).body == Array(face))
 
         let view = Data(picture(.png, bytes: 5_000))
         let attachment = try await alice.client.upload(view, for: Room.aliceBob, width: 40, height: 30, blurhash: "L00")
-        // It goes when there is a connection, as each message.
+        // The message waits in the outbox until there is a connection.
         await alice.client.disconnect()
         let own = alice.client.chat(with: Room.aliceBob)
         try await own.send("Look!", attachment: attachment)
         #expect(own.messages.last?.attachment == attachment)
         try alice.client.connect()
         let chat = bob.client.chat(with: Room.aliceBob)
-        try await bob.shows("her picture") { _ in chat.messages.last?.content == "Look!" }
+        try await bob.waitUntil("her picture") { _ in chat.messages.last?.content == "Look!" }
         let seen = try #require(chat.messages.last?.attachment)
         #expect(seen.mediaID == attachment.mediaID && seen.blurhash == "L00" && seen.bytes == 5_000)
         #expect(seen.width == 40 && seen.height == 30 && seen.mimeType == "image/png" && !seen.url.isEmpty)
-        let address = try #require(try await bob.client.addresses(of: [seen])[seen])
+        let address = try #require(try await bob.client.urls(of: [seen])[seen])
         #expect(try await PictureAnswer.get(address.absoluteString).body == Array(view))
         // It is sent once.
-        try await alice.isLive()
+        try await alice.waitUntilLive()
         try await own.send("Again", attachment: attachment)
-        try await alice.shows("that it was refused") { $0.refusedChanges.count == 1 }
+        try await alice.waitUntil("the refusal") { $0.refusedChanges.count == 1 }
         #expect(alice.client.refusedChanges[0].error.field == "attachment.media_id")
         await #expect {
             try await alice.client.setAvatar(Data("<svg>".utf8))

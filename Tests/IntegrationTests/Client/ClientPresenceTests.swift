@@ -4,11 +4,11 @@ import PostlineClient
 import TestSupport
 import Testing
 
-@Suite("Who is there, on a device")
+@Suite("Client presence and push")
 @MainActor
 struct ClientPresenceTests {
     @Test(
-        "who comes, types, sends and goes is shown to a contact in all views, to nobody else, and never while offline",
+        "contacts see presence and typing, others and offline devices do not",
         .covers("C18"))
     func shown() async throws {
         try await TestDatabase.with { database in
@@ -21,54 +21,60 @@ struct ClientPresenceTests {
                             try await device.signIn(person)
                         }
                         try await stranger.client.signInAsGuest()
-                        try await stranger.isLive()
-                        try await bob.shows("that alice is online") {
+                        try await stranger.waitUntilLive()
+                        try await bob.waitUntil("Alice's presence") {
                             $0.presence(of: Person.alice.id)?.isOnline == true
                         }
                         let chat = bob.client.chat(with: Room.aliceBob)
-                        #expect(chat.conversation?.presenceOfOther(than: Person.bob.id)?.isOnline == true)
-                        #expect(try await bob.client.presence([Person.alice.id])[Person.alice.id]?.isOnline == true)
+                        #expect(chat.conversation?.presenceOfOtherUser(than: Person.bob.id)?.isOnline == true)
+                        #expect(
+                            try await bob.client.presence(ofUsers: [Person.alice.id])[Person.alice.id]?.isOnline == true
+                        )
                         #expect(stranger.client.presence(of: Person.alice.id) == nil)
-                        let strange = try await stranger.client.presence([Person.alice.id])
+                        let strange = try await stranger.client.presence(ofUsers: [Person.alice.id])
                         #expect(strange[Person.alice.id]?.isOnline == false)
 
                         let own = alice.client.chat(with: Room.aliceBob)
                         try await own.setDraft("hel")
-                        try await bob.shows("that she types") { _ in chat.typing.map(\.id) == [Person.alice.id] }
-                        #expect(bob.client.typing == [Room.aliceBob: [Person.alice.id]])
-                        try await own.send("hello")
-                        try await bob.shows("what she sent, and no typing") { _ in
-                            chat.messages.last?.content == "hello" && chat.typing.isEmpty
+                        try await bob.waitUntil("her typing") { _ in chat.typingUsers.map(\.id) == [Person.alice.id]
                         }
-                        #expect(stranger.client.typing.isEmpty)
-                        // Who types and is gone types no more after a while.
-                        // Too soon after the last time it is not passed on.
-                        try await eventually("that she types") {
+                        #expect(bob.client.typingUserIDs == [Room.aliceBob: [Person.alice.id]])
+                        try await own.send("hello")
+                        try await bob.waitUntil("her message, and the end of her typing") { _ in
+                            chat.messages.last?.content == "hello" && chat.typingUsers.isEmpty
+                        }
+                        #expect(stranger.client.typingUserIDs.isEmpty)
+                        // Typing expires if the user disconnects. A notice too soon after the last one is dropped.
+                        try await eventually("her typing") {
                             try await own.setDraft("bye")
-                            return !chat.typing.isEmpty
+                            return !chat.typingUsers.isEmpty
                         }
                         await alice.client.disconnect()
-                        try await bob.shows("that she types no more") { _ in chat.typing.isEmpty }
-                        try await bob.shows("that she has gone") {
+                        try await bob.waitUntil("the end of her typing") { _ in chat.typingUsers.isEmpty }
+                        try await bob.waitUntil("her absence") {
                             $0.presence(of: Person.alice.id)?.isOnline == false
                                 && $0.presence(of: Person.alice.id)?.lastSeenAt != nil
                         }
 
-                        // Who hides is not seen, and sees nobody.
+                        // A user who hides presence sees no presence.
                         try alice.client.connect()
-                        try await alice.isLive()
-                        try await bob.shows("that she is back") { $0.presence(of: Person.alice.id)?.isOnline == true }
+                        try await alice.waitUntilLive()
+                        try await bob.waitUntil("her presence") {
+                            $0.presence(of: Person.alice.id)?.isOnline == true
+                        }
                         try await alice.client.updateProfile { $0.hidesPresence = true }
-                        try await bob.shows("nothing of her") {
+                        try await bob.waitUntil("her presence to be hidden") {
                             $0.presence(of: Person.alice.id).map { !$0.isOnline && $0.lastSeenAt == nil } == true
                         }
-                        try await alice.shows("nothing of him") {
+                        try await alice.waitUntil("his presence to be hidden") {
                             $0.me?.hidesPresence == true && $0.presence(of: Person.bob.id)?.isOnline != true
                         }
                         try await alice.client.updateProfile { $0.hidesPresence = false }
-                        try await bob.shows("that she is there") { $0.presence(of: Person.alice.id)?.isOnline == true }
+                        try await bob.waitUntil("her presence") {
+                            $0.presence(of: Person.alice.id)?.isOnline == true
+                        }
                         try await node.kill()
-                        try await bob.shows("that nobody is known to be there") {
+                        try await bob.waitUntil("presence to be unknown") {
                             $0.presence(of: Person.alice.id)?.isOnline == false
                         }
                         try await bob.relaunch()
@@ -79,7 +85,7 @@ struct ClientPresenceTests {
         }
     }
 
-    @Test("a mute is kept, comes to the user's other device, and is nobody else's; it ends")
+    @Test("a mute syncs to the user's other device and expires")
     func muted() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -92,17 +98,17 @@ struct ClientPresenceTests {
                         let until = Date(timeIntervalSince1970: 1_893_456_000)
                         try await one.client.mute(Room.aliceBob, until: until)
                         #expect(conversation(one)?.mutedUntil == until)
-                        try await other.shows("the mute") { _ in conversation(other)?.mutedUntil == until }
+                        try await other.waitUntil("the mute") { _ in conversation(other)?.mutedUntil == until }
                         try await other.relaunch()
                         #expect(conversation(other)?.mutedUntil == until && conversation(other)?.isMuted == true)
-                        try await other.isLive()
+                        try await other.waitUntilLive()
                         try await other.client.mute(Room.aliceBob)
-                        try await one.shows("that it is for good") { _ in
+                        try await one.waitUntil("the permanent mute") { _ in
                             guard let muted = conversation(one)?.mutedUntil else { return false }
                             return muted > until
                         }
                         try await other.client.unmute(Room.aliceBob)
-                        try await one.shows("its end") { _ in conversation(one)?.mutedUntil == nil }
+                        try await one.waitUntil("its end") { _ in conversation(one)?.mutedUntil == nil }
                         await #expect {
                             try await one.client.mute("12345678-1234-4234-8234-123456789abc")
                         } throws: { error in
@@ -115,7 +121,7 @@ struct ClientPresenceTests {
     }
 
     @Test(
-        "a device is told while its app is away, and what the push brings is there before it is opened; nobody is online"
+        "a push loads its message in the background without going online"
     )
     func pushed() async throws {
         try await PushSetup.with { setup in
@@ -128,7 +134,7 @@ struct ClientPresenceTests {
     private func pushed(_ setup: PushSetup, _ node: ServeProcess) async throws {
         try await AppDevice.with(.node(node.port)) { device in
             let client = device.client
-            // Before anybody is signed in: it is for whoever will be.
+            // A registration before the sign-in applies to the next user.
             try await client.registerDevice(.webhook, token: "alice's phone", locale: "en")
             try await device.signIn(.alice)
             try await eventually("the device to be registered") {
@@ -153,7 +159,7 @@ struct ClientPresenceTests {
                 Issue.record("it is \(client.state)")
                 return
             }
-            // The same once more brings nothing new; of FCM all values are strings.
+            // The same push again brings nothing new. FCM sends all values as strings.
             #expect(await !client.receive(push: push))
             let other = try await node.signedIn(.alice)
             let seq = client.conversations.first { $0.id == Room.aliceBob }?.lastSeq ?? 0
@@ -164,10 +170,10 @@ struct ClientPresenceTests {
             #expect(await client.receive(push: read))
             #expect(client.conversations.first { $0.id == Room.aliceBob }?.unreadCount == 0)
             await client.enterForeground()
-            try await device.isLive()
+            try await device.waitUntilLive()
             try await client.unregisterDevice()
             #expect(try await setup.database.value("select count(*) from app.devices") == "0")
-            // A server that does not push by it says so.
+            // A server without this push service refuses the registration.
             try await client.registerDevice(.webhook, token: "again")
             try await client.signOut()
             #expect(try await setup.database.value("select count(*) from app.devices") == "0")

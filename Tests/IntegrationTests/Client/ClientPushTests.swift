@@ -5,7 +5,7 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("What a push brings to a device, and by what the device is registered")
+@Suite("Client pushes and device registration")
 @MainActor
 struct ClientPushTests {
     private static func push(_ member: String, _ number: Int) -> [String: JSONValue] {
@@ -16,7 +16,7 @@ struct ClientPushTests {
         ScriptedServer.conversation().replacing("\"last_seq\":0", with: "\"last_seq\":\(lastSeq)")
     }
 
-    @Test("while it connects or catches up nothing else asks for what is new; whoever waits for it waits for that")
+    @Test("a push during a sync waits for that sync")
     func oneAtATime() async throws {
         try await ScriptedServer.with { server in
             try await AppDevice.with(.node(server.port)) { device in
@@ -24,21 +24,21 @@ struct ClientPushTests {
                 await device.client.disconnect()
                 server.answer("sync.open", "silence")
                 try device.client.connect()
-                try await device.shows("that it catches up") { _ in server.calls("sync.open").count == 2 }
+                try await device.waitUntil("the catch-up") { _ in server.calls("sync.open").count == 2 }
                 #expect(await !device.client.receive(push: Self.push("seq", 5), within: .milliseconds(50)))
                 #expect(server.calls("sync.open").count == 2)
-                // And while it is live it asks for nothing.
+                // A live client does not fetch.
                 server.answer("sync.open", #"{"cursor":"d"}"#)
                 await device.client.disconnect()
                 try device.client.connect()
-                try await device.isLive()
+                try await device.waitUntilLive()
                 #expect(await !device.client.receive(push: Self.push("seq", 5), within: .seconds(3_600)))
                 #expect(server.calls("sync.open").map { $0["live"] } == [true, true, true])
             }
         }
     }
 
-    @Test("an app that the system launches for a push is not live: it fetches, and connects when seen")
+    @Test("an app launched by a push fetches, and connects in the foreground")
     func launched() async throws {
         try await ScriptedServer.with { server in
             try await AppDevice.with(.node(server.port)) { device in
@@ -54,36 +54,36 @@ struct ClientPushTests {
                     Issue.record("it is \(device.client.state)")
                     return
                 }
-                // Two at once, one of which is seen to the end by the connection of the app that comes back.
+                // Two concurrent fetches, one of which is completed by the foreground connection.
                 server.answer("sync.open", "silence")
                 async let first = device.client.receive(push: Self.push("seq", 5), within: .seconds(3_600))
                 async let second = device.client.receive(push: Self.push("seq", 6), within: .seconds(3_600))
-                try await device.shows("the fetch") { _ in server.calls("sync.open").count == 3 }
+                try await device.waitUntil("the fetch") { _ in server.calls("sync.open").count == 3 }
                 server.answer("sync.open", #"{"cursor":"f","conversations":[\#(Self.conversation(lastSeq: 6))]}"#)
                 await device.client.enterForeground()
-                try await device.isLive()
+                try await device.waitUntilLive()
                 #expect(await (first, second) == (false, true))
             }
         }
     }
 
-    @Test("what was read elsewhere is read here, as far as is known, also where nothing can be fetched")
+    @Test("a push applies read marks of other devices, also offline")
     func readElsewhere() async throws {
         try await ScriptedServer.with { server in
             try await AppDevice.with(.node(server.port)) { device in
                 try await device.signIn(.alice)
                 server.push("changes", #"{"cursor":"d","conversations":[\#(Self.conversation(lastSeq: 5))]}"#)
-                try await device.shows("what is unread") { $0.badge == 5 }
+                try await device.waitUntil("the unread messages") { $0.badge == 5 }
                 await device.client.enterBackground()
                 server.answer("sync.open", "error:internal_error")
                 #expect(await device.client.receive(push: Self.push("read_seq", 3)))
                 #expect(device.client.badge == 2)
-                // A number that nobody has come to hides nothing that comes.
+                // A read mark beyond the last message does not hide later messages.
                 #expect(await device.client.receive(push: Self.push("read_seq", 1 << 40)))
                 #expect(device.client.badge == 0)
                 server.answer("sync.open", #"{"cursor":"e","conversations":[\#(Self.conversation(lastSeq: 7))]}"#)
                 await device.client.enterForeground()
-                try await device.isLive()
+                try await device.waitUntilLive()
                 #expect(device.client.badge == 2)
                 for other: [String: JSONValue] in [
                     ["conversation_id": .string(nobody), "seq": 3], ["aps": ["badge": 4]], [:],
@@ -95,7 +95,7 @@ struct ClientPushTests {
         }
     }
 
-    @Test("who is online is known of those whose conversation comes with a later page")
+    @Test("keeps the presence of users whose conversation comes with a later page")
     func pagesOfPresence() async throws {
         try await ScriptedServer.with { server in
             try await AppDevice.with(.node(server.port)) { device in
@@ -111,44 +111,44 @@ struct ClientPushTests {
                     "presence":[{"user_id":"\(Person.carol.id)","is_online":true,"last_seen_at":null}]}
                     """.replacing("\n", with: ""), #"{"cursor":"e","conversations":[\#(theirs)]}"#)
                 try device.client.connect()
-                try await device.shows("that she is online") {
+                try await device.waitUntil("her presence") {
                     $0.presence(of: Person.carol.id)?.isOnline == true
                 }
             }
         }
     }
 
-    @Test("it is registered with each connection, by another token in place of the former, and by none when not wanted")
+    @Test("registers the newest token and removes earlier registrations")
     func registered() async throws {
         try await ScriptedServer.with(answers: ["devices.register": #"{"id":"1"}"#]) { server in
             try await AppDevice.with(.node(server.port)) { device in
                 func tokens() -> [JSONValue?] { server.calls("devices.register").map { $0["token"] } }
                 func removed() -> [JSONValue?] { server.calls("devices.remove").map { $0["id"] } }
-                // Before anybody is signed in it is kept.
+                // The registration is stored before the sign-in.
                 try await device.client.registerDevice(apnsToken: Data([0x00, 0x0f, 0xa0, 0xff]))
                 try await device.signIn(.alice)
-                try await device.storesRegistration("1")
+                try await device.waitUntilRegistered("1")
                 #expect(tokens() == ["000fa0ff"])
                 server.answer("devices.register", #"{"id":"2"}"#)
                 try await device.client.registerDevice(.apns, token: "b")
                 #expect(tokens() == ["000fa0ff", "b"] && removed() == ["1"])
-                // Without a connection it is kept, and done with the next.
+                // Without a connection the registration is stored, and sent at the next one.
                 await device.client.disconnect()
                 server.answer("devices.register", #"{"id":"3"}"#)
                 server.answer("devices.remove", "error:not_found", "{}")
                 try await device.client.registerDevice(.apns, token: "c")
                 try await device.client.registerDevice(.apns, token: "d")
                 try device.client.connect()
-                try await device.storesRegistration("3")
+                try await device.waitUntilRegistered("3")
                 #expect(tokens() == ["000fa0ff", "b", "d"] && removed() == ["1", "2"])
                 await device.client.disconnect()
                 try await device.client.unregisterDevice()
                 try await device.relaunch()
-                try await device.storesRegistration(nil)
+                try await device.waitUntilRegistered(nil)
                 #expect(tokens().count == 3 && removed() == ["1", "2", "3"])
-                // What is stored is not repeated: another registration would bring what is left to remove.
+                // A stored registration is not repeated: a new one would also remove an earlier id.
                 try await device.relaunch()
-                try await device.isLive()
+                try await device.waitUntilLive()
                 server.answer("devices.register", #"{"id":"4"}"#)
                 try await device.client.registerDevice(.apns, token: "e")
                 #expect(tokens().last == "e" && removed() == ["1", "2", "3"])
@@ -156,14 +156,14 @@ struct ClientPushTests {
         }
     }
 
-    @Test("what the server cannot do now it is asked again; what it does not take it is not offered again")
+    @Test("retries a failed registration, and drops a refused one")
     func refused() async throws {
         try await ScriptedServer.with(answers: ["devices.register": "error:unavailable"]) { server in
             try await AppDevice.with(.node(server.port)) { device in
                 try await device.signIn(.alice)
                 server.answer("devices.register", "error:unavailable", "error:rate_limited", #"{"id":"1"}"#)
                 try await device.client.registerDevice(.fcm, token: "f")
-                try await device.storesRegistration("1")
+                try await device.waitUntilRegistered("1")
                 #expect(server.calls("devices.register").count >= 3)
                 server.answer("devices.register", "error:forbidden")
                 await #expect {
@@ -171,80 +171,81 @@ struct ClientPushTests {
                 } throws: { error in
                     (error as? PostlineError)?.code == .forbidden
                 }
-                let asked = server.calls("devices.register").count
+                let registrations = server.calls("devices.register").count
                 try await device.relaunch()
-                try await device.isLive()
-                #expect(server.calls("devices.register").count == asked)
+                try await device.waitUntilLive()
+                #expect(server.calls("devices.register").count == registrations)
             }
         }
     }
 
-    @Test("a draft that comes back is no typing, and without a connection nothing waits to be told")
-    func untold() async throws {
+    @Test("a restored draft sends no typing notice, and none is queued")
+    func unchangedDraft() async throws {
         try await ScriptedServer.with { server in
             try await AppDevice.with(.node(server.port)) { device in
                 try await device.signIn(.alice)
                 try await device.client.chat(with: Room.aliceBob).setDraft("Dear")
-                try await device.shows("that it is told") { _ in !server.calls("conversations.typing").isEmpty }
+                try await device.waitUntil("the typing notice") { _ in !server.calls("conversations.typing").isEmpty }
                 try await device.relaunch()
                 let chat = device.client.chat(with: Room.aliceBob)
                 await device.client.setTyping(true, in: Room.aliceBob)
-                try await device.isLive()
+                try await device.waitUntilLive()
                 try await chat.setDraft("Dear")
-                // What goes after it shows that nothing went before.
-                _ = try await device.client.presence([Person.bob.id])
+                // A later request proves that no notice was sent before it.
+                _ = try await device.client.presence(ofUsers: [Person.bob.id])
                 #expect(server.calls("conversations.typing").count == 1)
                 try await chat.setDraft("Dear Bob")
-                try await device.shows("that it is told") { _ in server.calls("conversations.typing").count == 2 }
+                try await device.waitUntil("the typing notice") { _ in server.calls("conversations.typing").count == 2 }
             }
         }
     }
 
-    @Test("of many keys one is told every three seconds, the last word comes, and what was sent says it by itself")
-    func pace() {
+    @Test("typing notices are throttled, and a sent message ends them")
+    func typingNotices() {
         let start = ContinuousClock.now
-        var pace = TypingPace()
-        func told(_ seconds: Double, _ conversationID: String = "c") -> [Bool] {
-            pace.take(now: start + .seconds(seconds)).due.filter { $0.conversationID == conversationID }.map(\.isTyping)
+        var throttle = TypingThrottle()
+        func notices(_ seconds: Double, _ conversationID: String = "c") -> [Bool] {
+            throttle.nextNotices(now: start + .seconds(seconds)).due.filter { $0.conversationID == conversationID }.map(
+                \.isTyping)
         }
-        func note(_ isTyping: Bool, _ seconds: Double, _ conversationID: String = "c") {
-            pace.note(isTyping, in: conversationID, now: start + .seconds(seconds))
+        func setTyping(_ isTyping: Bool, _ seconds: Double, _ conversationID: String = "c") {
+            throttle.setTyping(isTyping, in: conversationID, now: start + .seconds(seconds))
         }
-        note(false, 0)
-        #expect(told(0) == [])
+        setTyping(false, 0)
+        #expect(notices(0) == [])
         var times: [Double] = []
         for time in stride(from: 0, to: 10, by: 0.5) {
-            note(true, time)
-            times += told(time).map { _ in time }
+            setTyping(true, time)
+            times += notices(time).map { _ in time }
         }
         #expect(times == [0, 3, 6, 9])
-        // Emptied: as soon as it is passed on, and by itself.
-        note(false, 10)
-        #expect(told(10) == [] && pace.take(now: start + .seconds(10)).next == .milliseconds(1_100))
-        #expect(told(11.2) == [false])
-        // Typed and emptied before it was told: nobody heard of it.
-        note(true, 11.5)
-        note(false, 12)
-        #expect(told(14) == [] && pace.take(now: start + .seconds(14)).next == nil)
-        // Sent: nothing more is said, and of what is typed next no sooner than is passed on.
-        note(true, 20)
-        #expect(told(20) == [true])
-        pace.noteSent(in: "c")
-        #expect(told(20.5) == [])
-        note(true, 21)
-        #expect(told(21) == [] && told(22.2) == [true])
-        // Each conversation by itself.
-        note(true, 22.5, "d")
-        #expect(told(22.5, "d") == [true])
+        // An emptied draft ends the typing as soon as the limit allows.
+        setTyping(false, 10)
+        #expect(notices(10) == [] && throttle.nextNotices(now: start + .seconds(10)).next == .milliseconds(1_100))
+        #expect(notices(11.2) == [false])
+        // Typed and emptied before a notice was due: none is sent.
+        setTyping(true, 11.5)
+        setTyping(false, 12)
+        #expect(notices(14) == [] && throttle.nextNotices(now: start + .seconds(14)).next == nil)
+        // After a sent message no notice is needed, and the next one keeps the limit.
+        setTyping(true, 20)
+        #expect(notices(20) == [true])
+        throttle.messageSent(in: "c")
+        #expect(notices(20.5) == [])
+        setTyping(true, 21)
+        #expect(notices(21) == [] && notices(22.2) == [true])
+        // Each conversation has its own limit.
+        setTyping(true, 22.5, "d")
+        #expect(notices(22.5, "d") == [true])
     }
 }
 
 extension AppDevice {
-    /// Waits until the device has stored this id as the last answer to `devices.register`; nil: until it has stored none.
+    /// Waits until the device has stored this id as the last response to `devices.register`, or none if it is nil.
     ///
-    /// The server records a call before the device stores its answer. A client that is ended, or registers another
-    /// device, between the two calls again.
-    fileprivate func storesRegistration(_ id: String?) async throws {
+    /// The server records a call before the device stores the response. A client that ends or registers another device
+    /// between the two repeats the call.
+    fileprivate func waitUntilRegistered(_ id: String?) async throws {
         let registration = DeviceRegistration(folder: folder)
         try await eventually("the registration \(id ?? "none") in the device's folder") {
             let state = try registration.read()

@@ -5,10 +5,10 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("A refresh that the user asks for")
+@Suite("Client refresh")
 @MainActor
 struct ClientRefreshTests {
-    @Test("what has changed is in the store, and shown, when a refresh returns")
+    @Test("a refresh returns with all changes shown")
     func live() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -21,16 +21,16 @@ struct ClientRefreshTests {
                         try await device.client.refresh()
                         #expect(chat.messages.last?.content == "number \(number)")
                     }
-                    // Pushes go on coming.
+                    // Pushes continue.
                     try await bob.send("pushed", to: Room.aliceBob)
-                    try await device.shows("what was pushed") { _ in chat.messages.last?.content == "pushed" }
+                    try await device.waitUntil("the pushed message") { _ in chat.messages.last?.content == "pushed" }
                     #expect(device.client.state == .live)
                 }
             }
         }
     }
 
-    @Test("a refresh connects, throws without a server or a user, and works again with the next server")
+    @Test("a refresh connects, or throws without a server or user")
     func offline() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(database, port: try await unsharedPort())
@@ -46,13 +46,13 @@ struct ClientRefreshTests {
                 #expect(await refusal() == .signedOut)
                 try await device.signIn(.alice)
                 try await node.kill()
-                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
                 #expect(await refusal() == .offline)
                 try await database.psql(
                     "update user_profiles set full_name = 'Alice Elsewhere' where id = '\(Person.alice.id)'")
                 let again = try await ServeProcess.start(database, port: node.port)
                 defer { again.command.signal(SIGKILL) }
-                // An attempt to connect that has begun before the server was there fails.
+                // A connection attempt that began before the server started fails.
                 try await eventually("a refresh") { await refusal() == nil }
                 #expect(device.client.me?.fullName == "Alice Elsewhere")
                 await device.client.enterBackground()
@@ -61,7 +61,7 @@ struct ClientRefreshTests {
         }
     }
 
-    @Test("a refresh asks from the store's cursor, and one that fails leaves the client live again")
+    @Test("a refresh syncs from the cursor, and recovers from a failure")
     func failed() async throws {
         try await ScriptedServer.with { server in
             try await AppDevice.with(.node(server.port)) { device in
@@ -73,9 +73,9 @@ struct ClientRefreshTests {
                 #expect(server.calls("sync.open").last?["cursor"] == "c")
                 server.answer("sync.open", "error:unavailable", #"{"cursor":"e"}"#)
                 await #expect(throws: PostlineError.self) { try await device.client.refresh() }
-                // The state is that of the closed connection until the client opens the next.
+                // The state is still that of the closed connection until the client opens the next.
                 try await eventually("the next sync") { server.calls("sync.open").count == before + 3 }
-                try await device.isLive()
+                try await device.waitUntilLive()
                 try await device.client.refresh()
                 #expect(server.calls("sync.open").last?["cursor"] == "e")
             }

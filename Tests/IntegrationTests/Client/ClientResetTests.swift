@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("A client whose server's world began anew")
+@Suite("Client after a database reset")
 @MainActor
 struct ClientResetTests {
     private static let time = Date(timeIntervalSince1970: 1_795_168_800)
@@ -41,14 +41,14 @@ struct ClientResetTests {
             content: content, version: version, createdAt: time)
     }
 
-    /// A page of a sync.
+    /// Returns a page of a sync.
     private static func page(_ cursor: String, reset: Bool = false, more: Bool = false) -> Changes {
         var page = Changes()
         (page.cursor, page.reset, page.more) = (cursor, reset, more)
         return page
     }
 
-    /// What an old server has said, of much that was changed often, and what is the device's own.
+    /// Returns the changes of the old server, with high versions.
     private static func former() -> Changes {
         var page = page("old", reset: true)
         page.me = me("Old Alice", 90)
@@ -58,7 +58,7 @@ struct ClientResetTests {
         ]
         page.messages =
             (31...50).map { message($0, in: "shared", "old", version: 9) } + [message(3, in: "gone", "gone")]
-            // An answer of a conversation that was left meanwhile.
+            // A response about a conversation that the user has left meanwhile.
             + [message(7, in: "left", "left", version: 9)]
         page.presence = [bob, nobody].map { WirePresence(userID: $0, isOnline: true) }
         return page
@@ -71,7 +71,7 @@ struct ClientResetTests {
         try store.writeNow { writer in
             try writer.apply(Self.former())
             try writer.setDraft("typed", in: "gone")
-            try writer.enqueue(.send, lane: "shared", ["content": "waits"], clientID: "mine")
+            try writer.enqueue(.send, queueKey: "shared", ["content": "waits"], clientID: "mine")
         }
         try body(store, folder)
         try store.close(erasing: false)
@@ -85,7 +85,7 @@ struct ClientResetTests {
         try store.readNow { try $0.messages(id, limit: 100, me: $0.me()).messages.map(\.content) }
     }
 
-    /// The first of the pages of the new world, the second, and the last.
+    /// Returns the three pages of the reset.
     private static func pages() -> [Changes] {
         var pages = [page("new 1", reset: true, more: true), page("new 2", more: true), page("new 3")]
         pages[0].me = me("New Alice", 1)
@@ -107,12 +107,12 @@ struct ClientResetTests {
         #expect(try contents(store, "left") == ["eight"])
         try store.readNow { reader throws in
             #expect(try reader.profiles([Self.bob, nobody], me: nil).values.map(\.fullName) == ["New Bob"])
-            #expect(try reader.serversMe()?.fullName == "New Alice")
+            #expect(try reader.serverMe()?.fullName == "New Alice")
             #expect(try reader.drafts() == ["gone": "typed"])
-            #expect(try reader.changes(lane: "shared").map(\.clientID) == ["mine"])
+            #expect(try reader.changes(queueKey: "shared").map(\.clientID) == ["mine"])
             #expect(try reader.cursor == "new 3")
         }
-        // What follows is taken, with the versions of this world.
+        // Later changes apply by the versions of the new database.
         var change = Self.page("new 4")
         change.me = Self.me("Newer Alice", 2)
         change.profiles = [Self.profile(Self.bob, "Newer Bob", 3)]
@@ -125,7 +125,7 @@ struct ClientResetTests {
         #expect(try contents(store) == ["three", "four", "mine"])
     }
 
-    @Test("a reset replaces all that a server has said, however low its versions, and nothing of the device's own")
+    @Test("a reset replaces all server data and keeps the device's own")
     func lowerVersions() throws {
         try withStore { store, _ in
             for page in Self.pages() { try store.writeNow { try $0.apply(page) } }
@@ -133,11 +133,11 @@ struct ClientResetTests {
         }
     }
 
-    @Test("killed between two pages of a reset the device goes on with it, or begins anew", arguments: [1, 2])
+    @Test("continues or restarts a reset after a kill between pages", arguments: [1, 2])
     func killed(after pages: Int) throws {
         try withStore { store, folder in
             for page in Self.pages().prefix(pages) { try store.writeNow { try $0.apply(page) } }
-            // What has not come yet is shown as it was.
+            // Objects that have not come yet are shown as before.
             #expect(try conversations(store)["gone"]?.title == "Gone")
             let again = try Store(folder: folder, userID: Self.alice)
             for page in Self.pages().dropFirst(pages) { try again.writeNow { try $0.apply(page) } }
@@ -145,7 +145,7 @@ struct ClientResetTests {
             try again.close(erasing: false)
         }
         try withStore { store, folder in
-            // A third world, which the second begins before it is here.
+            // A third database, whose reset the second one's interrupts.
             for var page in Self.pages().prefix(pages) {
                 page.me?.profile.version += 10
                 for index in page.profiles.indices { page.profiles[index].version += 10 }
@@ -159,7 +159,7 @@ struct ClientResetTests {
         }
     }
 
-    @Test("an answer that overtakes a page of a reset stays, and makes nothing of the former world new")
+    @Test("keeps a response that overtakes a page of a reset")
     func overtaking() throws {
         try withStore { store, _ in
             let pages = Self.pages()
@@ -175,11 +175,11 @@ struct ClientResetTests {
             #expect(shown["shared"]?.title == "New" && shown["shared"]?.lastSeq == 5)
             #expect(shown["shared"]?.lastMessageContent == "mine" && shown["shared"]?.lastReadSeq == 5)
             #expect(try contents(store) == ["three", "four", "mine"])
-            #expect(try store.readNow { try $0.serversMe()?.fullName } == "Answered Alice")
+            #expect(try store.readNow { try $0.serverMe()?.fullName } == "Answered Alice")
         }
     }
 
-    @Test("on a fresh database at the same address the app shows what it has, live too, and sends what waited")
+    @Test("shows a fresh database's data, and sends the outbox")
     func freshDatabase() async throws {
         try await TestDatabase.with { old in
             for number in 1...20 {
@@ -210,17 +210,17 @@ struct ClientResetTests {
         let again = try await ServeProcess.start(fresh, port: port)
         defer { again.command.signal(SIGKILL) }
         device.client.networkChanged()
-        // The session was the old database's.
-        try await device.shows("that it is over") { $0.account == .nobody }
+        // The session belonged to the old database.
+        try await device.waitUntil("the sign-out") { $0.account == .signedOut }
         try await device.signIn(.alice)
-        try await device.shows("the fresh world, and what waited") { $0.waitingChanges == 0 }
+        try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
         let client = device.client
         let chat = client.chat(with: Room.aliceBob)
         while chat.hasOlder { try await chat.loadOlder() }
         #expect(chat.contents == said + ["waited"])
         #expect(client.me?.fullName == "Alice Moreau")
         #expect(chat.conversation?.lastMessageContent == "waited")
-        #expect(chat.conversation?.other(than: Self.alice)?.fullName == "Bob Okafor")
+        #expect(chat.conversation?.otherUser(than: Self.alice)?.fullName == "Bob Okafor")
         #expect(client.chat(with: Room.alps).draft == "typed")
         try await fresh.psql(
             """
@@ -228,8 +228,8 @@ struct ClientResetTests {
             insert into messages (conversation_id, sender_id, content)
             values ('\(Room.aliceBob)', '\(Self.bob)', 'and then')
             """)
-        try await device.shows("what follows") { _ in
-            chat.conversation?.other(than: Self.alice)?.fullName == "Bob the Second"
+        try await device.waitUntil("the later changes") { _ in
+            chat.conversation?.otherUser(than: Self.alice)?.fullName == "Bob the Second"
                 && chat.messages.last?.content == "and then"
                 && chat.conversation?.lastMessageContent == "and then"
         }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("Who is signed in on a device")
+@Suite("Client sessions")
 @MainActor
 struct ClientSessionTests {
     @Test(
-        "the current user is kept, and at the next launch all is there before any server is",
+        "the next launch shows the user's data without a server",
         .covers("B8", "B34", "C36", "E11"))
     func restored() async throws {
         try await TestDatabase.with { database in
@@ -20,7 +20,7 @@ struct ClientSessionTests {
                 let messages = device.client.chat(with: Room.aliceBob).messages
                 try await node.kill()
                 try await device.relaunch()
-                // At once: nothing is waited for.
+                // Synchronously, without waiting.
                 #expect(device.client.account == .user(id: Person.alice.id))
                 #expect(device.client.me == me)
                 #expect(device.client.conversations == conversations)
@@ -30,7 +30,7 @@ struct ClientSessionTests {
     }
 
     @Test(
-        "signed out, it shows nothing, and all parts of the app hear of it; another user on the device sees its own alone",
+        "signing out hides all data, and the next user sees only its own",
         .covers("B35", "E4"))
     func otherUser() async throws {
         try await TestDatabase.with { database in
@@ -41,15 +41,15 @@ struct ClientSessionTests {
                     let chat = client.chat(with: Room.aliceCarol)
                     try await chat.setDraft("Alice's secret draft")
                     #expect(!chat.messages.isEmpty)
-                    // Each part of an app observes for itself.
+                    // Each part of an app observes separately.
                     let root = ClientObserver { client.account }
                     let profile = ClientObserver { client.me?.username }
                     try await client.signOut()
                     let (hers, his) = (PostlineClient.Account.user(id: Person.alice.id), Person.bob.id)
-                    try await device.shows("the sign-out to both parts") { _ in
-                        root.values == [hers, .nobody] && profile.values == ["alice", nil]
+                    try await device.waitUntil("the sign-out to both parts") { _ in
+                        root.values == [hers, .signedOut] && profile.values == ["alice", nil]
                     }
-                    #expect(client.account == .nobody)
+                    #expect(client.account == .signedOut)
                     #expect(client.state == .signedOut(nil))
                     #expect(client.me == nil && client.conversations.isEmpty && client.refusedChanges.isEmpty)
                     #expect(chat.messages.isEmpty && chat.conversation == nil)
@@ -58,18 +58,18 @@ struct ClientSessionTests {
                     } throws: { error in
                         (error as? PostlineError)?.code == .signedOut
                     }
-                    // Bob is in no conversation of Alice and Carol.
+                    // Bob is not a member of Alice's and Carol's conversation.
                     try await device.signIn(.bob)
                     #expect(client.me?.username == "bob")
-                    try await device.shows("the sign-in to both parts") { _ in
-                        root.values == [hers, .nobody, .signingIn(guest: nil), .user(id: his)]
+                    try await device.waitUntil("the sign-in to both parts") { _ in
+                        root.values == [hers, .signedOut, .signingIn(guest: nil), .user(id: his)]
                             && profile.values == ["alice", nil, "bob"]
                     }
                     #expect(!client.conversations.contains { $0.id == Room.aliceCarol })
                     #expect(client.chat(with: Room.aliceCarol).messages.isEmpty)
                     #expect(client.conversations.allSatisfy { $0.draft == nil })
                     try await client.signOut(erasing: true)
-                    // The first user's data are there again.
+                    // The first user's data is shown again.
                     try await device.signIn(.alice)
                     #expect(client.chat(with: Room.aliceCarol).draft == "Alice's secret draft")
                     let files = try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
@@ -81,7 +81,7 @@ struct ClientSessionTests {
     }
 
     @Test(
-        "what only the device knows of a user stays beside its profile, whoever changes that, and is nobody else's",
+        "device data stays with its user through profile changes",
         .covers("D17"))
     func deviceData() async throws {
         try await TestDatabase.with { database in
@@ -93,7 +93,7 @@ struct ClientSessionTests {
                     try await device.client.setDeviceData("last_synced", to: ["day": "2026-11-20", "steps": 9_000])
                     try await database.psql(
                         "update user_profiles set full_name = 'Renamed' where id = '\(Person.alice.id)'")
-                    try await device.shows("the change") { $0.me?.fullName == "Renamed" }
+                    try await device.waitUntil("the change") { $0.me?.fullName == "Renamed" }
                     try await device.relaunch()
                     let kept: [String: JSONValue] = [
                         "synced_once": true, "last_synced": ["day": "2026-11-20", "steps": 9_000],
@@ -109,8 +109,8 @@ struct ClientSessionTests {
                     #expect(device.client.deviceData == kept)
                     try await device.client.setDeviceData("synced_once", to: nil)
                     #expect(device.client.deviceData.keys.sorted() == ["last_synced"])
-                    // Nothing of it is on its way, or at the server.
-                    #expect(device.client.waitingChanges == 0)
+                    // The value is neither in the outbox nor at the server.
+                    #expect(device.client.pendingChangeCount == 0)
                     #expect(
                         try await database.value(
                             "select preferences ? 'last_synced' from user_private where id = '\(Person.alice.id)'")
@@ -120,7 +120,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("tokens are in a file of the user alone, and nowhere in the store", .covers("B8"))
+    @Test("tokens are in a private file, not in the store", .covers("B8"))
     func secrets() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -147,7 +147,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("a wrong password is told, and changes nothing; nobody is signed in over somebody else")
+    @Test("refuses a wrong password, and a second sign-in")
     func refused() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -157,7 +157,7 @@ struct ClientSessionTests {
                     } throws: { error in
                         (error as? PostlineError)?.code == .invalidCredentials
                     }
-                    #expect(device.client.account == .nobody)
+                    #expect(device.client.account == .signedOut)
                     try await device.signIn(.alice)
                     await #expect(throws: PostlineError.self) {
                         try await device.client.signIn(email: Person.bob.email, password: "postline-dev")
@@ -168,26 +168,26 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("of two sign-ins at once one is refused; after disconnect nothing is left, nor after the client is gone")
+    @Test("refuses one of two concurrent sign-ins, and leaves no connection")
     func atOnce() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     let client = device.client
                     try client.continueAsGuest()
-                    try await device.shows("the guest") {
+                    try await device.waitUntil("the guest") {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let attempts = (0..<2).map { _ in
                         Task { try await client.signIn(email: Person.alice.email, password: "postline-dev") }
                     }
-                    // Nothing of this begins anything in the midst of it.
+                    // Neither call may start anything during the sign-in.
                     try client.connect()
                     try client.continueAsGuest()
                     var refused = 0
                     for attempt in attempts { if case .failure = await attempt.result { refused += 1 } }
                     #expect(refused == 1)
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     #expect(client.account == .user(id: Person.alice.id))
                     await client.disconnect()
                     try await eventually("the node to have no connection") {
@@ -202,7 +202,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("the last word counts: whoever signs out is signed out, and whoever disconnects and connects is connected")
+    @Test("the last of concurrent calls to connect and sign out wins")
     func lastWord() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -213,7 +213,7 @@ struct ClientSessionTests {
                     await Task.yield()
                     try client.connect()
                     await disconnecting.value
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let signingOut = Task { try await client.signOut() }
                     await Task.yield()
                     try client.connect()
@@ -224,25 +224,25 @@ struct ClientSessionTests {
                         (error as? PostlineError)?.code == .invalidRequest
                     }
                     try await signingOut.value
-                    #expect(client.account == .nobody && client.state == .signedOut(nil))
+                    #expect(client.account == .signedOut && client.state == .signedOut(nil))
                     try await eventually("the node to have no connection") {
                         try await node.metrics()["postline_connections"] ?? 0 == 0
                     }
                     try await device.relaunch()
-                    #expect(device.client.account == .nobody)
+                    #expect(device.client.account == .signedOut)
                 }
             }
         }
     }
 
-    @Test("a guest whom the server knows is not lost to a sign-in that would bring nothing of it along")
+    @Test("refuses a sign-in that would lose a guest's data")
     func guestStays() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     let client = device.client
                     try await client.signInAsGuest(fullName: "Gus")
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let guest = client.account
                     for attempt in [
                         { try await client.signInAsGuest() }, { try await client.signIn(accessToken: "any") },
@@ -259,7 +259,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("an account whose deletion is not answered is forgotten once the server says that it is gone, and not before")
+    @Test("a lost deletion response is confirmed by the session's end")
     func lostDeletion() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -268,11 +268,11 @@ struct ClientSessionTests {
                         try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
                             .filter { $0.hasPrefix(Person.alice.id) }
                     }
-                    /// As it is when the answer to `me.delete` is lost.
+                    /// Simulates a lost response to `me.delete`.
                     func loseAnswer() async throws {
                         await device.client.disconnect()
                         let store = try Store(folder: device.folder, userID: Person.alice.id)
-                        try store.writeNow { try $0.noteDeletion(asked: true) }
+                        try store.writeNow { try $0.setDeletionPending(true) }
                         try store.close(erasing: false)
                     }
                     try await device.signIn(.alice)
@@ -280,31 +280,31 @@ struct ClientSessionTests {
                         try await device.client.deleteAccount(password: "wrong")
                     }
                     try await loseAnswer()
-                    // It was not done: the account is there.
+                    // The deletion was not executed, so the account stays.
                     try await device.relaunch()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
-                    try await device.shows("the end") { $0.account == .nobody }
+                    try await device.waitUntil("the sign-out") { $0.account == .signedOut }
                     #expect(try !files().isEmpty)
                     try await device.signIn(.alice)
                     try await loseAnswer()
                     try Data("torn".utf8).write(to: device.folder.appending(path: "\(Person.alice.id).sqlite.damaged"))
                     try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
                     try await device.relaunch()
-                    try await device.shows("the end") { $0.account == .nobody }
+                    try await device.waitUntil("the sign-out") { $0.account == .signedOut }
                     #expect(try files().isEmpty)
                 }
             }
         }
     }
 
-    @Test("two processes of one app renew their session in turn, and none loses it; signed out, none keeps it")
+    @Test("two processes renew one session in turn")
     func twoProcesses() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 let folder = FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)")
                 defer { try? FileManager.default.removeItem(at: folder) }
-                let secrets = FileSecrets(folder: folder)
+                let secrets = FileSecretStore(folder: folder)
                 let connection = try await LineConnection.connect(to: .node(node.port), by: PosixConnector())
                 defer { connection.close() }
                 let tokens: Tokens = try await connection.call("auth.guest", [String: String]())
@@ -312,34 +312,34 @@ struct ClientSessionTests {
                 let keepers = (0..<2).map { _ in TokenKeeper(tokens: tokens, secrets: secrets) }
                 for keeper in keepers + keepers { _ = try await keeper.renew(connection) }
                 let renewed = await keepers[1].tokens
-                #expect(try TokenKeeper.stored(tokens.userID, in: secrets) == renewed)
+                #expect(try TokenKeeper.load(tokens.userID, from: secrets) == renewed)
                 await keepers[1].retire()
-                try secrets.erase(tokens.userID)
-                try await keepers[1].keep(renewed)
-                #expect(try TokenKeeper.stored(tokens.userID, in: secrets) == nil)
+                try secrets.erase(named: tokens.userID)
+                try await keepers[1].update(renewed)
+                #expect(try TokenKeeper.load(tokens.userID, from: secrets) == nil)
             }
         }
     }
 
-    /// Makes a client on another folder that nobody holds any more once it is live.
+    /// Creates a client on another folder, and releases it once it is live.
     private func dropped(_ device: AppDevice) async throws {
         let folder = device.folder.appending(path: "another")
         let client = try PostlineClient(server: device.server, store: .file(in: folder), logger: .quiet)
         try await client.signIn(email: Person.bob.email, password: "postline-dev")
-        try await eventually("that it is live") { client.state == .live }
+        try await eventually("the live state") { client.state == .live }
     }
 
-    @Test("a session that the server ends is over here: it is told why, and the data stay for when the user is back")
+    @Test("a revoked session signs out with its reason and keeps the data")
     func revoked() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
-                    try await device.shows("that it is signed out") { client in
+                    try await device.waitUntil("the sign-out") { client in
                         if case .signedOut(let error?) = client.state { error.code == .sessionRevoked } else { false }
                     }
-                    #expect(device.client.me == nil && device.client.account == .nobody)
+                    #expect(device.client.me == nil && device.client.account == .signedOut)
                     try await device.signIn(.alice)
                     #expect(device.client.conversations.contains { $0.id == Room.aliceBob })
                 }
@@ -347,7 +347,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("an access token that is over is renewed: while it is live, and after the app was away for long")
+    @Test("renews an expired access token, live and after a launch")
     func renewed() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database, ["--access-token-seconds", "2"]) { node in
@@ -356,14 +356,14 @@ struct ClientSessionTests {
                     for number in 0..<3 {
                         let chat = device.client.chat(with: Room.aliceBob)
                         try await chat.send("number \(number)")
-                        try await device.shows("that it is sent") { _ in chat.messages.last?.delivery == .sent }
-                        // A new token, and so it is renewed while the client is live.
+                        try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
+                        // A changed generation shows that the live client renewed the token.
                         let before = try await database.value("select sum(generation) from app.sessions")
                         try await eventually("the token to be renewed") {
                             try await database.value("select sum(generation) from app.sessions") != before
                         }
                         try await device.relaunch()
-                        try await device.isLive()
+                        try await device.waitUntilLive()
                     }
                     #expect(device.client.account == .user(id: Person.alice.id))
                 }
@@ -371,7 +371,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("after disconnect nothing connects again, until connect; in the background it is the same")
+    @Test("does not connect after disconnect or in the background")
     func disconnected() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -388,11 +388,13 @@ struct ClientSessionTests {
                     }
                     #expect(try await node.metrics()["postline_connections"] ?? 0 == 0)
                     try device.client.connect()
-                    try await device.shows("the change") { $0.me?.fullName == "Renamed" && $0.state == .live }
+                    try await device.waitUntil("the change") { $0.me?.fullName == "Renamed" && $0.state == .live }
                     await device.client.enterBackground()
-                    try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                    try await device.waitUntil("the offline state") {
+                        if case .offline = $0.state { true } else { false }
+                    }
                     await device.client.enterForeground()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                 }
             }
         }

@@ -4,11 +4,11 @@ import GRDB
 import PostlineClient
 import Testing
 
-@Suite("The client's store, damaged")
+@Suite("Client store damage")
 @MainActor
 struct ClientStoreTests {
     @Test(
-        "row 70: a store that is noise, cut or torn is replaced, with the world anew, and what waits where it can be read",
+        "row 70: a damaged store is replaced, with its readable outbox",
         arguments: Damage.allCases)
     func damaged(_ damage: Damage) async throws {
         try await TestDatabase.with { database in
@@ -21,16 +21,16 @@ struct ClientStoreTests {
                 await device.client.disconnect()
                 for number in 0..<3 { try await device.client.send("waiting \(number)", in: Room.aliceBob) }
                 let file = device.folder.appending(path: "\(Person.alice.id).sqlite")
-                // All is in the one file, so that what is done to it is done to all.
+                // A checkpoint moves all data to the main file, which is then damaged.
                 try await DatabaseQueue(path: file.path).writeWithoutTransaction {
                     try $0.execute(sql: "pragma wal_checkpoint(truncate)")
                 }
                 try damage.strike(file)
                 try await device.relaunch()
-                try await device.isLive()
+                try await device.waitUntilLive()
                 #expect(device.client.conversations.contains { $0.id == Room.aliceBob && !$0.people.isEmpty })
                 #expect(device.client.me?.username == "alice")
-                try await device.shows("that nothing waits") { $0.waitingChanges == 0 }
+                try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
                 let arrived = try await database.column(
                     "select content from messages where content like 'waiting%' order by seq")
                 #expect(arrived == (damage.leavesOutbox ? ["waiting 0", "waiting 1", "waiting 2"] : []))
@@ -39,7 +39,7 @@ struct ClientStoreTests {
         }
     }
 
-    /// What can happen to a file.
+    /// A kind of damage to a file.
     enum Damage: String, CaseIterable {
         case noise, cut, tornTable
 
@@ -51,7 +51,7 @@ struct ClientStoreTests {
             case .noise: try Data((0..<data.count).map { _ in UInt8.random(in: 0...255) }).write(to: file)
             case .cut: try data.prefix(3_000).write(to: file)
             case .tornTable:
-                // The root page of the conversations, by its number in the schema.
+                // The root page of the table of conversations.
                 let queue = try DatabaseQueue(path: file.path)
                 let (page, size) = try queue.read { database in
                     (
@@ -69,7 +69,7 @@ struct ClientStoreTests {
         }
     }
 
-    @Test("row 70: on a full disk what cannot be kept is told, and what was told to be kept is there")
+    @Test("row 70: on a full disk, failed writes throw and confirmed ones stay")
     func fullDisk() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -84,9 +84,9 @@ struct ClientStoreTests {
                     return app
                 }
                 let first = try await app()
-                try await eventually("its world") { try (await world(of: first)).contains("\"live\":true") }
+                try await eventually("the initial sync") { try (await snapshot(of: first)).contains("\"live\":true") }
                 try first.type("offline")
-                _ = try await world(of: first)
+                _ = try await snapshot(of: first)
                 first.signal(SIGKILL)
                 _ = try await first.exit()
                 let sizes = try FileManager.default.contentsOfDirectory(
@@ -97,20 +97,20 @@ struct ClientStoreTests {
                 try full.type("offline")
                 let text = String(repeating: "x", count: 3_000)
                 for number in 0..<100 { try full.type("send \(Room.aliceBob) \(number) \(text)") }
-                let told = try await world(of: full)
+                let state = try await snapshot(of: full)
                 let queued = full.output.split(separator: "\n").filter { $0.hasPrefix("queued ") }.map {
                     $0.dropFirst(7)
                 }
                 #expect(full.output.contains("error send: store_unusable: The store"))
                 #expect(!queued.isEmpty && queued.count < 100)
-                #expect(told.contains("\"waiting\":\(queued.count)"))
+                #expect(state.contains("\"waiting\":\(queued.count)"))
                 full.signal(SIGKILL)
                 _ = try await full.exit()
-                // There is room again.
+                // The disk has room again.
                 let last = try await app()
                 defer { last.signal(SIGKILL) }
                 try await eventually("all that was kept to arrive") {
-                    try (await world(of: last)).contains("\"waiting\":0")
+                    try (await snapshot(of: last)).contains("\"waiting\":0")
                 }
                 let kept = try await database.column(
                     "select client_id from messages where content like '%xxx' order by seq")
@@ -119,16 +119,16 @@ struct ClientStoreTests {
         }
     }
 
-    /// What an app tells of its world now.
-    private nonisolated func world(of app: Command) async throws -> String {
+    /// Returns the state that an app reports.
+    private nonisolated func snapshot(of app: Command) async throws -> String {
         let number = UUID().uuidString
-        try app.type("world \(number)")
-        try await app.says("world \(number) ", then: "\n")
-        let text = app.output.components(separatedBy: "world \(number) ").last ?? ""
+        try app.type("snapshot \(number)")
+        try await app.says("snapshot \(number) ", then: "\n")
+        let text = app.output.components(separatedBy: "snapshot \(number) ").last ?? ""
         return String(text.prefix { $0 != "\n" })
     }
 
-    @Test("what a newer version of the app queued waits for that version, and holds nothing up")
+    @Test("changes of a newer app version stay queued and block nothing")
     func newerChange() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -143,16 +143,16 @@ struct ClientStoreTests {
                             arguments: [Room.aliceBob])
                     }
                     try device.client.connect()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let chat = device.client.chat(with: Room.aliceBob)
                     try await chat.send("behind it")
-                    try await device.shows("that it is sent") { _ in chat.messages.last?.delivery == .sent }
+                    try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                 }
             }
         }
     }
 
-    @Test("row 70: a store of a newer version of the app is left alone, and that is told")
+    @Test("row 70: a store of a newer app version is left alone with an error")
     func newer() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in

@@ -4,10 +4,10 @@ import PostlineClient
 import TestSupport
 import Testing
 
-@Suite("Users who take turns on a device")
+@Suite("Switching users on a device")
 @MainActor
 struct ClientSwitchTests {
-    @Test("each of two users sees its own data alone, and nothing queued is sent as the other", .covers("E7"))
+    @Test("two users see only their own data and send only their own outbox", .covers("E7"))
     func twoUsers() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -19,20 +19,20 @@ struct ClientSwitchTests {
                         """
                     try await device.signIn(.alice)
                     await client.disconnect()
-                    // Both are in this conversation: as Bob it could be sent.
+                    // Bob is a member too, so the message could be sent as his.
                     try await client.send("device of alice", in: Room.aliceBob)
                     try await client.updateProfile { $0.bio = "Of Alice's outbox." }
                     try await client.chat(with: Room.aliceBob).setDraft("Alice's draft")
-                    #expect(client.waitingChanges == 2)
+                    #expect(client.pendingChangeCount == 2)
                     try await client.signOut()
 
                     try await device.signIn(.bob)
-                    #expect(client.me?.username == "bob" && client.waitingChanges == 0)
+                    #expect(client.me?.username == "bob" && client.pendingChangeCount == 0)
                     let his = client.chat(with: Room.aliceBob)
                     #expect(!his.contents.contains("device of alice") && his.draft == "")
                     #expect(!client.conversations.contains { $0.id == Room.aliceCarol })
                     try await his.send("device of bob")
-                    try await device.shows("that it is sent") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("the sent message") { $0.pendingChangeCount == 0 }
                     #expect(try await database.column(sent) == ["bob: device of bob"])
                     await client.disconnect()
                     try await his.send("device of bob, later")
@@ -40,7 +40,7 @@ struct ClientSwitchTests {
 
                     try await device.signIn(.alice)
                     #expect(client.me?.username == "alice")
-                    try await device.shows("that hers is sent") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("her sent message") { $0.pendingChangeCount == 0 }
                     #expect(client.me?.bio == "Of Alice's outbox.")
                     #expect(client.chat(with: Room.aliceBob).draft == "Alice's draft")
                     #expect(client.chat(with: Room.bobDave).messages.isEmpty)
@@ -52,7 +52,7 @@ struct ClientSwitchTests {
                     try await client.signOut()
 
                     try await device.signIn(.bob)
-                    try await device.shows("that his is sent") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("his sent message") { $0.pendingChangeCount == 0 }
                     #expect(
                         try await database.column(sent) == [
                             "bob: device of bob", "alice: device of alice", "bob: device of bob, later",
@@ -62,7 +62,7 @@ struct ClientSwitchTests {
         }
     }
 
-    @Test("signing out keeps the user's data on the device, and erases them only if asked to", .covers("B35"))
+    @Test("signing out keeps the data unless asked to erase it", .covers("B35"))
     func erasing() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -83,11 +83,11 @@ struct ClientSwitchTests {
                     try await client.signOut()
                     #expect(try files().contains("\(Person.alice.id).sqlite"))
                     #expect(try !files().contains { $0.hasSuffix(".secret") })
-                    #expect(client.account == .nobody && client.conversations.isEmpty && client.deviceData.isEmpty)
+                    #expect(client.account == .signedOut && client.conversations.isEmpty && client.deviceData.isEmpty)
                     try await device.signIn(.alice)
                     #expect(client.chat(with: Room.aliceCarol).draft == "A draft")
                     #expect(client.deviceData == ["seen": true])
-                    try await device.shows("that it is sent") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("the sent message") { $0.pendingChangeCount == 0 }
                     try await client.signOut()
 
                     try await write("device, erased")
@@ -95,7 +95,7 @@ struct ClientSwitchTests {
                     #expect(try files() == [])
                     try await device.signIn(.alice)
                     #expect(client.chat(with: Room.aliceCarol).draft == "" && client.deviceData.isEmpty)
-                    #expect(client.waitingChanges == 0)
+                    #expect(client.pendingChangeCount == 0)
                     #expect(
                         try await database.column("select content from messages where content like 'device, %'")
                             == ["device, kept"])

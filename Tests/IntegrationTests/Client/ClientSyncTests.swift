@@ -4,11 +4,11 @@ import PostlineClient
 import TestSupport
 import Testing
 
-@Suite("The client's view of the world")
+@Suite("Client sync")
 @MainActor
 struct ClientSyncTests {
     @Test(
-        "signed in, it shows the user, every conversation with its people and unread messages, and each message",
+        "shows the user, all conversations, members and messages",
         .covers("A7"))
     func world() async throws {
         try await TestDatabase.with { database in
@@ -29,8 +29,8 @@ struct ClientSyncTests {
                     #expect(client.conversations.map { "\($0.id) \($0.unreadCount)" } == unread)
                     #expect(shown.contains(Room.aliceBob))
                     let withBob = try #require(client.conversations.first { $0.id == Room.aliceBob })
-                    #expect(withBob.other(than: Person.alice.id)?.username == "bob")
-                    #expect(withBob.name(for: Person.alice.id) == withBob.other(than: Person.alice.id)?.fullName)
+                    #expect(withBob.otherUser(than: Person.alice.id)?.username == "bob")
+                    #expect(withBob.name(for: Person.alice.id) == withBob.otherUser(than: Person.alice.id)?.fullName)
                     let chat = client.chat(with: Room.aliceBob)
                     while chat.hasOlder { try await chat.loadOlder() }
                     let said = try await database.column(
@@ -43,7 +43,7 @@ struct ClientSyncTests {
     }
 
     @Test(
-        "a change by anybody is shown in every view of the user in one turn: list, open chat, past messages, profile",
+        "shows a profile change in all views in one turn",
         .covers("B28", "B34", "B43"))
     func oneTurn() async throws {
         try await TestDatabase.with { database in
@@ -52,10 +52,10 @@ struct ClientSyncTests {
                     try await device.signIn(.alice)
                     let client = device.client
                     let chat = client.chat(with: Room.aliceBob)
-                    /// Bob as each view draws him.
+                    /// Returns Bob's name and picture in each view.
                     @MainActor func faces() -> Set<Face> {
                         var people = chat.messages.filter { $0.senderID == Person.bob.id }.map(\.sender)
-                        people.append(chat.conversation?.other(than: Person.alice.id))
+                        people.append(chat.conversation?.otherUser(than: Person.alice.id))
                         people += client.conversations.flatMap(\.people).filter { $0.id == Person.bob.id }
                         return Set(people.map { Face(name: $0?.displayName, avatar: $0?.avatar) })
                     }
@@ -67,7 +67,7 @@ struct ClientSyncTests {
                             update user_profiles set avatar_type = 'custom', avatar_id = null, avatar_url = '\(url)',
                             full_name = 'Bob \(number)' where id = '\(Person.bob.id)'
                             """)
-                        try await device.shows("the new name and picture") { _ in
+                        try await device.waitUntil("the new name and picture") { _ in
                             let shown = faces()
                             #expect(shown.count == 1, "two views disagree: \(shown)")
                             return shown == [Face(name: "Bob \(number)", avatar: .custom(url: url))]
@@ -78,13 +78,13 @@ struct ClientSyncTests {
         }
     }
 
-    /// The name and picture of a user, as a view draws them.
+    /// A user's name and picture as a view draws them.
     private struct Face: Hashable {
         let name: String?
         let avatar: Avatar?
     }
 
-    @Test("what another does arrives: messages, edits, deletions, read marks, groups, and being removed from one")
+    @Test("shows others' messages, edits, deletions, read marks and groups")
     func changes() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -93,28 +93,28 @@ struct ClientSyncTests {
                         try await alice.signIn(.alice)
                         try await bob.signIn(.bob)
                         let group = try await alice.client.createGroup("Plans", with: [Person.bob.id])
-                        try await bob.shows("the group") { $0.conversations.first?.title == "Plans" }
+                        try await bob.waitUntil("the group") { $0.conversations.first?.title == "Plans" }
                         let (hers, his) = (alice.client.chat(with: group), bob.client.chat(with: group))
                         try await hers.send("one")
                         try await hers.send("two")
-                        try await bob.shows("the messages") { _ in his.contents == ["one", "two"] }
+                        try await bob.waitUntil("the messages") { _ in his.contents == ["one", "two"] }
                         #expect(bob.client.conversations.first?.unreadCount == 2)
                         #expect(bob.client.conversations.first?.lastMessageContent == "two")
-                        try await alice.shows("that they are sent") { _ in
+                        try await alice.waitUntil("the sent messages") { _ in
                             hers.messages.allSatisfy { $0.delivery == .sent }
                         }
                         #expect(hers.messages.map(\.isRead) == [false, false])
                         try await his.markRead()
                         #expect(bob.client.conversations.first?.unreadCount == 0)
-                        try await alice.shows("that they are read") { _ in hers.messages.allSatisfy(\.isRead) }
+                        try await alice.waitUntil("the read messages") { _ in hers.messages.allSatisfy(\.isRead) }
                         try await alice.client.edit(hers.messages[0], to: "uno")
                         try await alice.client.delete(hers.messages[1])
-                        try await bob.shows("the edit and the deletion") { _ in his.contents == ["uno", nil] }
+                        try await bob.waitUntil("the edit and the deletion") { _ in his.contents == ["uno", nil] }
                         #expect(his.messages[1].deletedAt != nil)
-                        try await alice.client.rename(group, to: "Old plans")
-                        try await bob.shows("the name") { $0.conversations.first?.title == "Old plans" }
-                        try await alice.client.remove(Person.bob.id, from: group)
-                        try await bob.shows("nothing of it") { client in
+                        try await alice.client.renameGroup(group, to: "Old plans")
+                        try await bob.waitUntil("the name") { $0.conversations.first?.title == "Old plans" }
+                        try await alice.client.removeMember(Person.bob.id, from: group)
+                        try await bob.waitUntil("the removal from the group") { client in
                             !client.conversations.contains { $0.id == group } && his.messages.isEmpty
                                 && his.conversation == nil
                         }
@@ -124,7 +124,7 @@ struct ClientSyncTests {
         }
     }
 
-    @Test("older pages come from the device, and then from the server, without a gap and to the very first")
+    @Test("loads older messages from the device, then the server, without a gap")
     func olderPages() async throws {
         try await TestDatabase.with { database in
             try await database.psql(
@@ -148,7 +148,7 @@ struct ClientSyncTests {
                         "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq")
                     #expect(chat.contents == all)
                     #expect(pages >= 6)
-                    // All of it is on the device now.
+                    // All messages are on the device now.
                     try await device.relaunch()
                     await device.client.disconnect()
                     let again = device.client.chat(with: Room.aliceBob)
@@ -159,7 +159,7 @@ struct ClientSyncTests {
         }
     }
 
-    @Test("away while more was said than a page holds, it shows no gap, and fills it on demand")
+    @Test("shows no gap after a long absence, and fills it on demand")
     func gap() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -172,7 +172,7 @@ struct ClientSyncTests {
                         select '\(Room.aliceBob)', '\(Person.bob.id)', 'missed ' || n from generate_series(1, 400) n
                         """)
                     try await device.relaunch()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let chat = device.client.chat(with: Room.aliceBob)
                     repeat {
                         let seqs = chat.messages.compactMap(\.seq)
@@ -189,7 +189,7 @@ struct ClientSyncTests {
         }
     }
 
-    @Test("over WebSocket it is the same")
+    @Test("syncs over WebSocket")
     func webSocket() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -198,10 +198,10 @@ struct ClientSyncTests {
                     try await device.signIn(.alice)
                     let chat = device.client.chat(with: Room.aliceBob)
                     try await chat.send("by WebSocket")
-                    try await device.shows("that it is sent") { _ in chat.messages.last?.delivery == .sent }
+                    try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                     #expect(chat.messages.last?.content == "by WebSocket")
                 }
-                // What is no such path is no server, and says so.
+                // A wrong path is reported as an untrusted server.
                 try await AppDevice.with(.webSocket("127.0.0.1", port: port, path: "/v1/nothing", isEncrypted: false)) {
                     device in
                     await #expect {
@@ -209,7 +209,7 @@ struct ClientSyncTests {
                     } throws: { error in
                         (error as? PostlineError)?.code == .notTrusted
                     }
-                    #expect(device.client.account == .nobody)
+                    #expect(device.client.account == .signedOut)
                 }
             }
         }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("Access tokens for an app's own requests")
+@Suite("Access tokens for apps")
 @MainActor
 struct ClientTokenTests {
-    @Test("an access token opens the server's HTTP to the user, and is kept while it is good", .covers("D15"))
+    @Test("an access token authorizes HTTP requests and is cached", .covers("D15"))
     func valid() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(database)
@@ -28,9 +28,9 @@ struct ClientTokenTests {
                 #expect(answer.status == 200 && answer.body.contains(Person.alice.id))
                 #expect(try await HTTPAnswer.call("me.get", port: http).status == 401)
                 #expect(try await device.client.accessToken() == token)
-                // It needs no server for as long as it is good.
+                // A valid token needs no server.
                 try await node.kill()
-                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
                 #expect(try await device.client.accessToken() == token)
                 try await device.client.signOut()
                 await #expect {
@@ -42,7 +42,7 @@ struct ClientTokenTests {
         }
     }
 
-    @Test("after an access token has expired there is a new one", .covers("D15"))
+    @Test("renews an expired access token", .covers("D15"))
     func expired() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database, ["--access-token-seconds", "3"]) { node in
@@ -63,7 +63,7 @@ struct ClientTokenTests {
         }
     }
 
-    @Test("many who ask for a token that is about to expire get one new token, by one renewal", .covers("D15"))
+    @Test("concurrent requests for a token share one renewal", .covers("D15"))
     func renewedOnce() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database, ["--access-token-seconds", "6"]) { node in
@@ -72,7 +72,7 @@ struct ClientTokenTests {
                 let connection = try await LineConnection.connect(to: .node(node.port), by: PosixConnector())
                 defer { connection.close() }
                 let tokens: Tokens = try await connection.call("auth.guest", [String: String]())
-                let keeper = TokenKeeper(tokens: tokens, secrets: FileSecrets(folder: folder))
+                let keeper = TokenKeeper(tokens: tokens, secrets: FileSecretStore(folder: folder))
                 let first = try await keeper.accessToken(connection)
                 #expect(first.value == tokens.accessToken)
                 #expect(try await keeper.accessToken(connection) == first)

@@ -5,10 +5,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The user of a device")
+@Suite("Client user")
 @MainActor
 struct ClientUserTests {
-    @Test("registers, and changes profile and physical data, through the package", .covers("D15", "D18"))
+    @Test("registers, and edits profile and physical data", .covers("D15", "D18"))
     func registered() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -17,7 +17,7 @@ struct ClientUserTests {
                     try await client.register(
                         email: "robin@new.example.com", password: "postline-dev", fullName: "Robin Ray",
                         username: "robin_ray")
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     let id = try #require(client.me?.id)
                     #expect(client.account == .user(id: id))
                     #expect(client.me?.email == "robin@new.example.com" && client.me?.isGuest == false)
@@ -33,7 +33,7 @@ struct ClientUserTests {
                         $0.biologicalSex = .female
                         $0.dateOfBirth = birth
                     }
-                    try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
                     #expect(client.refusedChanges.isEmpty)
                     #expect(client.me?.bio == "A ray." && client.me?.preferredUnitSystem == .imperial)
                     #expect(client.me?.languageCode == "pt" && client.me?.fullName == "Robin Ray")
@@ -48,15 +48,15 @@ struct ClientUserTests {
                     #expect(
                         try await database.value(stored)
                             == "Robin Ray A ray. pt imperial 181.50 female 1990-01-15")
-                    // One field goes, and the others stay.
+                    // One field is removed, and the others stay.
                     try await client.updateProfile { $0.heightCM = nil }
-                    try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                    try await device.waitUntil("the saved edit") { $0.pendingChangeCount == 0 }
                     #expect(
                         try await database.value(stored) == "Robin Ray A ray. pt imperial female 1990-01-15")
-                    // Another device has it by signing in.
+                    // Another device gets the data at its sign-in.
                     try await AppDevice.with(.node(node.port)) { other in
                         try await other.client.signIn(email: "robin@new.example.com", password: "postline-dev")
-                        try await other.isLive()
+                        try await other.waitUntilLive()
                         #expect(other.client.account == .user(id: id))
                         #expect(other.client.me?.physical == client.me?.physical)
                         #expect(other.client.me?.profile == client.me?.profile)
@@ -66,7 +66,7 @@ struct ClientUserTests {
         }
     }
 
-    @Test("list, chat, profile and settings observe one client and change in one turn", .covers("B28", "B34"))
+    @Test("list, chat, profile and settings change in one turn", .covers("B28", "B34"))
     func parts() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -93,11 +93,11 @@ struct ClientUserTests {
                         update user_private set preferences = '{"theme":"light"}' where id = '\(Person.alice.id)'
                         """)
                     let names: [String?] = ["Alice Moreau", "Alice Newname"]
-                    try await device.shows("the change everywhere") { _ in
+                    try await device.waitUntil("the change everywhere") { _ in
                         list.values == names && open.values == names && profile.values == names
                             && settings.values == ["dark", "light"]
                     }
-                    // Nobody was ever shown two names at once.
+                    // The views never showed two names at once.
                     #expect(all.values == [["Alice Moreau"], ["Alice Newname"]])
                 }
             }
@@ -105,7 +105,7 @@ struct ClientUserTests {
     }
 
     @Test(
-        "the current user is shown from the device at launch, and is fetched anew then and with a new token",
+        "shows the stored user at launch, and fetches it again",
         .covers("B34", "E11"))
     func fetchedAnew() async throws {
         try await TestDatabase.with { database in
@@ -118,26 +118,26 @@ struct ClientUserTests {
                 }
                 try await device.signIn(.alice)
                 try await node.kill()
-                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
                 try await rename("Alice Elsewhere")
                 try await device.relaunch()
                 #expect(device.client.me?.fullName == "Alice Moreau")
                 let again = try await ServeProcess.start(database, ["--access-token-seconds", "2"], port: port)
                 defer { again.command.signal(SIGKILL) }
                 device.client.networkChanged()
-                try await device.shows("the user as of now") { $0.me?.fullName == "Alice Elsewhere" }
-                try await device.isLive()
+                try await device.waitUntil("the current user") { $0.me?.fullName == "Alice Elsewhere" }
+                try await device.waitUntilLive()
                 let renewals = try await database.value("select sum(generation) from app.sessions")
                 try await eventually("a new token") {
                     try await database.value("select sum(generation) from app.sessions") != renewals
                 }
                 try await rename("Alice Again")
-                try await device.shows("the change") { $0.me?.fullName == "Alice Again" }
+                try await device.waitUntil("the change") { $0.me?.fullName == "Alice Again" }
             }
         }
     }
 
-    @Test("tokens are kept in the app's secret store, read at launch and erased at sign-out", .covers("B8"))
+    @Test("tokens are in the app's secret store until sign-out", .covers("B8"))
     func secretStore() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -146,12 +146,12 @@ struct ClientUserTests {
                     #expect(secrets.names.isEmpty)
                     try await device.signIn(.alice)
                     #expect(secrets.names == [Person.alice.id])
-                    let kept = try #require(try secrets.read(Person.alice.id))
+                    let kept = try #require(try secrets.read(named: Person.alice.id))
                     let tokens = try #require(try JSONSerialization.jsonObject(with: kept) as? [String: Any])
                     #expect(tokens["user_id"] as? String == Person.alice.id)
                     #expect(tokens["access_token"] as? String == (try await device.client.accessToken().value))
                     let refresh = try #require(tokens["refresh_token"] as? String)
-                    // They are nowhere else on the device.
+                    // The tokens are nowhere else on the device.
                     await device.client.disconnect()
                     let files = try FileManager.default.subpathsOfDirectory(atPath: device.folder.path)
                     #expect(!files.contains { $0.hasSuffix(".secret") })
@@ -159,23 +159,23 @@ struct ClientUserTests {
                         let bytes = try Data(contentsOf: device.folder.appending(path: file))
                         #expect(bytes.range(of: Data(refresh.utf8)) == nil, "\(file)")
                     }
-                    // The next launch signs in by them.
+                    // The next launch signs in by the stored tokens.
                     try await device.relaunch()
                     #expect(device.client.account == .user(id: Person.alice.id))
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     try await device.client.signOut()
                     #expect(secrets.names.isEmpty)
-                    // Without them, as when the keychain was emptied, nobody is signed in.
+                    // Without tokens, as after the keychain was erased, no user is signed in.
                     try await device.signIn(.alice)
-                    try secrets.erase(Person.alice.id)
+                    try secrets.erase(named: Person.alice.id)
                     try await device.relaunch()
-                    #expect(device.client.account == .nobody && device.client.state == .signedOut(nil))
+                    #expect(device.client.account == .signedOut && device.client.state == .signedOut(nil))
                 }
             }
         }
     }
 
-    @Test("an account goes from guest through signing in to user, and signing out leads to nobody", .covers("E14"))
+    @Test("an account goes from guest to user, and ends at sign-out", .covers("E14"))
     func states() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -186,36 +186,36 @@ struct ClientUserTests {
                     try await client.updateProfile {
                         $0.dateOfBirth = CalendarDate(year: 1990, month: 2, day: 28)
                     }
-                    try await device.shows("the guest") {
+                    try await device.waitUntil("the guest") {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let guest = try #require(client.me?.id)
                     #expect(client.me?.dateOfBirth?.description == "1990-02-28")
                     try await client.signIn(email: Person.bob.email, password: "postline-dev")
-                    try await device.isLive()
-                    try await device.shows("each state") { _ in
+                    try await device.waitUntilLive()
+                    try await device.waitUntil("each state") { _ in
                         accounts.values == [
-                            .nobody, .localGuest, .guest(id: guest), .signingIn(guest: guest),
+                            .signedOut, .localGuest, .guest(id: guest), .signingIn(guest: guest),
                             .user(id: Person.bob.id),
                         ]
                     }
                     try await client.signOut()
-                    try await device.shows("nobody") { _ in accounts.values.last == .nobody }
+                    try await device.waitUntil("the sign-out") { _ in accounts.values.last == .signedOut }
                     try await device.relaunch()
-                    #expect(device.client.account == .nobody)
+                    #expect(device.client.account == .signedOut)
                 }
             }
         }
     }
 
-    /// A store of secrets as a keychain is one: nothing of it is in the app's folder.
+    /// A secret store outside the app's folder, like a keychain.
     private final class MemorySecrets: SecretStore {
         private let items = Mutex<[String: Data]>([:])
 
         var names: [String] { items.withLock { $0.keys.sorted() } }
 
-        func read(_ name: String) throws -> Data? { items.withLock { $0[name] } }
-        func write(_ secret: Data, _ name: String) throws { items.withLock { $0[name] = secret } }
-        func erase(_ name: String) throws { items.withLock { $0[name] = nil } }
+        func read(named name: String) throws -> Data? { items.withLock { $0[name] } }
+        func write(_ secret: Data, named name: String) throws { items.withLock { $0[name] = secret } }
+        func erase(named name: String) throws { items.withLock { $0[name] = nil } }
     }
 }

@@ -7,10 +7,10 @@ import Testing
 
 @testable import PostlineClient
 
-@Suite("A client and servers that are not as it knows them")
+@Suite("Client wire protocol")
 @MainActor
 struct ClientWireTests {
-    @Test("members, kinds, codes and methods of a newer server are kept out of the way, and never fatal")
+    @Test("tolerates unknown members, kinds, codes and methods")
     func newerServer() throws {
         let profile = """
             {"id":"u","username":"u","full_name":null,"bio":null,"avatar_type":"hologram","avatar_id":null,"avatar_url":null,
@@ -33,7 +33,7 @@ struct ClientWireTests {
     }
 
     @Test(
-        "initials are those of the first and the last word, in any script; without a name there are none",
+        "initials are the first letters of the first and last word",
         .covers("C17"))
     func initials() {
         let expected = [
@@ -42,14 +42,14 @@ struct ClientWireTests {
         ]
         for (name, initials) in expected { #expect(Avatar.initials(of: name) == initials, "\(name)") }
         #expect(Avatar.initials(of: nil) == "")
-        // The same on every device.
+        // The colour is the same on every device.
         #expect(
             AvatarColor(of: "a11ce000-0000-4000-8000-000000000001")
                 == AvatarColor(of: "a11ce000-0000-4000-8000-000000000001"))
     }
 
     @Test(
-        "what is no Postline server, or one that is cut off in the middle of a line, is told apart; nothing hangs",
+        "tells an unreachable server from one that is not Postline",
         arguments: [
             ("", PostlineError.Code.offline),
             ("SSH-2.0-OpenSSH_9.2\n", .notTrusted),
@@ -69,7 +69,9 @@ struct ClientWireTests {
     func noServer(_ said: String, _ code: PostlineError.Code) async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Says(said)) }
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(SendThenClose(said))
+                }
             }.bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(listener.localAddress?.port)
         await #expect {
@@ -80,14 +82,14 @@ struct ClientWireTests {
         try await listener.close()
     }
 
-    @Test("a server that is slow to say hello is asked for nothing meanwhile, and is served by")
+    @Test("waits for a slow hello with a notification only")
     func slowHello() async throws {
         let (said, saying) = AsyncStream<String>.makeStream()
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
-                        ByteToMessageHandler(LineDecoder()), SaysHelloWhenSpokenTo { saying.yield($0) })
+                        ByteToMessageHandler(LineDecoder()), HelloAfterFirstLine { saying.yield($0) })
                 }
             }.bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(listener.localAddress?.port)
@@ -95,29 +97,29 @@ struct ClientWireTests {
         var lines = said.makeAsyncIterator()
         let line = try #require(await lines.next())
         let notice = try WireJSON.decode([String: JSONValue].self, from: Data(line.utf8))
-        // One without an id is never answered.
+        // A line without an id gets no response.
         #expect(notice["method"] == "server.info" && notice["id"] == nil, "\(line)")
         connection.close()
         try await listener.close()
     }
 
-    /// Says hello to who has said a line.
-    private final class SaysHelloWhenSpokenTo: ChannelInboundHandler {
+    /// A server that sends its hello after the first line from the client.
+    private final class HelloAfterFirstLine: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        private let hears: (String) -> Void
+        private let didReceive: (String) -> Void
 
-        init(_ hears: @escaping (String) -> Void) { self.hears = hears }
+        init(_ didReceive: @escaping (String) -> Void) { self.didReceive = didReceive }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            hears(String(buffer: unwrapInboundIn(data)))
+            didReceive(String(buffer: unwrapInboundIn(data)))
             let hello = #"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: hello + "\n")), promise: nil)
         }
     }
 
-    @Test("a flood of pushes waits at the server, not in the app's memory, and each arrives")
+    @Test("a flood of pushes causes backpressure, and all arrive")
     func flood() async throws {
         let count = 20_000
         let hello = #"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#
@@ -129,7 +131,7 @@ struct ClientWireTests {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
-                        Says(([hello] + lines).joined(separator: "\n") + "\n"))
+                        SendThenClose(([hello] + lines).joined(separator: "\n") + "\n"))
                 }
             }.bind(host: "127.0.0.1", port: 0).get()
         let port = try #require(listener.localAddress?.port)
@@ -137,25 +139,25 @@ struct ClientWireTests {
         var cursors: [String?] = []
         var most = 0
         for await push in connection.pushes {
-            most = max(most, await connection.untakenPushes)
-            await connection.tookPush()
+            most = max(most, await connection.unreadPushes)
+            await connection.didReadPush()
             guard case .ping(let cursor) = push else { continue }
             cursors.append(cursor)
         }
         #expect(cursors == (0..<count).map { "\($0)" })
-        // Beyond the bound stands only what was read with it.
+        // Only pushes of the last read exceed the limit.
         #expect(most >= 256 && most < 2_000, "\(most)")
         try await listener.close()
     }
 
-    @Test("tokens whose user id names no user are refused: it names files")
+    @Test("refuses tokens whose user id is not a UUID")
     func strangeID() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)")
         for id in ["../elsewhere", "", "guest", "a/b"] {
             #expect {
                 try TokenKeeper.store(
                     Tokens(accessToken: "a", refreshToken: "r", userID: id, isGuest: false),
-                    in: FileSecrets(folder: folder))
+                    in: FileSecretStore(folder: folder))
             } throws: { error in
                 (error as? PostlineError)?.code == .malformedAnswer
             }
@@ -163,8 +165,8 @@ struct ClientWireTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    /// Says one thing to whoever connects, and hangs up.
-    private final class Says: ChannelInboundHandler {
+    /// A server that sends one text and closes the connection.
+    private final class SendThenClose: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
@@ -180,7 +182,7 @@ struct ClientWireTests {
         }
     }
 
-    @Test("while a server says nothing, the app can disconnect, and what needs the server is offline in the background")
+    @Test("a silent server does not block disconnecting or the background")
     func silence() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(database, port: try await unsharedPort())
@@ -197,9 +199,9 @@ struct ClientWireTests {
                 var connections = accepted.makeAsyncIterator()
                 device.client.networkChanged()
                 await connections.next()
-                let search = Task { try await device.client.search("bob") }
+                let search = Task { try await device.client.searchProfiles("bob") }
                 await device.client.enterBackground()
-                for search in [search, Task { try await device.client.search("bob") }] {
+                for search in [search, Task { try await device.client.searchProfiles("bob") }] {
                     await #expect {
                         try await search.value
                     } throws: { error in
@@ -208,7 +210,7 @@ struct ClientWireTests {
                 }
                 await device.client.enterForeground()
                 await connections.next()
-                // The connection is given up at once, not when the server had its time to say hello.
+                // The connection is closed at once, without waiting for the hello.
                 let start = ContinuousClock.now
                 await device.client.disconnect()
                 #expect(ContinuousClock.now - start < .seconds(10))
@@ -217,7 +219,7 @@ struct ClientWireTests {
         }
     }
 
-    @Test("a server that has more without end or cannot be understood is told, not asked for ever in silence")
+    @Test("reports a server with endless pages or malformed responses")
     func endless() async throws {
         let session = #"{"user_id":"x","expires_at":"2099-01-01T00:00:00.000000Z"}"#
         let info = #"{"time":"2098-01-01T00:00:00.000000Z"}"#
@@ -227,7 +229,7 @@ struct ClientWireTests {
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandlers(
-                            ByteToMessageHandler(LineDecoder()), Answers(answers))
+                            ByteToMessageHandler(LineDecoder()), FixedAnswers(answers))
                     }
                 }.bind(host: "127.0.0.1", port: 0).get()
             let port = try #require(listener.localAddress?.port)
@@ -235,22 +237,22 @@ struct ClientWireTests {
                 await device.client.disconnect()
                 try TokenKeeper.store(
                     Tokens(accessToken: "a", refreshToken: "r", userID: Person.alice.id, isGuest: false),
-                    in: FileSecrets(folder: device.folder.appending(path: "secrets")))
+                    in: FileSecretStore(folder: device.folder.appending(path: "secrets")))
                 try DeviceState.set(Person.alice.id, in: device.folder)
                 try await device.relaunch()
-                try await device.shows("what is wrong") { $0.connectionError?.code == .malformedAnswer }
+                try await device.waitUntil("the connection error") { $0.connectionError?.code == .malformedAnswer }
                 #expect(device.client.account == .user(id: Person.alice.id))
             }
             try await listener.close()
         }
     }
 
-    /// Says hello, and answers each method with one thing.
-    private final class Answers: ChannelInboundHandler {
+    /// A server that sends its hello, and one fixed result for each method.
+    private final class FixedAnswers: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        private struct Asked: Decodable {
+        private struct Request: Decodable {
             let id: Int
             let method: String
         }
@@ -260,85 +262,87 @@ struct ClientWireTests {
         init(_ answers: [String: String]) { self.answers = answers }
 
         func channelActive(context: ChannelHandlerContext) {
-            say(#"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#, context)
+            send(#"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#, context)
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            guard let asked = try? WireJSON.decode(Asked.self, from: Data(unwrapInboundIn(data).readableBytesView))
+            guard let request = try? WireJSON.decode(Request.self, from: Data(unwrapInboundIn(data).readableBytesView))
             else { return }
-            say(#"{"jsonrpc":"2.0","id":\#(asked.id),"result":\#(answers[asked.method] ?? "{}")}"#, context)
+            send(#"{"jsonrpc":"2.0","id":\#(request.id),"result":\#(answers[request.method] ?? "{}")}"#, context)
         }
 
-        private func say(_ line: String, _ context: ChannelHandlerContext) {
+        private func send(_ line: String, _ context: ChannelHandlerContext) {
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: line + "\n")), promise: nil)
         }
     }
 
-    @Test("a connection over a network that is gone is found out when the network changes, and why is told")
+    @Test("a network change finds a dead connection")
     func otherNetwork() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
-                    // One that goes stays.
+                    // A working connection stays.
                     device.client.networkChanged()
-                    _ = try await device.client.avatars()
+                    _ = try await device.client.builtInAvatars()
                     #expect(device.client.state == .live && device.client.connectionError == nil)
                     node.command.signal(SIGSTOP)
                     defer { node.command.signal(SIGCONT) }
                     device.client.networkChanged()
-                    try await device.shows("that it is not live") { $0.state != .live }
+                    try await device.waitUntil("the lost connection") { $0.state != .live }
                     node.command.signal(SIGCONT)
                     device.client.networkChanged()
-                    try await device.isLive()
+                    try await device.waitUntilLive()
                     #expect(device.client.connectionError == nil)
                 }
             }
         }
     }
 
-    @Test("row 71: on a device whose clock is wrong by years nothing expires before its time")
+    @Test("row 71: a wrong device clock expires nothing early")
     func wrongClock() async throws {
-        // Nothing of the session asks the device's clock: what it decides by is told by the server, in its own time.
+        // The session uses the server's clock only.
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
                 let connection = try await LineConnection.connect(to: .node(node.port), by: PosixConnector())
                 let tokens: Tokens = try await connection.call("auth.guest", [String: String]())
                 let keeper = TokenKeeper(
                     tokens: tokens,
-                    secrets: FileSecrets(
+                    secrets: FileSecretStore(
                         folder: FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)")))
                 let lifetime = try await keeper.authenticate(connection)
-                // An hour, by the server's settings.
+                // The server's default is an hour.
                 #expect(lifetime > .seconds(3_500) && lifetime <= .seconds(3_600))
                 connection.close()
             }
         }
     }
 
-    @Test("row 71: while refreshing fails the data stay and the session too; tokens refused for good are told")
+    @Test("row 71: failed renewals keep the session, and refused tokens end it")
     func refreshFails() async throws {
         try await withPrivateServer { postgres, database in
             let node = try await ServeProcess.start(database, ["--access-token-seconds", "1"])
             defer { node.command.signal(SIGKILL) }
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
-                // Each refresh is answered with an error from here on.
+                // From here on each renewal fails.
                 try await postgres.stop(mode: .immediate)
-                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
                 try await device.relaunch()
                 for _ in 0..<5 {
                     device.client.networkChanged()
-                    try await device.shows("another try") { $0.state == .connecting }
-                    try await device.shows("that it failed") { if case .offline = $0.state { true } else { false } }
+                    try await device.waitUntil("another try") { $0.state == .connecting }
+                    try await device.waitUntil("the failure") { if case .offline = $0.state { true } else { false } }
                     #expect(device.client.conversations.contains { $0.id == Room.aliceBob })
                     #expect(device.client.account == .user(id: Person.alice.id))
                 }
                 try await postgres.start()
                 device.client.networkChanged()
-                try await device.isLive()
+                try await device.waitUntilLive()
                 try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
-                try await device.shows("that it is over") { if case .signedOut(_?) = $0.state { true } else { false } }
+                try await device.waitUntil("the sign-out") {
+                    if case .signedOut(_?) = $0.state { true } else { false }
+                }
             }
         }
     }

@@ -5,10 +5,9 @@ import NIOPosix
 
 @testable import PostlineClient
 
-/// A server of lines that answers each method with what it is told to, and keeps what it was asked: for what a real one
-/// does too rarely, or not yet.
+/// A server with scripted responses that records the requests, for cases that are rare with a real server.
 ///
-/// In its world Alice has one conversation, with Bob.
+/// By default Alice has one conversation, with Bob.
 final class ScriptedServer: Sendable {
     private struct State {
         var answers: [String: [String]]
@@ -21,19 +20,19 @@ final class ScriptedServer: Sendable {
 
     var port: Int { listener.localAddress?.port ?? 0 }
 
-    /// Runs one for as long as `body` does.
+    /// Runs a server for the duration of `body`.
     ///
-    /// - Parameter answers: results by method, in JSON; `error:CODE` refuses, `silence` says nothing.
+    /// - Parameter answers: The results by method, as JSON. `error:CODE` sends an error, `silence` sends nothing.
     static func with<Value: Sendable>(
         answers: [String: String] = [:],
         _ body: @MainActor (ScriptedServer) async throws -> Value
     ) async throws -> Value {
-        let state = NIOLockedValueBox(State(answers: world.merging(answers) { $1 }.mapValues { [$0] }))
+        let state = NIOLockedValueBox(State(answers: defaultResults.merging(answers) { $1 }.mapValues { [$0] }))
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers(
-                        ByteToMessageHandler(LineDecoder()), Conversation(state: state))
+                        ByteToMessageHandler(LineDecoder()), RequestHandler(state: state))
                 }
             }.bind(host: "127.0.0.1", port: 0).get()
         let server = ScriptedServer(state, listener)
@@ -52,15 +51,15 @@ final class ScriptedServer: Sendable {
         self.listener = listener
     }
 
-    /// The params of each call of that method, in their order.
+    /// Returns the params of each call of a method, in order.
     func calls(_ method: String) -> [[String: JSONValue]] {
         state.withLockedValue { $0.calls.filter { $0.method == method }.map(\.params) }
     }
 
-    /// Answers a method otherwise from now on: with each of these once, and then with the last.
+    /// Sets the results of a method: each is sent once, and the last one from then on.
     func answer(_ method: String, _ results: String...) { state.withLockedValue { $0.answers[method] = results } }
 
-    /// Says something unasked to all who are connected.
+    /// Sends a notification to all connections.
     func push(_ method: String, _ params: String) {
         let line = #"{"jsonrpc":"2.0","method":"\#(method)","params":\#(params)}"# + "\n"
         for channel in state.withLockedValue({ $0.channels }) {
@@ -79,7 +78,7 @@ final class ScriptedServer: Sendable {
         """
     }
 
-    /// A conversation of Alice's and Bob's, with further members.
+    /// Returns a conversation of Alice and Bob, with additional JSON members.
     static func conversation(_ members: String = "") -> String {
         let people = [Person.alice, .bob].map {
             #"{"user_id":"\#($0.id)","role":"member","joined_at":\#(time),"last_read_seq":0}"#
@@ -91,7 +90,7 @@ final class ScriptedServer: Sendable {
             """
     }
 
-    private static let world: [String: String] = [
+    private static let defaultResults: [String: String] = [
         "auth.login": """
         {"access_token":"a","refresh_token":"r","user_id":"\(Person.alice.id)","is_guest":false}
         """,
@@ -109,12 +108,12 @@ final class ScriptedServer: Sendable {
         """,
     ]
 
-    /// Says hello, and answers.
-    private final class Conversation: ChannelInboundHandler {
+    /// A handler that sends the hello and the scripted responses.
+    private final class RequestHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
-        private struct Asked: Decodable {
-            /// Of a notice there is none.
+        private struct Request: Decodable {
+            /// Nil for a notification.
             let id: Int?
             let method: String
             let params: [String: JSONValue]
@@ -127,7 +126,7 @@ final class ScriptedServer: Sendable {
         func channelActive(context: ChannelHandlerContext) {
             let channel = context.channel
             state.withLockedValue { $0.channels.append(channel) }
-            say(
+            send(
                 #"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#, context)
         }
 
@@ -137,26 +136,26 @@ final class ScriptedServer: Sendable {
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            guard let asked = try? WireJSON.decode(Asked.self, from: Data(unwrapInboundIn(data).readableBytesView))
+            guard let request = try? WireJSON.decode(Request.self, from: Data(unwrapInboundIn(data).readableBytesView))
             else { return }
             let result = state.withLockedValue { state in
-                state.calls.append((asked.method, asked.params))
-                guard let answers = state.answers[asked.method], let next = answers.first else { return "{}" }
-                if answers.count > 1 { state.answers[asked.method]?.removeFirst() }
+                state.calls.append((request.method, request.params))
+                guard let answers = state.answers[request.method], let next = answers.first else { return "{}" }
+                if answers.count > 1 { state.answers[request.method]?.removeFirst() }
                 return next
             }
-            guard let id = asked.id, result != "silence" else { return }
+            guard let id = request.id, result != "silence" else { return }
             guard result.hasPrefix("error:") else {
-                return say(#"{"jsonrpc":"2.0","id":\#(id),"result":\#(result)}"#, context)
+                return send(#"{"jsonrpc":"2.0","id":\#(id),"result":\#(result)}"#, context)
             }
             let code = result.dropFirst(6)
             let isRetryable = ["unavailable", "rate_limited"].contains(code)
-            say(
+            send(
                 #"{"jsonrpc":"2.0","id":\#(id),"error":{"code":-32000,"message":"No.","data":{"code":"\#(code)","retryable":\#(isRetryable)}}}"#,
                 context)
         }
 
-        private func say(_ line: String, _ context: ChannelHandlerContext) {
+        private func send(_ line: String, _ context: ChannelHandlerContext) {
             context.writeAndFlush(NIOAny(ByteBuffer(string: line + "\n")), promise: nil)
         }
     }

@@ -111,8 +111,8 @@ struct ChatTests {
                 #expect(encrypted.status == 1)
                 #expect(
                     encrypted.errors
-                        == "postline: The server at 127.0.0.1:\(port) does not speak TLS on that port: "
-                        + "leave --tls (isEncrypted) away.\n")
+                        == "postline: The server at 127.0.0.1:\(port) does not speak TLS on that port. "
+                        + "Connect without --tls (isEncrypted: false).\n")
             }
         }
         let nowhere = try await Command.run(

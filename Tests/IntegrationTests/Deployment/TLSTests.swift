@@ -70,8 +70,8 @@ struct TLSTests {
     func untrusted() async throws {
         try await withTLS { node, certificates, _ in
             let other = try TestCertificates(in: certificates.directory)
-            await expectRefused(node.port, try other.trust, "nobody who is trusted")
-            await expectRefused(node.port, try ServerTrust(), "nobody who is trusted")
+            await expectRefused(node.port, try other.trust, "not from a trusted authority")
+            await expectRefused(node.port, try ServerTrust(), "not from a trusted authority")
             await #expect(throws: ConnectionError.self) {
                 _ = try await LineClient.connect(host: "127.0.0.1", port: node.port, timeout: .milliseconds(300))
             }
@@ -160,7 +160,7 @@ struct TLSTests {
             try renewed.issue()
             node.command.signal(SIGHUP)
             try await node.command.complains("the certificate was reloaded")
-            await expectRefused(node.port, try certificates.trust, "nobody who is trusted")
+            await expectRefused(node.port, try certificates.trust, "not from a trusted authority")
             let new = try await TestClient.connect(port: node.port, trust: try renewed.trust)
             try await new.call("server.info")
             #expect(try await old.call("me.get")["username"] == "alice")
@@ -283,8 +283,8 @@ struct TLSTests {
             #expect(stranger.status == 1)
             #expect(
                 stranger.errors
-                    == "postline: No trusted connection can be made to the server: its certificate is by nobody whom "
-                    + "this device trusts, or it is not valid now.\n")
+                    == "postline: No trusted connection can be made to the server: its certificate is not from an "
+                    + "authority that this device trusts, or is not valid now.\n")
             let nothing = try await Command.run(arguments + ["--tls-ca", "/nowhere.pem"], environment: environment)
             #expect(nothing.status == 1)
             #expect(nothing.errors == "postline: /nowhere.pem cannot be read as a PEM file of certificates.\n")

@@ -33,7 +33,7 @@ struct TestNode: Sendable {
 
     func connect() async throws -> TestClient {
         guard Self.comesByWebSocket else { return try await TestClient.connect(port: port) }
-        return try await TestClient.connect(port: httpPort) { [WebSocketPeer()] }
+        return try await TestClient.connect(port: httpPort) { [WebSocketClientFraming()] }
     }
 
     /// Whether clients come by WebSocket: what holds over lines holds there.
@@ -193,7 +193,7 @@ func withNode<Value: Sendable>(
     http.pictures = pictures
     http.maxBatchTime = settings.maxBatchTime
     let gateway = Gateway(
-        configuration: http, service: service, lines: server, logger: settings.logger, metrics: metrics)
+        configuration: http, service: service, lineServer: server, logger: settings.logger, metrics: metrics)
     let mailer = settings.mail.map {
         Mailer($0, queue: service.mailQueue, logger: settings.logger, metrics: metrics)
     }

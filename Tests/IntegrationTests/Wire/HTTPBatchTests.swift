@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Batches over HTTP", .timeLimit(.minutes(60)))
 struct HTTPBatchTests {
-    @Test("past the time of a batch what is done is answered, and the rest is told that it was not done")
+    @Test("a batch beyond its time limit answers the rest with unavailable")
     func time() async throws {
         var settings = NodeSettings()
         settings.maxBatchTime = .zero

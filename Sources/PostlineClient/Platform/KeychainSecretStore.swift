@@ -1,0 +1,61 @@
+#if canImport(Security)
+public import Foundation
+import Security
+
+/// A secret store in the user's keychain (Security, Keychain Services). Items stay on this device and are readable
+/// after its first unlock, so that an app in the background can connect.
+public struct KeychainSecretStore: SecretStore {
+    private let service: String
+
+    /// Creates a store whose items belong to one keychain service.
+    ///
+    /// - Parameter service: A name that separates these items from the app's others.
+    public init(service: String) { self.service = service }
+
+    /// Returns the secret with this name, or nil if there is none.
+    ///
+    /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
+    public func read(named name: String) throws -> Data? {
+        var query = query(name)
+        query[kSecReturnData] = true
+        var found: CFTypeRef?
+        let status = unsafe SecItemCopyMatching(query as CFDictionary, &found)
+        if status == errSecItemNotFound { return nil }
+        try Self.check(status)
+        return found as? Data
+    }
+
+    /// Stores a secret and replaces an existing one.
+    ///
+    /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
+    public func write(_ secret: Data, named name: String) throws {
+        let new: [CFString: Any] = [
+            kSecValueData: secret, kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
+        ]
+        let status = SecItemUpdate(query(name) as CFDictionary, new as CFDictionary)
+        if status == errSecItemNotFound {
+            try Self.check(unsafe SecItemAdd(query(name).merging(new) { $1 } as CFDictionary, nil))
+        } else {
+            try Self.check(status)
+        }
+    }
+
+    /// Erases a secret. Does nothing if there is none.
+    ///
+    /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
+    public func erase(named name: String) throws {
+        let status = SecItemDelete(query(name) as CFDictionary)
+        if status != errSecItemNotFound { try Self.check(status) }
+    }
+
+    private func query(_ name: String) -> [CFString: Any] {
+        [kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: name]
+    }
+
+    private static func check(_ status: OSStatus) throws {
+        guard status == errSecSuccess else {
+            throw NSError(domain: NSOSStatusErrorDomain, code: Int(status))
+        }
+    }
+}
+#endif

@@ -1,0 +1,149 @@
+import Foundation
+
+/// Changes that are stored on the device and sent by the outbox.
+extension PostlineClient {
+    /// Writes to the store and shows the result.
+    func write(isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Void) async throws {
+        let store = try currentStore()
+        do {
+            try await store.write(isDurable: isDurable, body)
+            engine?.wakeOutbox()
+            await reload()
+        } catch let error as PostlineError {
+            throw error
+        } catch is CancellationError {
+            // The caller's task was cancelled: nothing is written, and the store is usable.
+            throw CancellationError()
+        } catch let error as EncodingError {
+            throw PostlineError(.invalidParams, "The values cannot be encoded as JSON: \(error)")
+        } catch {
+            throw PostlineError(.storeUnusable, "The store \(store.url.path) cannot be written: \(error)")
+        }
+    }
+
+    /// Sends a message. When it returns, the message is stored on the device and shown. ``Message/delivery`` says if
+    /// the server has it.
+    ///
+    /// - Parameters:
+    ///   - content: 1 to 8,000 characters, or none with a picture. The server refuses other lengths.
+    ///   - conversationID: The conversation's id.
+    ///   - attachment: A picture.
+    /// - Returns: The message's id.
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    @discardableResult
+    public func send(
+        _ content: String, in conversationID: String, attachment: Message.Attachment? = nil
+    ) async throws -> String {
+        let clientID = UUID().uuidString.lowercased()
+        var params: [String: JSONValue] = [
+            "conversation_id": .string(conversationID), "content": .string(content), "client_id": .string(clientID),
+        ]
+        if let attachment {
+            params["kind"] = "image"
+            params["attachment"] = try StoreJSON.decode(try StoreJSON.encode(attachment))
+        }
+        try await write { [params] writer in
+            try writer.enqueue(.send, queueKey: conversationID, params, clientID: clientID)
+            try writer.setDraft(nil, in: conversationID)
+        }
+        await engine?.didSend(in: conversationID)
+        return clientID
+    }
+
+    /// Edits one of the user's own messages. When it returns, the edit is stored on the device and shown.
+    ///
+    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
+    ///   `store_unusable`.
+    public func edit(_ message: Message, to content: String) async throws {
+        let params: [String: JSONValue] = [
+            "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
+            "content": .string(content),
+        ]
+        try await write { try $0.enqueue(.edit, queueKey: message.conversationID, params) }
+    }
+
+    /// Deletes a message for all members. When it returns, the deletion is stored on the device and shown.
+    ///
+    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
+    ///   `store_unusable`.
+    public func delete(_ message: Message) async throws {
+        let params: [String: JSONValue] = [
+            "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
+        ]
+        try await write { try $0.enqueue(.delete, queueKey: message.conversationID, params) }
+    }
+
+    func seq(of message: Message) throws -> Int {
+        guard let seq = message.seq else {
+            throw PostlineError(.notFound, "The server does not have this message yet: discard it instead.")
+        }
+        return seq
+    }
+
+    /// Marks a conversation as read up to its newest message. Does nothing if no message is unread.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    public func markRead(_ conversationID: String) async throws {
+        guard let conversation = conversations.first(where: { $0.id == conversationID }), conversation.unreadCount > 0
+        else { return }
+        let params: [String: JSONValue] = [
+            "conversation_id": .string(conversationID), "seq": .integer(conversation.lastSeq),
+        ]
+        try await write { try $0.enqueue(.markRead, queueKey: conversationID, params) }
+    }
+
+    /// Marks a conversation as read up to a message. A mark never goes back, and a message that the server does not
+    /// have yet does not move it.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    public func markRead(upTo message: Message) async throws {
+        let id = message.conversationID
+        guard let conversation = conversations.first(where: { $0.id == id }), let seq = message.seq,
+            seq > conversation.lastReadSeq
+        else { return }
+        let params: [String: JSONValue] = ["conversation_id": .string(id), "seq": .integer(seq)]
+        try await write { try $0.enqueue(.markRead, queueKey: id, params) }
+    }
+
+    /// Edits the user's own data. The client sends only the fields that the body changed, as one change.
+    ///
+    ///     try await client.updateProfile { $0.fullName = "Alice" }
+    ///
+    /// When it returns, the edit is stored on the device and shown.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    public func updateProfile(_ body: (inout ProfileEdit) -> Void) async throws {
+        let before = ProfileEdit(me)
+        var edit = before
+        body(&edit)
+        let params = edit.params(since: before)
+        guard !params.isEmpty else { return }
+        try await write { try $0.enqueue(.save, queueKey: QueuedChange.profileQueueKey, params) }
+    }
+
+    /// Stores a value for this user on this device only, such as the time of the last sensor reading. ``deviceData``
+    /// shows it. It is never sent. Nil removes it.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    public func setDeviceData(_ name: String, to value: JSONValue?) async throws {
+        try await write { try $0.setDeviceData(name, to: value) }
+    }
+
+    /// Sends a refused change again. Does nothing if there is no such change.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    public func retryChange(_ change: Int64) async throws {
+        try await write { writer in
+            if let change = try writer.reader.change(change) { try writer.setRefusal(of: change, to: nil) }
+        }
+    }
+
+    /// Removes a pending or refused change from the outbox. A change that is in flight may still be done.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    public func discardChange(_ change: Int64) async throws {
+        try await write { writer in
+            if let change = try writer.reader.change(change) { try writer.remove(change) }
+        }
+    }
+}
