@@ -22,7 +22,7 @@ struct ErrorMessagesTests {
         #expect(swift.count >= 30)
         #expect(sql.count >= 80)
         for text in swift + sql {
-            // What a sentence begins with may be put in, as in `\(refusal)`: Params' own tests hold that.
+            // A message may begin with an interpolation such as `\(refusal)`, which the tests of Params check.
             let start = text.hasPrefix("\\(") || text.first == "\"" || text.first?.isUppercase == true
             #expect(start, "“\(text)”")
             #expect(text.last.map { ".? )".contains($0) } == true, "“\(text)”")

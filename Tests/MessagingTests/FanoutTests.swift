@@ -25,7 +25,7 @@ struct FanoutTests {
     func activation() throws {
         var fanout = Fanout()
         let id = fanout.subscribe(user: alice, messagesPerConversation: 20)
-        // The page is read while the feed goes on polling: it saw 11, and 12 was still under way.
+        // The page is read while the feed polls: it contains transaction 11, and 12 was still in flight.
         _ = fanout.distribute(try batch("12:12:", [message(room, 1, by: 11)]))
         _ = fanout.distribute(try batch("14:14:", [message(room, 2, by: 12), message(room, 3, by: 13)]))
         let snapshot = try #require(Snapshot("12:14:12"))

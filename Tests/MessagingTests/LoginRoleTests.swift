@@ -12,7 +12,7 @@ struct LoginRoleTests {
             ("postgresql://chat:secret@db/world", "postgresql://owner@db/world", "chat"),
             ("postgresql://postline.abcdef:secret@pooler/x", "postgresql://postgres.abcdef@pooler/x", "postline"),
             ("user=postline.abcdef password=secret", "user=postgres.abcdef", "postline"),
-            // A point of the name's own.
+            // A dot that belongs to the name.
             ("postgresql://first.last:secret@db/world", nil, "first.last"),
             ("postgresql://first.last:secret@db/world", "postgresql://postgres@db/world", "first.last"),
             ("postgresql://first.last:secret@db/world", "postgresql://postgres.abcdef@db/world", "first.last"),

@@ -99,7 +99,7 @@ struct ParamsTests {
                     #expect(error["method"] == nil)
                     continue
                 }
-                // Who signs in is named by an address here.
+                // Sign-in is by email address.
                 if spelling.lowercased() == "username", operation.parameters.contains("email") {
                     #expect(error["suggestion"] == .string("email"), "\(operation.method)")
                     #expect(error["method"] == nil)

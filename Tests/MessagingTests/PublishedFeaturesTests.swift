@@ -43,7 +43,7 @@ struct PublishedFeaturesTests {
             }
         }
         #expect(covering.isEmpty, "these are no requirements: \(covering)")
-        // A name means one test.
+        // The name of a covering test is unique.
         let twice = Dictionary(grouping: existing, by: \.title).filter { $0.value.count > 1 }.keys
         #expect(twice.isEmpty)
     }

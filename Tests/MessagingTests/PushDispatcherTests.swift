@@ -31,7 +31,7 @@ struct PushDispatcherTests {
         let loop = RecordingLoop()
         let sinks = sinks(3 * PushDispatcher.receiversAtOnce + 1, on: [loop])
         dispatcher.deliver([Fanout.Delivery(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
-        // The first is small, so that the loop begins.
+        // The first part is small, so that the loop begins to write early.
         #expect(loop.parts == [16, 128, 128, 113])
         let few = Array(sinks.keys.prefix(5))
         dispatcher.deliver((2...4).map { Fanout.Delivery(subscribers: few, push: push($0)) }, to: sinks)

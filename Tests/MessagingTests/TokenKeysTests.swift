@@ -194,7 +194,7 @@ struct TokenKeysTests {
             for set in ["\(other),\(good)", "\(good),\(other)"] {
                 _ = try await keys(#"{"keys":[\#(set)],"more":1}"#).verify(token, now: now)
             }
-            // A set of that key alone has none to verify with.
+            // A set with only that key has no usable key.
             await #expect(throws: TokenKeysError.self, "\(other)") { try await keys(#"{"keys":[\#(other)]}"#) }
         }
         _ = try await keys(#"{"keys":[\#(foreign.joined(separator: ",")),\#(good)]}"#).verify(token, now: now)

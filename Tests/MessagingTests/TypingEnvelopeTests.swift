@@ -21,7 +21,7 @@ struct TypingEnvelopeTests {
         #expect(other.open(payload) == [])
         let next = try one.seal(notices.prefix(1))
         #expect(other.open(next) == [notices[0]])
-        // One that was overtaken is lost.
+        // A reordered payload is ignored.
         #expect(other.open(payload) == [])
     }
 
@@ -39,7 +39,7 @@ struct TypingEnvelopeTests {
         for text in [first, String(decoding: bytes, as: UTF8.self)] {
             for id in [notices[0].conversation, notices[0].user] { #expect(!text.contains("\(id)")) }
         }
-        // Equal notices do not have equal payloads, not even in a part.
+        // Equal notices have different payloads in every part.
         #expect(first.prefix(16) != second.prefix(16) && first.suffix(16) != second.suffix(16))
     }
 
@@ -55,7 +55,7 @@ struct TypingEnvelopeTests {
             "\(String(repeating: "0", count: 64)) \(ID.random()) 1 \(notice)",
         ]
         for payload in forged { #expect(other.open(payload) == [], "\(payload)") }
-        // Each bit counts.
+        // Any changed bit is detected.
         let bytes = [UInt8](try #require(Data(base64Encoded: payload)))
         for place in bytes.indices {
             var changed = bytes
@@ -82,7 +82,7 @@ struct TypingEnvelopeTests {
         let payload = try sender.seal(notices.prefix(1))
         clock.now = start + difference
         #expect(receiver.open(payload).isEmpty != isAccepted)
-        // One that starts just after it was sent.
+        // A node that starts just after the payload was sent.
         clock.now = start + 0.001
         var restarted = TypingEnvelope(secret: "a secret", now: { clock.now })
         #expect(restarted.open(payload) == [])

@@ -15,7 +15,7 @@ extension Accounts {
         return apple
     }
 
-    /// Returns the user whom an Apple identity belongs to, or nil if it is new.
+    /// Returns the user that an Apple identity belongs to, or nil if it is new.
     func account(of identity: AppleIdentity) async throws(ProtocolError) -> ID? {
         let rows = try await database.rows(
             Functions.identifiedAccount, ["apple", identity.subject, identity.email], as: .accounts)

@@ -4,7 +4,7 @@ internal import Postgres
 /// Moves the messages of merged guests to their accounts, batch by batch, after the merge itself
 /// (`sql/functions/app/message_moves.sql`).
 ///
-/// One node at a time does it, under a lease. Each batch is one transaction, so that another node can continue.
+/// One node at a time moves them, under a lease. Each batch is one transaction, so that another node can continue.
 struct MessageMover: Sendable {
     let database: Database
     let logger: Logger

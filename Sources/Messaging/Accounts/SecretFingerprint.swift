@@ -2,7 +2,7 @@ internal import Crypto
 
 /// A fingerprint that shows whether two nodes have the same secret, without disclosing it.
 ///
-/// It helps an attacker no more than an access token does, which also allows to check a guess of the secret.
+/// It helps an attacker no more than an access token, with which a guess of the secret can be checked too.
 public enum SecretFingerprint {
     /// Returns eight hexadecimal digits.
     public static func of(_ secret: String) -> String {

@@ -25,7 +25,7 @@ final class SendBatcher: Sendable {
     /// The message of a text as it is answered, or nil if the text was not written and must be sent individually.
     typealias Outcome = Result<ByteBuffer?, ProtocolError>
 
-    /// How a client's texts proceed.
+    /// The way in which a client's texts are sent.
     private enum Disposition {
         /// Each text was written, has failed, or must be sent outside of batches.
         case completed([Outcome])
@@ -47,7 +47,7 @@ final class SendBatcher: Sendable {
 
     private let queue: Mutex<Queue>
 
-    /// The longest wait for a lock. A text that is sent individually gives way sooner, since it has less to lose.
+    /// The longest wait for a lock. It is shorter for a text that is sent individually, since retrying one is cheap.
     private static let batchLockWait = Duration.milliseconds(100)
     private static let individualLockWait = Duration.milliseconds(10)
 

@@ -17,14 +17,14 @@ struct GuessingTests {
                 for _ in 0..<5 {
                     try await node.connect().refused(.invalidCredentials, "auth.login", Self.login(email))
                 }
-                // In whatever spelling, from whatever connection.
+                // In any spelling, on any connection.
                 for spelling in [email, email.uppercased(), email] {
                     let error = try await node.connect().refused(
                         .rateLimited, "auth.login", Self.login(spelling, TestNode.password))
                     #expect(1...60 ~= (error?.data["retry_after"]?.integerValue ?? 0))
                 }
             }
-            // Another account is none the worse for it.
+            // Other accounts are not affected.
             try await node.connect().signIn(.bob)
         }
     }
@@ -65,7 +65,7 @@ struct GuessingTests {
             let stolen = try await node.signedIn(.alice)
             let guest = try await node.guest()
             let stranger = try await node.connect()
-            // Ids are public, and so is an address to whoever knows it.
+            // User ids are public, and other people may know an address.
             for email in [Person.alice.id, await guest.userID, Person.alice.email] {
                 for _ in 0..<5 { try await stranger.refused(.invalidCredentials, "auth.login", Self.login(email)) }
                 try await stranger.refused(.rateLimited, "auth.login", Self.login(email))
@@ -104,7 +104,7 @@ struct GuessingTests {
         var settings = NodeSettings()
         settings.poolSize = 1
         try await withNode(settings) { node in
-            // Of no password, and expensive: each takes a good part of a second.
+            // Hashes of no known password, with a high cost: verifying one takes a good part of a second.
             try await node.database.psql(
                 """
                 update auth.users set encrypted_password = '$2a$13$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue'
@@ -134,7 +134,7 @@ struct GuessingTests {
         try await withNode(Self.limited) { node in
             let guest = try await node.guest()
             let client = try await node.connect()
-            // Refused for its name, which comes after the bound and costs no hashing.
+            // Rejected for its username, after the limit is checked and before hashing.
             #expect(try await Self.triesUntilLimited(client, "auth.guest", ["full_name": " "]) == 59)
             let account: JSONObject = ["email": "new@example.com", "password": .string(TestNode.password)]
             for (client, method, params) in [
@@ -148,7 +148,7 @@ struct GuessingTests {
         }
     }
 
-    /// How many calls are not refused for the address's bound before the first that is.
+    /// Returns the number of calls before the first that exceeds the limit of the address.
     private static func triesUntilLimited(
         _ client: TestClient, _ method: String, _ params: JSONObject
     ) async throws -> Int {

@@ -12,7 +12,7 @@ struct AccessTokenTests {
         "app_metadata", "user_metadata",
     ]
 
-    /// What a token says.
+    /// Returns the claims of a token.
     private static func claims(of tokens: JSON) throws -> JSON {
         let parts = tokens["access_token"]?.stringValue?.split(separator: ".") ?? []
         try #require(parts.count == 3)
@@ -39,12 +39,12 @@ struct AccessTokenTests {
                 let claims = try Self.claims(of: tokens)
                 #expect(Set(claims.names) == Set(Self.claims))
                 #expect(claims["user_metadata"] == [:])
-                // F11: what Supabase's policies ask for.
+                // F11: the claims that Supabase's policies use.
                 #expect(claims["aal"] == "aal1")
                 #expect(!claims.text.contains("Nomen"))
             }
             #expect(try await client.call("me.get")["full_name"] == "Nomen Nescio the Elder")
-            // By which way one signs in is no part of a profile.
+            // The sign-in method is not part of a profile.
             #expect(try Self.claims(of: loggedIn)["app_metadata"]?["provider"] == "email")
         }
     }

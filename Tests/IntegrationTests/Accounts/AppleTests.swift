@@ -41,10 +41,10 @@ struct AppleTests {
             let known = try await again.signIn(apple: key.token("sue"), ["full_name": "Another"])
             #expect(known["user_id"] == tokens["user_id"])
             #expect(try await again.call("me.get")["full_name"] == "Sue Apple")
-            // There is no password, and so none that is right.
+            // The account has no password, so every password is wrong.
             try await node.connect().refused(
                 .invalidCredentials, "auth.login", ["email": "sue@privaterelay.appleid.com", "password": ""])
-            // On a connection that is somebody's, nothing is used up.
+            // On another user's connection the token is not used up.
             let token = try key.token("sue")
             let alice = try await node.signedIn(.alice)
             try await alice.refused(.invalidRequest, "auth.apple", ["identity_token": .string(token)])
@@ -88,7 +88,7 @@ struct AppleTests {
             try await client.refused(.tokenExpired, "auth.apple", ["identity_token": .string(old)])
             #expect(try await node.database.value("select count(*) from app.identities") == "0")
             #expect(try await node.database.value("select count(*) from app.used_identity_tokens") == "0")
-            // The clocks may be a little apart. All before took its time, so the time is read again.
+            // Clock skew is allowed. The time is read again, since the steps above took a while.
             let then = Int(Date.now.timeIntervalSince1970)
             try await client.signIn(apple: key.token("eve", ["iat": "\(then + 10)", "exp": "\(then - 10)"]))
         }
@@ -160,11 +160,11 @@ struct AppleTests {
             let me = try await client.call("me.get")
             #expect(me["is_guest"] == false)
             #expect(me["date_of_birth"] == "2000-02-29")
-            // The answer was lost: with a fresh token it is found done.
+            // If the answer was lost, a retry with a fresh token succeeds.
             let retry = try await node.connect().signIn(apple: key.token("sue"), guest: guestTokens)
             #expect(retry["user_id"] == guestTokens["user_id"])
 
-            // Another guest, on another device, of the same person.
+            // Another guest of the same person, on another device.
             let other = try await node.connect()
             let otherTokens = try await other.becomeGuest("Other")
             try await other.call("me.update", ["location": "Here"])
@@ -233,12 +233,12 @@ struct AppleTests {
                 let count = server.count
                 try await node.connect().signIn(apple: key.token("sue"))
                 #expect(server.count == count)
-                // It rotates: a key that is not known is asked for, and one that nobody has is refused.
+                // After a rotation an unknown key is fetched, and one that Apple does not have is rejected.
                 server.answer(.says(200, try AppleKey.set([key, next]), ["cache-control": "max-age=600"]))
                 try await node.connect().signIn(apple: next.token("sue"))
                 try await node.connect().refused(
                     .invalidToken, "auth.apple", ["identity_token": .string(try AppleKey("three").token("sue"))])
-                // What is there serves on while nothing is answered.
+                // Cached keys are used while the server does not respond.
                 server.answer(.silence)
                 try await node.connect().signIn(apple: key.token("sue"))
             }

@@ -39,7 +39,7 @@ struct DeleteTests {
             try await bob.refused(.notFound, "profiles.get", ["username": "alice"])
             #expect(try await bob.call("profiles.search", ["query": "alice moreau"])["profiles"] == [])
 
-            // The messages stay where they were, and the direct conversation with them.
+            // The messages and the direct conversation stay.
             let after = try await bob.call("messages.list", ["conversation_id": .string(Room.aliceBob)])
             let (old, new) = (before["messages"]?.arrayValue ?? [], after["messages"]?.arrayValue ?? [])
             #expect(old.map { $0["content"] } == new.map { $0["content"] })
@@ -49,7 +49,7 @@ struct DeleteTests {
             let list = try await bob.call("conversations.list")
             #expect(list["conversations"]?.arrayValue?.contains { $0["id"]?.stringValue == Room.aliceBob } == true)
             #expect(list["profiles"]?.arrayValue?.first { $0["id"]?.stringValue == Person.alice.id } == profile)
-            // The group goes on without her, and has an owner.
+            // The group continues without her and has another owner.
             let alps = try await bob.call("conversations.get", ["conversation_id": .string(Room.alps)])
             let roles = alps["members"]?.arrayValue?.map {
                 "\($0["user_id"]?.stringValue ?? "") \($0["role"]?.stringValue ?? "")"
@@ -157,7 +157,7 @@ struct DeleteTests {
 
     @Test("rejects writes of a connection that is not notified yet")
     func afterTheEnd() async throws {
-        // With external accounts no session's end comes between, and this feed tells nothing.
+        // With external accounts no session ends, and this node's feed does not notify.
         try await withNode(NodeSettings(accountProvider: .external)) { node in
             try await node.database.replaceLook(by: "return")
             let token = try await TestToken(sub: Person.alice.id, session_id: nil).signed()
@@ -173,7 +173,7 @@ struct DeleteTests {
                 ("conversations.open", ["user_id": .string(Person.frank.id)]),
             ]
             for (method, params) in requests {
-                // As to one whose account never was; to open a conversation, the caller is the user who is not there.
+                // The same as for an account that never existed. For conversations.open the missing user is the caller.
                 try await alice.refused(
                     method == "conversations.open" ? .notFound : .invalidToken, method, params)
             }

@@ -46,7 +46,7 @@ struct ExternalAccountsTests {
             #expect(me["full_name"] == "Supa")
             #expect(me["is_guest"] == true)
             try await client.sync()
-            // It becomes a full account there, and is seen so here as it happens.
+            // It becomes a full account there, which is visible here at once.
             try await node.database.psql(
                 "update auth.users set email = 'Supa@example.com', is_anonymous = false where id = '\(id)'")
             try await client.follow { $0.me?["is_guest"] == false && $0.me?["email"] == "supa@example.com" }
@@ -59,7 +59,7 @@ struct ExternalAccountsTests {
             let token = try await TestToken(sub: Person.alice.id, session_id: nobody).signed()
             let clients = [try await one.connect(), try await other.connect()]
             for client in clients { try await client.call("session.authenticate", ["access_token": .string(token)]) }
-            // The write is quiet: nothing rings, so that what refuses the message is the database itself.
+            // The deletion sends no notification, so that the database itself rejects the message.
             try await one.database.psql(
                 """
                 set postline.quiet = on;

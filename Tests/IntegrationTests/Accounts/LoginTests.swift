@@ -67,7 +67,7 @@ struct LoginTests {
     @Test("accepts an imported Supabase password and rehashes it")
     func bcrypt() async throws {
         try await withNode { node in
-            // `a password`, as Supabase's auth server hashes it, at a lower cost.
+            // The bcrypt hash of `a password` as by Supabase's auth server, with a lower cost.
             let hash = "$2a$04$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue"
             try await node.database.psql(
                 "update auth.users set encrypted_password = '\(hash)' where id = '\(Person.bob.id)'")

@@ -48,7 +48,7 @@ struct MergeTests {
                 me["physical"] == ["biological_sex": "other", "height_cm": 170.5, "date_of_birth": "1991-04-17"])
             try await live.follow { $0.me == me }
 
-            // The guest is gone: its data, its sessions and its connections.
+            // The guest's data, sessions and connections are gone.
             try await guest.expectEnd()
             let gone = try await alice.call("profiles.get", ["ids": [.string(guest.userID)]])["profiles"]?[0]
             #expect(gone?["is_deleted"] == true)
@@ -94,7 +94,7 @@ struct MergeTests {
             let frank = try await one.signedIn(.frank)
             let alice = try await other.signedIn(.alice)
 
-            // With Bob, whom Alice talks with too; with Frank, with whom she has no direct conversation; with Alice.
+            // With Bob, who has a conversation with Alice; with Frank, who has none; and with Alice.
             let withBob = try await guest.conversation(with: Person.bob.id)
             try await guest.send("guest 1", to: withBob)
             try await bob.send("bob 2", to: withBob)
@@ -104,7 +104,7 @@ struct MergeTests {
             let withAlice = try await guest.conversation(with: Person.alice.id)
             try await guest.send("to myself", to: withAlice)
             try await alice.send("from myself", to: withAlice)
-            // A group of the guest's own, and one where both are.
+            // A group of the guest, and one with both as members.
             let own = try await database.makeGroup("Of a guest", [id, Person.bob.id])
             try await guest.send("my group", to: own)
             try await database.psql(
@@ -144,12 +144,12 @@ struct MergeTests {
             #expect(await alice.replica.contents(Room.aliceBob).suffix(3) == ["guest 1", "bob 2", "guest 3"])
             #expect(await bob.replica.contents(Room.aliceBob).suffix(3) == ["guest 1", "bob 2", "guest 3"])
             #expect(await bob.replica.messages[Room.aliceBob]?[93]?["sender_id"]?.stringValue == Person.alice.id)
-            // The stronger role stays, in each group.
+            // The higher role is kept in each group.
             let roles =
                 "select role from public.conversation_members where user_id = '\(Person.alice.id)' and conversation_id = "
             #expect(try await database.value("\(roles)'\(own)'") == "owner")
             #expect(try await database.value("\(roles)'\(Room.bookClub)'") == "admin")
-            // And life goes on there.
+            // New messages can be sent there.
             try await frank.send("welcome", to: withFrank)
             try await alice.follow { $0.has("welcome", in: withFrank) }
         }
@@ -183,7 +183,7 @@ struct MergeTests {
             try await client.refused(
                 .invalidCredentials, "auth.login",
                 ["email": "alice@example.com", "password": "wrong", "guest_refresh_token": next["refresh_token"] ?? ""])
-            // The guest's own connection is the guest's.
+            // The guest's own connection cannot sign in as another user.
             try await guest.refused(.invalidRequest, "auth.login", Self.params(.alice, next))
             #expect(try await WireTests.fingerprint(node.database) == before)
             #expect(try await guest.call("me.get")["is_guest"] == true)
@@ -214,7 +214,7 @@ struct MergeTests {
             }
             #expect(try await alice.call("messages.list", ["conversation_id": .string(Room.aliceBob)]) == before)
             #expect(before["messages"]?.arrayValue?.compactMap { $0["seq"]?.integerValue }.suffix(3) == [91, 92, 93])
-            // Into another account it does not come any more.
+            // It cannot be merged into another account.
             try await one.connect().refused(.invalidToken, "auth.login", Self.params(.bob, tokens))
         }
     }
@@ -294,7 +294,7 @@ struct MergeTests {
             let bob = try await other.signedIn(.bob)
             let alice = try await other.signedIn(.alice)
             try await alice.sync()
-            // Each writes until its conversation is gone; what was answered is noted.
+            // Each sends until its conversation is gone, and records what was answered.
             func write(_ client: TestClient, _ name: String, to room: String) async throws -> [String] {
                 var answered: [String] = []
                 while answered.count < 2_000 {
@@ -317,7 +317,7 @@ struct MergeTests {
                 "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90 order by seq"
             ).compactMap { $0 }
             for (name, answered) in [("guest", guests), ("bob", bobs)] {
-                // The last one may have been done and not been answered.
+                // The last send may have been stored without an answer.
                 let kept = stored.filter { $0.hasPrefix(name) }
                 #expect(kept.starts(with: answered) && kept.count <= answered.count + 1)
             }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("auth.refresh", .timeLimit(.minutes(60)))
 struct RefreshTests {
-    /// The next tokens; the connection need not be anybody's.
+    /// Refreshes a token, on any connection.
     private static func refresh(_ tokens: JSON, on node: TestNode) async throws -> JSON {
         try await node.connect().call("auth.refresh", ["refresh_token": tokens["refresh_token"] ?? .null])
     }
@@ -32,7 +32,7 @@ struct RefreshTests {
             #expect(sessions[0] == sessions[1])
             let third = try await Self.refresh(second, on: node)
             #expect(third["refresh_token"] != second["refresh_token"])
-            // On a connection that is somebody's it changes nothing either.
+            // A signed-in connection does not change either.
             let bob = try await node.signedIn(.bob)
             try await bob.call("auth.refresh", ["refresh_token": third["refresh_token"] ?? ""])
             #expect(try await bob.call("me.get")["username"] == "bob")
@@ -45,7 +45,7 @@ struct RefreshTests {
             let first = try await one.connect().logIn(Person.alice.email)
             let second = try await Self.refresh(first, on: one)
             #expect(try await Self.refresh(first, on: other)["refresh_token"] == second["refresh_token"])
-            // The end of the window is ten seconds away.
+            // The window ends after ten seconds.
             try await one.database.setClock(ahead: "5 seconds")
             #expect(try await Self.refresh(first, on: one)["refresh_token"] == second["refresh_token"])
             #expect(try await Self.refresh(second, on: one)["refresh_token"] != second["refresh_token"])

@@ -140,7 +140,7 @@ struct SessionEndTests {
                 ("open_session", []),
                 ("merge_guest", [JSONObject.Member(name: "guest_refresh_token", value: guest["refresh_token"] ?? "")]),
             ] {
-                // Whoever holds the account's row lets the sign-in verify the password, and not go on.
+                // A lock on the account's row lets the sign-in verify the password and then wait.
                 let holder = try await node.database.connect()
                 _ = try await holder.execute(
                     "begin; select from auth.users where id = '\(Person.alice.id)' for update")
@@ -218,7 +218,7 @@ struct SessionEndTests {
                 .invalidCredentials, "auth.login",
                 ["email": .string(Person.alice.email), "password": .string(TestNode.password)])
             try await bob.call("me.get")
-            // What was ended stays so; she may sign in anew.
+            // The ended sessions stay ended. She may sign in again.
             try await one.database.psql(
                 "update auth.users set banned_until = null, deleted_at = null where id = '\(Person.alice.id)'")
             try await client.refused(.sessionRevoked, "auth.refresh", ["refresh_token": tokens["refresh_token"] ?? ""])

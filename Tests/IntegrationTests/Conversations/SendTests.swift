@@ -33,7 +33,7 @@ struct SendTests {
         }
     }
 
-    /// The message's sender is drawn as Alice is.
+    /// Expects Alice as the sender, with her built-in avatar.
     private func expectFox(_ message: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
         let sender = message?["sender"]
         #expect(sender?["id"]?.stringValue == Person.alice.id, sourceLocation: sourceLocation)
@@ -167,7 +167,7 @@ struct SendTests {
                     "attachment": ["url": "https://images.example.com/b.png"],
                 ])
             expectMessage(silent)
-            // A picture of her own is there with the next image.
+            // The sender of the next image has the custom avatar.
             let photo = "https://images.example.com/alice.png"
             try await alice.call("me.set_avatar", ["avatar_type": "custom", "avatar_url": .string(photo)])
             let sender = try await alice.call(

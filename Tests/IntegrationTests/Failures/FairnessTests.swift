@@ -4,14 +4,14 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What one user's requests may take from the others.
+/// Tests that one user's requests do not delay others.
 @Suite("Fairness between users", .timeLimit(.minutes(60)))
 struct FairnessTests {
     private static let lockWaiters = """
         select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
         """
 
-    /// Limits that hold, and that the test's requests do not reach.
+    /// Enabled rate limits that the test's requests do not reach.
     private static var rates: Rates {
         var rates = Rates()
         rates.sendsPerSecond = 100_000
@@ -96,7 +96,7 @@ struct FairnessTests {
             let carol = try await node.signedIn(.carol)
             func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
             #expect(delayed() == 0)
-            // Of 20 at once, whatever they are answered and whichever connection they come by.
+            // 20 at once, whatever their answers and connections.
             for _ in 0..<10 { for client in [alice, again] { _ = try? await client.call(method, ["bio": "b"]) } }
             #expect(delayed() == 0)
             try await alice.call("me.get")
@@ -122,7 +122,7 @@ struct FairnessTests {
                 select api.create_group('Open', array['\(Person.carol.id)']::uuid[]);
                 """)
             #expect(try await carol.call("me.update", ["bio": "changed"])["bio"] == "changed")
-            // A deletion does wait: the group must be seen by it, or its member be refused.
+            // A deletion does wait: it must see the group, or the member must be rejected.
             try await carol.refused(.timeout, "me.delete", ["password": .string(TestNode.password)])
             _ = try await program.execute("commit")
             await program.close()

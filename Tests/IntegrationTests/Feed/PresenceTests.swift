@@ -17,7 +17,7 @@ struct PresenceTests {
             for client in [bob, carol, stranger] { try await client.sync() }
             let alice = try await one.signedIn(.alice)
             try await alice.sync(live: false)
-            // What comes to one node after it is told after it.
+            // A change that reaches a node later is pushed later.
             let dave = try await one.signedIn(.dave)
             try await dave.sync()
             for client in [bob, carol] {
@@ -89,7 +89,7 @@ struct PresenceTests {
             try await bob.follow("Alice's coming") { $0.showsOnline(.alice) }
             #expect(try await alice.call("session.set_state", ["state": "background"]) == .object([:]))
             try await bob.follow("Alice's going") { !$0.showsOnline(.alice) }
-            // The same again changes nothing, nor does a new sync.
+            // Repeating the state or opening a new sync changes nothing.
             try await alice.call("session.set_state", ["state": "background"])
             try await alice.sync()
             try await alice.call("session.set_state", ["state": "active"])
@@ -244,14 +244,14 @@ func withAliceElsewhere(
 }
 
 extension NodeSettings {
-    /// A node that tells of its users with the times that it has by default.
+    /// Settings with the default presence intervals.
     fileprivate static var standard: NodeSettings {
         var settings = NodeSettings()
         settings.presence = PresenceTimes()
         return settings
     }
 
-    /// A node that tells of its users sooner than one would outside of a test.
+    /// Settings with shorter presence intervals.
     fileprivate static func telling(
         grace: Duration = .milliseconds(100), lease: Duration = .seconds(120)
     ) -> NodeSettings {
@@ -270,7 +270,7 @@ extension NodeSettings {
 extension TestNode {
     fileprivate func until(_ person: Person, isOn nodes: Int) async throws { try await until(person.id, isOn: nodes) }
 
-    /// Returns when so many nodes have told that the user is there.
+    /// Waits until this many nodes report the user as online.
     fileprivate func until(_ user: String, isOn nodes: Int) async throws {
         try await database.wait(
             for: "select count(*) from app.node_users where user_id = '\(user)'", toBe: "\(nodes)")
@@ -278,12 +278,12 @@ extension TestNode {
 }
 
 extension TestClient {
-    /// What is told of anybody's presence up to a change that is made here.
+    /// Returns the presence pushes up to a change that is made here.
     fileprivate func presence(upTo fence: String, on database: TestDatabase) async throws -> [JSON] {
         try await pushesUpTo(fence, on: database).flatMap { $0["presence"]?.arrayValue ?? [] }
     }
 
-    /// Returns when it is told that it is behind.
+    /// Waits for `sync.lagged`.
     fileprivate func lag() async throws {
         while true {
             let push = try await nextNotification()
@@ -298,7 +298,7 @@ extension JSON {
         (self["presence"]?.arrayValue ?? []).filter { $0["user_id"]?.stringValue == person.id }
     }
 
-    /// Of somebody who was not seen to go.
+    /// The presence of a user without a last-seen time.
     fileprivate static func presence(of user: String, isOnline: Bool = false) -> JSON {
         ["user_id": .string(user), "is_online": .bool(isOnline), "last_seen_at": .null]
     }

@@ -6,7 +6,7 @@ import Testing
 struct AnswerSizeTests {
     private static let most = 4 << 20
 
-    /// The answer's object, and how long its line was. The id is as long as a request line lets it be.
+    /// Returns the response and the length of its line. The id is as long as a request line allows.
     private func answer(
         _ client: TestClient, _ method: String, _ params: JSONObject
     ) async throws -> (result: JSON, bytes: Int) {
@@ -20,7 +20,7 @@ struct AnswerSizeTests {
     @Test("row 58a: ends pages of long messages early, without a gap")
     func messages() async throws {
         try await withNode { node in
-            // 200 messages of 8,000 characters that JSON writes as six bytes each.
+            // 200 messages of 8,000 characters that take six bytes each in JSON.
             try await node.database.psql(
                 """
                 insert into public.messages (conversation_id, sender_id, content)
