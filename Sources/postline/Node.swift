@@ -85,7 +85,7 @@ struct Node: Sendable {
             info: lines.info)
         configuration.maxPushBytes = lines.maxQueueBytes
         configuration.standbyDatabaseURL = settings.replicaDatabaseURL
-        configuration.pushes = push?.platforms ?? []
+        configuration.pushPlatforms = push?.platforms ?? []
         configuration.media = media?.store
         if mail != nil {
             configuration.mail = MailPolicy(
@@ -94,7 +94,7 @@ struct Node: Sendable {
         configuration.apple = try settings.apple.signIn(logger: logger)
         service = MessagingService(configuration: configuration, logger: logger, metrics: Self.registry)
         mailer = mail.map { [service, logger] in
-            Mailer($0, queue: service.mails, logger: logger, metrics: Self.registry, written: mailWritten)
+            Mailer($0, queue: service.mailQueue, logger: logger, metrics: Self.registry, written: mailWritten)
         }
         pusher = push.map { [databaseURL, logger] in
             Pusher(

@@ -1,15 +1,15 @@
 import TestSupport
 import Testing
 
-/// `docs/reliability.md` is held against the checklist's numbers and the tests, so that it claims nothing that is not tried.
-@Suite("The published reliability")
+/// Compares `docs/reliability.md` with the checklist and the tests, so that every claim has a test.
+@Suite("docs/reliability.md")
 struct PublishedReliabilityTests {
-    /// The rows of the checklist.
+    /// The numbers of the checklist.
     private static let numbers =
         (1...58).map(String.init) + ["58a", "58b"]
         + (59...71).map(String.init)
 
-    @Test("has each row of the checklist once, with a figure, and a test of its own that exists")
+    @Test("has each row once, with a figure and an existing test")
     func rows() throws {
         let existing = try Self.names()
         let rows = try Self.table()
@@ -23,7 +23,7 @@ struct PublishedReliabilityTests {
         }
     }
 
-    @Test("names every test that is named after a row, in that row")
+    @Test("names every test of a row")
     func tests() throws {
         let rows = Dictionary(uniqueKeysWithValues: try Self.table().map { ($0.number, $0.tests) })
         for name in try Self.names() {
@@ -43,7 +43,7 @@ struct PublishedReliabilityTests {
         let tests: [String]
     }
 
-    /// The rows of the page's tables: number, what happens, what is promised, figure, tests.
+    /// Returns the rows of the page's tables.
     private static func table() throws -> [Row] {
         try Repository.text("docs/reliability.md").split(separator: "\n").compactMap { line in
             // A bar within a test's name would be written as &#124;.

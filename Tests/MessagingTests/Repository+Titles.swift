@@ -1,22 +1,22 @@
 import Foundation
 import TestSupport
 
-/// What the tests and the documents say of each other.
+/// The names of tests in sources and documents.
 extension Repository {
-    /// The texts in backticks.
+    /// Returns the texts in backticks.
     static func quoted(_ text: some StringProtocol) -> [String] {
         text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
             .map { String($0.element) }
     }
 
-    /// The display names of all tests, as their sources have them.
+    /// Returns the display names of all Swift tests.
     static func testNames() throws -> Set<String> {
         Set(
             try matches(of: /@Test\(\s*"((?:[^"\\]|\\.)*)"/, inFilesOf: "Tests", endingIn: "swift").map(unescaped))
     }
 
-    /// The tests that say which requirements of `docs/features.md` they cover: Swift's by a trait, Python's by the
-    /// comment above them, those of SQL and of the composed system in their names, which begin as in "A13, A14: ".
+    /// Returns the tests that state which requirements of `docs/features.md` they cover: Swift tests by a trait, Python
+    /// tests by a comment, and those in SQL and of the composed system by a prefix of the name such as "A13, A14: ".
     static func coveringTests() throws -> [(title: String, requirements: [String])] {
         let swift = try files(in: "Tests", endingIn: "swift").flatMap { path in
             try text(path).components(separatedBy: "@Test(").dropFirst().compactMap { source -> (String, [String])? in
@@ -47,7 +47,7 @@ extension Repository {
         String(literal).replacing("\\\"", with: "\"").replacing("\\\\", with: "\\")
     }
 
-    /// What the SQL tests say of themselves, as far as a row of the checklist stands first.
+    /// Returns the names of SQL tests that begin with a row of the checklist.
     static func sqlTestNames() throws -> Set<String> {
         Set(
             try matches(of: /'(row \d+[a-z]?: (?:[^']|'')*)'/, inFilesOf: "sql/tests", endingIn: "sql").map {
@@ -55,7 +55,7 @@ extension Repository {
             })
     }
 
-    /// The tests of HTTP and of the console that try a row of the checklist, which the comment above them names.
+    /// Returns the HTTP and console tests with a comment that names a row of the checklist.
     static func pythonTestNames() throws -> Set<String> {
         let sources = try ["Tests/HTTP", "Tests/Console"].flatMap { files(in: $0, endingIn: "py") }.map(text)
         return Set(
@@ -66,7 +66,7 @@ extension Repository {
             })
     }
 
-    /// What stands in the parentheses of each match. A literal of SQL may go on in the next line.
+    /// Returns the first capture of each match. A SQL literal may continue on the next line.
     private static func matches(
         of pattern: Regex<(Substring, Substring)>, inFilesOf directory: String, endingIn ending: String
     ) throws -> [String] {

@@ -22,8 +22,8 @@ extension Schema {
     private init(of parameter: Parameter) {
         var schema = Schema(of: parameter.type)
         if parameter.exemption != nil { schema = schema.without("minLength") }
-        if parameter.takesNull || parameter.exemption != nil { schema = schema.nullable }
-        if let standard = parameter.standard { schema = schema.adding(["default": standard]) }
+        if parameter.acceptsNull || parameter.exemption != nil { schema = schema.nullable }
+        if let standard = parameter.defaultValue { schema = schema.adding(["default": standard]) }
         let bound = parameter.type.boundInWords.map { " \($0)" } ?? ""
         let null = parameter.presence == .clearable ? " Null clears it, to leave it out leaves it as it is." : ""
         let exemption = parameter.exemption.map {
