@@ -16,7 +16,7 @@ extension Parameter {
     fileprivate var written: String {
         let mark = isRequired ? "" : "?"
         let null = [.requiredOrNull, .optionalOrNull].contains(presence) ? "|null" : ""
-        let standard = standard.map { " = \($0.text)" } ?? ""
+        let standard = defaultValue.map { " = \($0.text)" } ?? ""
         return name + mark + type.written(exemption) + null + standard
     }
 }
