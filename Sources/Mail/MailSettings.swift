@@ -37,8 +37,8 @@ public struct MailSettings: Sendable {
         let password: String?
 
         /// - Parameters:
-        ///     - url: `smtp://host:port` or `smtps://host:port`, without a path.
-        ///     - needsTLS: true to refuse servers without encryption (STARTTLS).
+        ///   - url: `smtp://host:port` or `smtps://host:port`, without a path.
+        ///   - needsTLS: true to refuse servers without encryption (STARTTLS).
         public init(url: String, needsTLS: Bool = true, user: String? = nil, password: String? = nil) {
             self.url = url
             self.needsTLS = needsTLS

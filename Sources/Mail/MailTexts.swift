@@ -71,8 +71,8 @@ public struct MailTexts: Sendable {
     /// Returns the text of a mail.
     ///
     /// - Parameters:
-    ///     - app: the sender.
-    ///     - link: the link, or nil.
+    ///   - app: the sender.
+    ///   - link: the link, or nil.
     func text(of order: MailOrder, app: String, link: String?) -> MailText {
         let text = texts(for: order.locale)[order.kind] ?? MailText(subject: "", body: "")
         let places = [("{app}", app), ("{link}", link ?? ""), ("{token}", order.token ?? "")]

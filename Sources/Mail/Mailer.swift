@@ -26,8 +26,8 @@ public final class Mailer: Service {
     private static let pause = Duration.milliseconds(500)
 
     /// - Parameters:
-    ///     - queue: the service's queue, which must run as long as this service.
-    ///     - written: called with the path of each mail that was written to a folder.
+    ///   - queue: the service's queue, which must run as long as this service.
+    ///   - written: called with the path of each mail that was written to a folder.
     public init(
         _ settings: MailSettings, queue: MailQueue, logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory, written: @escaping @Sendable (String) -> Void = { _ in }

@@ -180,8 +180,8 @@ extension FolderStore {
     /// Starts to receive a picture.
     ///
     /// - Parameters:
-    ///     - client: the client's address.
-    ///     - expires: the expiry of the upload address, before which the picture must be complete.
+    ///   - client: the client's address.
+    ///   - expires: the expiry of the upload address, before which the picture must be complete.
     /// - Throws: `UploadRefusal`.
     public func receive(
         _ picture: Picture, from client: AddressKey, until expires: Date

@@ -24,9 +24,9 @@ public final class IncomingPicture: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///     - marker: the empty file that marks the address as used, also once the picture is removed.
-    ///     - expires: the expiry of the address.
-    ///     - onEnd: called once, at the end of the upload.
+    ///   - marker: the empty file that marks the address as used, also once the picture is removed.
+    ///   - expires: the expiry of the address.
+    ///   - onEnd: called once, at the end of the upload.
     init(
         _ picture: Picture, at path: String, destination: String, marker: String, expires: Date,
         onEnd: @escaping @Sendable () -> Void

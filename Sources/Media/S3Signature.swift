@@ -11,10 +11,10 @@ struct S3Signature: Sendable {
     /// Returns a signed address.
     ///
     /// - Parameters:
-    ///     - host: the host, with the port unless it is the scheme's default.
-    ///     - path: the decoded path, from the first slash.
-    ///     - headers: headers that the request must send unchanged.
-    ///     - seconds: the validity, at most a week.
+    ///   - host: the host, with the port unless it is the scheme's default.
+    ///   - path: the decoded path, from the first slash.
+    ///   - headers: headers that the request must send unchanged.
+    ///   - seconds: the validity, at most a week.
     func url(
         _ method: String, scheme: String = "https", host: String, path: String,
         headers: [(name: String, value: String)] = [], seconds: Int, at now: Date = Date()

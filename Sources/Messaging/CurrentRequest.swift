@@ -23,6 +23,9 @@ struct CurrentRequest: Sendable {
     /// The user's id, or the client's address if no user is signed in.
     let client: String
 
+    /// The client's address if the user is a guest, otherwise nil.
+    var guestAddress: AddressKey?
+
     /// The `application_name` in `pg_stat_activity` while the request runs a statement: `postline c17.42
     /// messages.send`.
     ///

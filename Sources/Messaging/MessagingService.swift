@@ -133,10 +133,14 @@ public final class MessagingService: Service, SessionFactory {
             if isRefused { shareRefusals.increment() }
         }
         pool = Pool(url: configuration.databaseURL, options: options)
-        database = Database(pool: pool, limits: configuration.limits, metrics: metrics)
+        let guestConcurrency = configuration.rates == nil ? nil : max(2, configuration.poolSize / 4)
+        database = Database(
+            pool: pool, limits: configuration.limits, guestConcurrency: guestConcurrency, metrics: metrics)
         options.isForWrites = false
         standbyPool = configuration.standbyDatabaseURL.map { [options] in Pool(url: $0, options: options) }
-        standby = standbyPool.map { Database(pool: $0, limits: configuration.limits, metrics: metrics) }
+        standby = standbyPool.map {
+            Database(pool: $0, limits: configuration.limits, guestConcurrency: guestConcurrency, metrics: metrics)
+        }
         accounts = Accounts(
             provider: configuration.accountProvider,
             database: database,

@@ -71,7 +71,8 @@ actor Session: LineSession {
 
     func currentRequest(_ id: RequestID, _ operation: Operation) -> CurrentRequest {
         let client = if case .user(let user, _) = caller { user } else { addressKey.description }
-        return CurrentRequest(id: id, method: operation.method, client: client)
+        return CurrentRequest(
+            id: id, method: operation.method, client: client, guestAddress: isGuest ? addressKey : nil)
     }
 
     /// Records an answered request in metrics and log.

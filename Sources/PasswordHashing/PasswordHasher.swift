@@ -42,8 +42,8 @@ public final class PasswordHasher: Sendable {
     /// Creates a hasher, which has threads only while it works.
     ///
     /// - Parameters:
-    ///     - threads: the number of concurrent computations; each takes 19 MiB.
-    ///     - queueLimit: the maximum number of waiting requests.
+    ///   - threads: the number of concurrent computations; each takes 19 MiB.
+    ///   - queueLimit: the maximum number of waiting requests.
     public init(threads: Int, queueLimit: Int) {
         precondition(threads > 0 && queueLimit >= 0, "a hasher has one thread at least")
         self.threads = threads

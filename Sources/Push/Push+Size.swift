@@ -7,8 +7,8 @@ extension Push {
     /// twice. So the encoded form is measured.
     ///
     /// - Parameters:
-    ///     - limit: the provider's maximum size in bytes.
-    ///     - size: returns the size of the encoded form.
+    ///   - limit: the provider's maximum size in bytes.
+    ///   - size: returns the size of the encoded form.
     func fitting(_ limit: Int, _ size: (Push) throws -> Int) rethrows -> Push {
         guard let text, try size(self) > limit else { return self }
         func with(_ title: String, _ body: String?) -> Push { Push(order: order, text: Text(title: title, body: body)) }

@@ -23,8 +23,8 @@ extension HTTPClient {
     /// Returns a client for requests to configured hosts only.
     ///
     /// - Parameters:
-    ///     - authorities: a file of additional trusted certificates (PEM), or nil.
-    ///     - connections: the maximum number of HTTP/1.1 connections per host, each with one request.
+    ///   - authorities: a file of additional trusted certificates (PEM), or nil.
+    ///   - connections: the maximum number of HTTP/1.1 connections per host, each with one request.
     /// - Throws: if the file contains no certificates.
     package static func toProviders(trusting authorities: String?, connections: Int) throws -> HTTPClient {
         var configuration = HTTPClient.Configuration()

@@ -186,8 +186,8 @@ struct Node: Sendable {
     /// Serves until the process is signalled to stop.
     ///
     /// - Parameters:
-    ///     - console: the console's page, or nil if it is off.
-    ///     - ready: called once the line server and the gateway, if enabled, listen.
+    ///   - console: the console's page, or nil if it is off.
+    ///   - ready: called once the line server and the gateway, if enabled, listen.
     func serve(
         console: Console?, ready: @escaping @Sendable (LineServer.Address, _ http: LineServer.Address?) -> Void
     ) async throws {

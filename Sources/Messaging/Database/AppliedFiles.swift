@@ -25,8 +25,8 @@ public struct AppliedFiles: Sendable, CustomStringConvertible {
 
 extension AppliedFiles {
     /// - Parameters:
-    ///     - files: the applied files.
-    ///     - hash: the hash of the previously applied ones; nil if there are none.
+    ///   - files: the applied files.
+    ///   - hash: the hash of the previously applied ones; nil if there are none.
     init(_ files: [SQLFile], called name: String, insteadOf hash: String? = nil) {
         self.name = name
         count = files.count

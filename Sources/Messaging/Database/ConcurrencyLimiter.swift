@@ -26,10 +26,10 @@ actor ConcurrencyLimiter {
     static let mostWaiting = 256
 
     /// - Parameters:
-    ///     - width: the maximum concurrency.
-    ///     - share: the maximum concurrency of one client; nil for no limit.
-    ///     - waitTimeout: the maximum wait. A request that exceeds it fails when its turn comes.
-    ///     - reactor: the thread of the database's connections.
+    ///   - width: the maximum concurrency.
+    ///   - share: the maximum concurrency of one client; nil for no limit.
+    ///   - waitTimeout: the maximum wait. A request that exceeds it fails when its turn comes.
+    ///   - reactor: the thread of the database's connections.
     init(width: Int, share: Int? = nil, waitTimeout: Duration = .seconds(30), on reactor: Reactor) {
         self.width = width
         self.share = share

@@ -16,11 +16,19 @@ struct Database: Sendable {
     /// Coalesces waits for the WAL flush into one call.
     private let durabilityWaits: RequestCoalescer<Void, Void>
 
+    /// Limits the requests of guests by address; nil if rate limits are off.
+    private let guests: GuestLimiter?
+
     /// The thread of the connections.
     var reactor: Reactor { pool.reactor }
 
-    init(pool: Pool, limits: StatementLimits, metrics: any MetricsFactory = MetricsSystem.factory) {
+    /// - Parameter guestConcurrency: the maximum concurrency of all guests at one address; nil for no limit.
+    init(
+        pool: Pool, limits: StatementLimits, guestConcurrency: Int? = nil,
+        metrics: any MetricsFactory = MetricsSystem.factory
+    ) {
         let preamble = Preamble(limits: limits)
+        guests = guestConcurrency.map { GuestLimiter(width: $0, on: pool.reactor) }
         self.pool = pool
         self.preamble = preamble
         firstPreamble = Preamble(
@@ -40,14 +48,20 @@ struct Database: Sendable {
     /// request runs.
     ///
     /// - Parameters:
-    ///     - client: the owner of the share for a call outside a request: a user's id or a client's address.
-    ///     - committed: called on the pool's thread when it has committed, before this returns.
+    ///   - client: the owner of the share for a call outside a request: a user's id or a client's address.
+    ///   - committed: called on the pool's thread when it has committed, before this returns.
     /// - Throws: the function's error, `unavailable`, `timeout` or `rate_limited`, as the client receives it.
     func rows(
         _ function: Statement, _ parameters: [String?], as caller: Caller, client: String? = nil,
         committed: (@Sendable () -> Void)? = nil
     ) async throws(ProtocolError) -> Rows {
-        try await rows(function, parameters, as: caller, of: client ?? caller.owner, committed)
+        let owner = client ?? caller.owner
+        if let guests, let address = CurrentRequest.current?.guestAddress, case .user(let guest, _) = caller {
+            return try await guests.run(at: address, for: guest) { () throws(ProtocolError) in
+                try await rows(function, parameters, as: caller, of: owner, committed)
+            }
+        }
+        return try await rows(function, parameters, as: caller, of: owner, committed)
     }
 
     /// Calls a function for several clients together, within no client's share.

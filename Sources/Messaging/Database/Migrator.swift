@@ -198,10 +198,10 @@ extension Migrator {
     /// Applies repeatable files together if one of them has changed.
     ///
     /// - Parameters:
-    ///     - name: their name in the ledger.
-    ///     - title: their name for people; nil if the same.
-    ///     - always: true to apply them silently even if unchanged.
-    ///     - initial: the indexes and constraints before unrecorded files were applied, or nil.
+    ///   - name: their name in the ledger.
+    ///   - title: their name for people; nil if the same.
+    ///   - always: true to apply them silently even if unchanged.
+    ///   - initial: the indexes and constraints before unrecorded files were applied, or nil.
     private func apply(
         _ files: [SQLFile], as name: String, called title: String? = nil, always: Bool = false,
         since initial: SchemaStructure? = nil, over connection: Connection
@@ -226,8 +226,8 @@ extension Migrator {
     /// false if they were not needed.
     ///
     /// - Parameters:
-    ///     - isNeeded: runs in the applying transaction, which excludes other migrators.
-    ///     - afterwards: runs at the end of that transaction.
+    ///   - isNeeded: runs in the applying transaction, which excludes other migrators.
+    ///   - afterwards: runs at the end of that transaction.
     private func applyUntilFree(
         _ files: [SQLFile], over connection: Connection, if isNeeded: () async throws -> Bool = { true },
         afterwards: () async throws -> Void = {}

@@ -30,8 +30,8 @@ actor RequestCoalescer<Question: Sendable, Reply: Sendable> {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
     /// - Parameters:
-    ///     - waitTimeout: the maximum wait. A request that exceeds it fails when its call would begin.
-    ///     - reactor: the thread of the database's connections.
+    ///   - waitTimeout: the maximum wait. A request that exceeds it fails when its call would begin.
+    ///   - reactor: the thread of the database's connections.
     init(mostAtOnce: Int, waitTimeout: Duration = .seconds(30), on reactor: Reactor, _ ask: @escaping Ask) {
         self.mostAtOnce = mostAtOnce
         waiting = WaitingQueue(waitTimeout: waitTimeout)

@@ -13,9 +13,9 @@ public enum OpenAPIDocument {
     /// Returns the document as JSON text. It is not cached.
     ///
     /// - Parameters:
-    ///     - version: the server's version.
-    ///     - paths: additional path items, after those of the methods.
-    ///     - schemas: additional schemas, by their names under `components/schemas`.
+    ///   - version: the server's version.
+    ///   - paths: additional path items, after those of the methods.
+    ///   - schemas: additional schemas, by their names under `components/schemas`.
     public static func text(
         version: String, adding paths: JSONObject = [:], schemas: JSONObject = [:]
     ) -> ByteBuffer {
@@ -42,8 +42,8 @@ public enum OpenAPIDocument {
     /// Returns the schema of a param.
     ///
     /// - Parameters:
-    ///     - path: the param's name, with the path of a nested one (`avatar.avatar_url`).
-    ///     - method: the method.
+    ///   - path: the param's name, with the path of a nested one (`avatar.avatar_url`).
+    ///   - method: the method.
     package static func parameter(_ path: String, of method: String) -> JSON? {
         var parameters = (try? Operation.named(method))?.parameters ?? []
         var schema: JSON?
@@ -58,8 +58,8 @@ public enum OpenAPIDocument {
     /// Returns the schema of a member of a protocol object.
     ///
     /// - Parameters:
-    ///     - path: the member's name, with the path of a nested one (`members.role`).
-    ///     - object: the object's name, such as `Me`.
+    ///   - path: the member's name, with the path of a nested one (`members.role`).
+    ///   - object: the object's name, such as `Me`.
     package static func member(_ path: String, of object: String) -> JSON? {
         var schema = Schema.named.first { $0.name == object }?.schema.json
         for name in path.split(separator: ".") {

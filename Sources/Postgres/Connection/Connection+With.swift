@@ -2,10 +2,10 @@ extension Connection {
     /// Connects, passes the connection to `body`, and closes it, also if `body` throws.
     ///
     /// - Parameters:
-    ///     - url: a libpq connection string: a URL or keywords.
-    ///     - reactor: the reactor on whose thread the connection lives.
-    ///     - options: how to connect and use the connection.
-    ///     - body: uses the connection.
+    ///   - url: a libpq connection string: a URL or keywords.
+    ///   - reactor: the reactor on whose thread the connection lives.
+    ///   - options: how to connect and use the connection.
+    ///   - body: uses the connection.
     /// - Throws: `connectFailed`, `cancelled`, or the error of `body`.
     public static func with<Value>(
         _ url: String, on reactor: Reactor, options: ConnectionOptions = ConnectionOptions(),

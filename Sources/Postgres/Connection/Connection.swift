@@ -48,9 +48,9 @@ public actor Connection {
     /// Connects to PostgreSQL.
     ///
     /// - Parameters:
-    ///     - url: a libpq connection string: a URL or keywords.
-    ///     - reactor: the reactor on whose thread the connection lives.
-    ///     - options: how to connect and use the connection.
+    ///   - url: a libpq connection string: a URL or keywords.
+    ///   - reactor: the reactor on whose thread the connection lives.
+    ///   - options: how to connect and use the connection.
     /// - Throws: `connectFailed`, `cancelled`.
     public static func open(
         _ url: String, on reactor: Reactor, options: ConnectionOptions = ConnectionOptions()
@@ -110,8 +110,8 @@ public actor Connection {
     /// Runs the calls in one pipeline, as one transaction, and returns the rows of each.
     ///
     /// - Parameters:
-    ///     - calls: the statements in order. The first failure ends the transaction, and the rest is skipped.
-    ///     - deadline: the maximum time that the caller waits, including the queue; nil for no limit. After it the
+    ///   - calls: the statements in order. The first failure ends the transaction, and the rest is skipped.
+    ///   - deadline: the maximum time that the caller waits, including the queue; nil for no limit. After it the
     ///     server is asked to cancel, and the connection is closed if the run had begun.
     /// - Throws: `server`, `connectionLost`, `deadlineExceeded`, `cancelled` (with the effects of a deadline) and
     ///   `refused`. After a `server` error about a stale prepared statement the connection is closed.
@@ -129,8 +129,8 @@ public actor Connection {
     /// Without its own BEGIN the whole script is one transaction.
     ///
     /// - Parameters:
-    ///     - sql: the statements, without parameters.
-    ///     - deadline: as for `run`.
+    ///   - sql: the statements, without parameters.
+    ///   - deadline: as for `run`.
     /// - Throws: as `run`. The position in a `server` error counts from the first character of the script.
     @discardableResult
     public func execute(_ sql: String, deadline: Duration? = nil) async throws(PostgresError) -> [Rows] {

@@ -26,9 +26,9 @@ import Glibc
     /// unreachable.
     ///
     /// - Parameters:
-    ///     - timeout: the timeout for each server if the connection string sets one, otherwise for all servers
+    ///   - timeout: the timeout for each server if the connection string sets one, otherwise for all servers
     ///     together, divided among them.
-    ///     - willTry: receives the maximum total time once names are resolved.
+    ///   - willTry: receives the maximum total time once names are resolved.
     /// - Throws: `connectFailed`.
     static func open(
         _ conninfo: Conninfo, timeout: Duration, logger: Logger, willTry: (Duration) -> Void

@@ -15,10 +15,10 @@ public actor Listener {
     /// Creates a listener that connects once `run` runs.
     ///
     /// - Parameters:
-    ///     - url: a libpq connection string that leads to PostgreSQL itself, or to a pooler that keeps one backend per
+    ///   - url: a libpq connection string that leads to PostgreSQL itself, or to a pooler that keeps one backend per
     ///     session. Behind another pooler LISTEN is lost silently, which the keepalive detects.
-    ///     - channels: the unquoted channel names, 1 to 63 bytes each, since PostgreSQL truncates longer ones.
-    ///     - reactor: the reactor on whose thread the connection lives.
+    ///   - channels: the unquoted channel names, 1 to 63 bytes each, since PostgreSQL truncates longer ones.
+    ///   - reactor: the reactor on whose thread the connection lives.
     public init(
         url: String, channels: [String], options: ListenerOptions = ListenerOptions(), on reactor: Reactor
     ) {

@@ -45,9 +45,9 @@ public actor Pool {
     /// Creates a pool that opens its connections once `run()` runs.
     ///
     /// - Parameters:
-    ///     - url: a libpq connection string: a URL or keywords.
-    ///     - reactor: the thread of the pool and its connections; by default its own.
-    ///     - options: the size, limits and connection options.
+    ///   - url: a libpq connection string: a URL or keywords.
+    ///   - reactor: the thread of the pool and its connections; by default its own.
+    ///   - options: the size, limits and connection options.
     public init(url: String, options: PoolOptions = PoolOptions(), on reactor: Reactor = Reactor(name: "postgres")) {
         self.url = url
         self.options = options
@@ -167,12 +167,12 @@ public actor Pool {
     /// plan) is retried a few times.
     ///
     /// - Parameters:
-    ///     - calls: the statements in order.
-    ///     - owner: the user whose share of the pool the request uses; nil for the service's own work.
-    ///     - isLockWaiter: true if the request may wait long for a lock. Such requests use at most half of the
+    ///   - calls: the statements in order.
+    ///   - owner: the user whose share of the pool the request uses; nil for the service's own work.
+    ///   - isLockWaiter: true if the request may wait long for a lock. Such requests use at most half of the
     ///     connections.
-    ///     - deadline: the total time that the caller waits; nil for no limit except the wait for a connection.
-    ///     - succeeded: called on the pool's thread on success, before the caller has the rows.
+    ///   - deadline: the total time that the caller waits; nil for no limit except the wait for a connection.
+    ///   - succeeded: called on the pool's thread on success, before the caller has the rows.
     /// - Throws: `unavailable`, `shareExceeded`, and the errors of `Connection.run`.
     public nonisolated func run(
         _ calls: [Call], of owner: String? = nil, isLockWaiter: Bool = false, deadline: Duration? = nil,

@@ -50,8 +50,8 @@ public final class Reactor: SerialExecutor, TaskExecutor, Sendable {
     /// Watches a socket, a deadline or both. On the thread only.
     ///
     /// - Parameters:
-    ///     - descriptor: a socket that stays open until the watch is removed, or nil for a timer.
-    ///     - handler: runs on the thread for each event. It must not retain the reactor.
+    ///   - descriptor: a socket that stays open until the watch is removed, or nil for a timer.
+    ///   - handler: runs on the thread for each event. It must not retain the reactor.
     func watch(_ descriptor: Int32?, _ handler: @escaping @Sendable (PollSet.Event) -> Void) -> PollSet.Watch {
         loop.change { $0.add(descriptor, handler) }
     }
