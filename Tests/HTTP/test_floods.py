@@ -100,6 +100,36 @@ class Floods(unittest.TestCase):
                     for peer in peers:
                         peer.close()
 
+    def test_event_streams_that_do_not_read_share_their_events(self):
+        with node() as (process, port, _):
+            base = f"http://127.0.0.1:{port}"
+            alice, bob = token("alice", base), token("bob", base)
+            head = (
+                "GET /v1/changes?messages_per_conversation=0 HTTP/1.1\r\nHost: a\r\n"
+                f"Authorization: Bearer {alice}\r\n\r\n").encode()
+            room = call("conversations.list", token=bob, base=base).json["conversations"][0]["id"]
+            streams = []
+            for _ in range(200):
+                stream = connect(port, receive_buffer=4_096)
+                stream.sendall(head)
+                streams.append(stream)
+            for stream in streams:
+                received = b""
+                while b"\n\n" not in received:
+                    piece = stream.recv(65_536)
+                    self.assertTrue(piece, received)
+                    received += piece
+            events = iter(EventStream(bob, query="?messages_per_conversation=0", base=base))
+            next(events)
+            before, seen = resident(process), 0
+            for number in range(200):
+                call("messages.send", {"conversation_id": room, "content": f"{number}" + "€" * 7_990}, bob, base=base)
+            while seen < 200:
+                seen += len(next(events)[2].get("messages", []))
+            self.assertLess((resident(process) - before) / len(streams), 64 << 10)
+            for stream in streams:
+                stream.close()
+
     # Row 60.
     def test_connections_reset_at_any_moment_are_released(self):
         with node() as (process, port, log):
