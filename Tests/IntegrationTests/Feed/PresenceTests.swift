@@ -8,7 +8,7 @@ import Testing
 struct PresenceTests {
     @Test(
         "who comes and goes is shown to contacts on every node, and to nobody else; live sync is what counts",
-        .covers("C11", "C12"))
+        .covers("C11", "C12", "row 65"))
     func contacts() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await one.signedIn(.bob)
@@ -101,7 +101,7 @@ struct PresenceTests {
 
     @Test(
         "who hides its presence is shown to nobody, and shown nobody, from then on and until it shows it again",
-        .covers("C12"))
+        .covers("C12", "row 65"))
     func hidden() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await other.signedIn(.bob)
@@ -134,7 +134,9 @@ struct PresenceTests {
         }
     }
 
-    @Test("a node that stands still beyond its lease, and goes on, tells again of all who are there")
+    @Test(
+        "a node that stands still beyond its lease, and goes on, tells again of all who are there",
+        .covers("row 64"))
     func paused() async throws {
         try await withAliceElsewhere { _, process, bob in
             process.command.signal(SIGSTOP)

@@ -40,7 +40,9 @@ struct TypingTests {
         }
     }
 
-    @Test("who is no member is told that there is no such conversation, each time, and nobody hears of it")
+    @Test(
+        "who is no member is told that there is no such conversation, each time, and nobody hears of it",
+        .covers("row 65"))
     func stranger() async throws {
         try await withNode { node in
             let frank = try await node.signedIn(.frank)
@@ -73,7 +75,9 @@ struct TypingTests {
         }
     }
 
-    @Test("what a stranger says on the nodes' channel, by SQL, is told to nobody, and nothing of typing is stored")
+    @Test(
+        "what a stranger says on the nodes' channel, by SQL, is told to nobody, and nothing of typing is stored",
+        .covers("row 65"))
     func channel() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
