@@ -45,9 +45,9 @@ extension Repository {
         try files(in: "Tests", endingIn: "swift").flatMap { path in
             try text(path).components(separatedBy: "@Test(").dropFirst().compactMap { source -> (String, [String])? in
                 let attribute = source.components(separatedBy: "func ")[0]
-                guard let title = title(of: attribute) else { return nil }
+                guard let name = title(of: attribute) else { return nil }
                 let covered = attribute.firstMatch(of: /\.covers\(([^)]*)\)/)
-                return (title, covered?.1.matches(of: /"([^"]*)"/).map { String($0.1) } ?? [])
+                return (name, covered?.1.matches(of: /"([^"]*)"/).map { String($0.1) } ?? [])
             }
         }
     }
