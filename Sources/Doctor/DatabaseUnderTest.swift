@@ -41,20 +41,20 @@ struct DatabaseUnderTest: Sendable {
         clock = (answer.number("clock") - before - roundTrip / 2, roundTrip / 2)
     }
 
-    func ask(_ question: DoctorQuestion) async throws(PostgresError) -> QueryResult {
+    func ask(_ question: DoctorQuery) async throws(PostgresError) -> QueryResult {
         let tables = ExpectedSchema.tables.arrayLiteral
         return try await Self.ask(question, question.takesTables ? [tables] : [], over: connection)
     }
 
     /// Runs a query with parameters.
-    func ask(_ question: DoctorQuestion, _ parameters: [String?]) async throws(PostgresError) -> QueryResult {
+    func ask(_ question: DoctorQuery, _ parameters: [String?]) async throws(PostgresError) -> QueryResult {
         try await Self.ask(question, parameters, over: connection)
     }
 
     func leave() async { await connection.close() }
 
     private static func ask(
-        _ question: DoctorQuestion, _ parameters: [String?], over connection: Connection
+        _ question: DoctorQuery, _ parameters: [String?], over connection: Connection
     ) async throws(PostgresError) -> QueryResult {
         let statement = Statement("doctor.\(question.rawValue)", question.sql)
         let rows = try await connection.run(

@@ -25,13 +25,13 @@ struct ReplicaCheck: Sendable {
             isSameDatabase: primary.text("cluster") == standby.text("cluster")
                 && primary.text("database") == standby.text("database"),
             isStandby: standby.isTrue("is_standby"),
-            isAbovePolicies: try await replica.ask(.bypass).isTrue("is_above_policies"),
+            bypassesRLS: try await replica.ask(.bypass).isTrue("is_above_policies"),
             hasFeedback: standby.text("feedback") == "on", lag: written - standby.number("log_bytes"))
     }
 
     /// - Parameter lag: the WAL bytes written two seconds ago that are not replayed yet.
     static func findings(
-        isSameDatabase: Bool, isStandby: Bool, isAbovePolicies: Bool, hasFeedback: Bool, lag: Double
+        isSameDatabase: Bool, isStandby: Bool, bypassesRLS: Bool, hasFeedback: Bool, lag: Double
     ) -> [Finding] {
         guard isSameDatabase else {
             return [
@@ -47,9 +47,9 @@ struct ReplicaCheck: Sendable {
                     "Set it to a streaming replica of the database, or leave it out.")
             ]
         }
-        guard !isAbovePolicies else {
-            let login = LoginAbovePolicies("The login of POSTLINE_REPLICA_DATABASE_URL")
-            return [.problem(check, "\(login.matter): nothing is read there.", LoginAbovePolicies.advice)]
+        guard !bypassesRLS else {
+            let login = LoginBypassesRLS("The login of POSTLINE_REPLICA_DATABASE_URL")
+            return [.problem(check, "\(login.matter): nothing is read there.", LoginBypassesRLS.advice)]
         }
         var findings: [Finding] = []
         if !hasFeedback {

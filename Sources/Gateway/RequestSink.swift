@@ -29,8 +29,8 @@ final class RequestSink: ClientSink, PushTarget {
         unsafe loop.asUnownedSerialExecutor()
     }
 
-    let takesPushes = false
-    var target: any PushTarget { self }
+    let acceptsPushes = false
+    var pushTarget: any PushTarget { self }
 
     func setExpiry(_ expiry: Expiry?) {
         // Prevents an overflow for tokens that expire in centuries.

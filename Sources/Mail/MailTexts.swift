@@ -1,19 +1,19 @@
 public import FoundationEssentials
 internal import Messaging
 
-/// What mails say, in the user's language.
+/// The texts of mails, by language.
 ///
-/// An operator's file replaces any of it: `{"de": {"reset_password_subject": "…", …}, …}`. In the texts `{app}`, `{link}`
-/// and `{token}` stand for what they say. Nothing that a user wrote stands in a mail.
+/// An operator's file replaces any of them: `{"de": {"reset_password_subject": "…", …}, …}`. `{app}`, `{link}` and
+/// `{token}` are placeholders. Mails contain nothing that a user wrote.
 public struct MailTexts: Sendable {
-    /// By language tag, in lower case.
+    /// The texts, by lower-case language tag.
     private var byLocale: [String: Texts] = Self.builtIn
 
-    /// The built-in ones.
+    /// The built-in texts.
     public init() {}
 
-    /// - Parameter file: JSON, with languages by their tags, and of each the texts that are other than the built-in.
-    /// - Throws: `MailError`, which names what is wrong.
+    /// - Parameter file: JSON with language tags, and the replaced texts of each.
+    /// - Throws: `MailError`, which names the error.
     public init(replacedBy file: Data) throws {
         guard let given = try? JSONDecoder().decode([String: [String: String]].self, from: file) else {
             throw MailError("is no JSON object of languages, each with an object of texts.")
@@ -54,7 +54,7 @@ public struct MailTexts: Sendable {
         let part: any WritableKeyPath<MailText, String> & Sendable
     }
 
-    /// By the names that a file has for them.
+    /// The texts' names in a file.
     private static let places: [String: Place] = {
         var places: [String: Place] = [:]
         for kind in MailOrder.Kind.allCases {
@@ -68,11 +68,11 @@ public struct MailTexts: Sendable {
         Template.texts(for: locale, of: byLocale) ?? [:]
     }
 
-    /// What a mail says.
+    /// Returns the text of a mail.
     ///
     /// - Parameters:
-    ///   - app: who sends it.
-    ///   - link: what it is about; nil where it has none.
+    ///   - app: the sender.
+    ///   - link: the link, or nil.
     func text(of order: MailOrder, app: String, link: String?) -> MailText {
         let text = texts(for: order.locale)[order.kind] ?? MailText(subject: "", body: "")
         let places = [("{app}", app), ("{link}", link ?? ""), ("{token}", order.token ?? "")]
@@ -81,7 +81,7 @@ public struct MailTexts: Sendable {
     }
 }
 
-/// What one kind of mail says.
+/// The text of a kind of mail.
 struct MailText: Sendable, Equatable {
     var subject: String
     var body: String

@@ -6,11 +6,11 @@ internal import NIOHTTP1
 internal import NIOSSL
 internal import Synchronization
 
-/// Pictures in a store that speaks S3. Their bytes go between it and clients, and never through a node.
+/// Pictures in an S3-compatible store. Clients exchange bytes with the store directly, never through a node.
 ///
-/// A client puts a picture to `uploads/` by an address that is signed for its length and type. Once it is used the node
-/// looks at its first bytes and has the store copy just what it has looked at to where it stays: what is put afterwards, by
-/// the same address, is never seen.
+/// A client uploads to `uploads/` by an address signed for length and type. When the picture is used, the node checks
+/// its first bytes and lets the store copy exactly the checked version to its final place. Later uploads by the same
+/// address have no effect.
 public struct S3Store: MediaStore {
     public let maxBytes: Int
     private let settings: MediaSettings.S3
@@ -20,13 +20,13 @@ public struct S3Store: MediaStore {
     private let base: String
     private let client: HTTPClient
 
-    /// How long the store is waited for.
+    /// The timeout of requests to the store.
     private static let waitTimeout = TimeAmount.seconds(10)
 
-    /// For how long a node's own addresses are good.
+    /// The validity of the node's own addresses, in seconds.
     private static let ownSeconds = 60
 
-    /// - Throws: `MediaError` where the endpoint is none.
+    /// - Throws: `MediaError` if the endpoint is invalid.
     public init(_ settings: MediaSettings.S3) throws {
         guard let url = URL(string: settings.endpoint), let scheme = url.scheme, let host = url.host() else {
             throw MediaError("\(settings.endpoint) is no address of a store.")
@@ -42,7 +42,7 @@ public struct S3Store: MediaStore {
         client = try Self.client(trusting: settings.authorities)
     }
 
-    /// One for each file of authorities, for as long as the process is there.
+    /// A client for each file of certificates, kept for the life of the process.
     private static let clients = Mutex<[String?: HTTPClient]>([:])
 
     private static func client(trusting authorities: String?) throws -> HTTPClient {
@@ -108,9 +108,9 @@ public struct S3Store: MediaStore {
                 ("x-amz-metadata-directive", "REPLACE"), ("Content-Type", picture.type.rawValue),
                 ("Cache-Control", "\(picture.purpose == .avatar ? "public" : "private"), max-age=31536000, immutable"),
             ])
-        // Another came to its place while this was looked at.
+        // Another version replaced it during the check.
         if copied.status == .preconditionFailed { return .wrong("changed while it was looked at: put it once") }
-        // A copy that failed may be answered with 200 and an error.
+        // A failed copy may respond with 200 and an error.
         guard copied.status == .ok, try await isThere(picture) else {
             throw MediaError("The store does not copy: \(copied.status.code).")
         }
@@ -129,7 +129,7 @@ public struct S3Store: MediaStore {
 
     public func tidy() async throws {}
 
-    /// What is wrong with the store, or with how it is asked; nil where a picture can be put there and taken away again.
+    /// Checks that a picture can be stored and removed. Returns nil or the error.
     public func check() async -> String? {
         do {
             let key = "uploads/.check-\(ID.random())"
@@ -151,7 +151,7 @@ extension S3Store {
         let headers: HTTPHeaders
         let body: ByteBuffer
 
-        /// How long all of it is, of which a part was asked for (RFC 9110, section 14.4).
+        /// The total length, of which a part was requested (RFC 9110, section 14.4).
         var total: Int? {
             switch status {
             case .ok: headers.first(name: "Content-Length").flatMap { Int($0) }
@@ -162,7 +162,7 @@ extension S3Store {
         }
     }
 
-    /// True if a picture's bytes are where they stay.
+    /// Returns true if a picture's bytes are at their final place.
     package func isThere(_ picture: Picture) async throws -> Bool {
         let answer = try await send("HEAD", bucket(picture.purpose), Self.key(picture.id, picture.purpose))
         return answer.status == .ok && answer.total == picture.bytes
@@ -183,7 +183,7 @@ extension S3Store {
         for (name, value) in headers where name != "Content-Length" { request.headers.add(name: name, value: value) }
         if method == "PUT" { request.body = .bytes(ByteBuffer()) }
         let answer = try await client.execute(request, timeout: Self.waitTimeout)
-        // Of a picture no more than was asked for is wanted, also where the store gives all of it.
+        // Read no more than the requested part, even if the store sends everything.
         var body = ByteBuffer()
         for try await part in answer.body {
             body.writeImmutableBuffer(part)

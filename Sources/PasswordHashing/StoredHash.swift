@@ -3,7 +3,7 @@ enum StoredHash: Sendable {
     case argon2id(String)
     case bcrypt(Bcrypt)
 
-    /// None that can be verified, or one that costs more than a sign-in may.
+    /// A hash that cannot be verified or is too costly.
     case unreadable
 
     init(_ text: String) {
@@ -14,9 +14,9 @@ enum StoredHash: Sendable {
         }
     }
 
-    /// Whether it was made of this password.
+    /// Returns true if it was made from this password.
     ///
-    /// - Throws: `unreadableHash`, after the time that a wrong password takes: to whoever tries passwords it is one.
+    /// - Throws: `unreadableHash`, after the time of a wrong password, so that an attacker cannot tell.
     func isOf(_ password: String) throws(PasswordHashingError) -> Bool {
         do throws(PasswordHashingError) {
             switch self {

@@ -2,20 +2,20 @@ public import FoundationEssentials
 internal import JWTKit
 public import Messaging
 
-/// What is pushed, and by whom (`docs/push.md`).
+/// The configuration of device pushes (`docs/push.md`).
 public struct PushSettings: Sendable {
     public var apns: APNs?
     public var fcm: FCM?
     public var webhook: Webhook?
 
-    /// Whether pushes carry the messages' texts.
+    /// True if pushes include the messages' texts.
     public var hasPreviews = false
     public var texts = PushTexts()
 
-    /// A file of certificates (PEM) to trust beside those of the system; nil: none.
+    /// A file of additional trusted certificates (PEM), or nil.
     public var authorities: String?
 
-    /// Nobody takes any.
+    /// Creates settings without a provider.
     public init() {}
 
     public var platforms: Set<DevicePlatform> {
@@ -26,14 +26,14 @@ public struct PushSettings: Sendable {
         return platforms
     }
 
-    /// Apple's service: what its developer's account gives.
+    /// The credentials for Apple's service.
     public struct APNs: Sendable {
         let key: ES256PrivateKey
         let keyID: String
         let teamID: String
         let topic: String
 
-        /// In place of Apple's two; nil: those.
+        /// Another service URL, or nil for Apple's two.
         let url: String?
 
         /// - Parameters:
@@ -58,13 +58,13 @@ public struct PushSettings: Sendable {
         }
     }
 
-    /// Google's service: a service account of its project.
+    /// The credentials for Google's service: a service account of the project.
     public struct FCM: Sendable {
         let projectID: String
         let clientEmail: String
         let key: Insecure.RSA.PrivateKey
 
-        /// By which Google finds the key's public half; nil if the file does not name it.
+        /// The key's id, by which Google finds its public key; nil if the file does not name it.
         let keyID: String?
         let tokenURL: String
         let url: String
@@ -99,11 +99,11 @@ public struct PushSettings: Sendable {
         }
     }
 
-    /// The operator's own server.
+    /// A server of the operator.
     public struct Webhook: Sendable {
         let url: String
 
-        /// What its signatures are made with.
+        /// The secret that signs requests.
         let secret: String
 
         public init(url: String, secret: String) {

@@ -4,15 +4,15 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
 
-/// What a server that was posted to answered.
+/// The response of a server to a POST.
 package struct ProviderAnswer: Sendable {
     package let status: Int
     package let body: [UInt8]
 
-    /// How long to wait, where it says so in seconds (RFC 9110, 10.2.3).
+    /// The requested wait in seconds (RFC 9110, 10.2.3), or nil.
     package let retryAfter: Duration?
 
-    /// What is said of it in the log.
+    /// A summary for the log.
     package var summary: String {
         let text = String(decoding: body.prefix(200), as: UTF8.self)
         return text.isEmpty ? "\(status)" : "\(status) \(text)"
@@ -20,12 +20,12 @@ package struct ProviderAnswer: Sendable {
 }
 
 extension HTTPClient {
-    /// One for requests that go where the operator says, and nowhere else.
+    /// Returns a client for requests to configured hosts only.
     ///
     /// - Parameters:
-    ///   - authorities: a file of certificates (PEM) to trust beside those of the system; nil: none.
-    ///   - connections: how many there are at a time that carry one request each (HTTP/1.1), by host.
-    /// - Throws: where the file has no certificates.
+    ///   - authorities: a file of additional trusted certificates (PEM), or nil.
+    ///   - connections: the maximum number of HTTP/1.1 connections per host, each with one request.
+    /// - Throws: if the file contains no certificates.
     package static func toProviders(trusting authorities: String?, connections: Int) throws -> HTTPClient {
         var configuration = HTTPClient.Configuration()
         configuration.timeout = .init(connect: .seconds(5), read: .seconds(10))
@@ -40,9 +40,9 @@ extension HTTPClient {
         return HTTPClient(configuration: configuration)
     }
 
-    /// Posts, and reads the answer, of 64 KiB at most.
+    /// Sends a POST, and reads a response of at most 64 KiB.
     ///
-    /// - Throws: what kept it from being answered within ten seconds.
+    /// - Throws: the reason why there was no response within ten seconds.
     package func post(_ url: String, _ headers: [(String, String)], _ body: [UInt8]) async throws -> ProviderAnswer {
         var request = HTTPClientRequest(url: url)
         request.method = .POST
@@ -58,7 +58,7 @@ extension HTTPClient {
 }
 
 extension Encodable {
-    /// As JSON, the same bytes each time.
+    /// Returns JSON with the same bytes each time.
     package func json() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -85,7 +85,7 @@ struct Node: Sendable {
             info: lines.info)
         configuration.maxPushBytes = lines.maxQueueBytes
         configuration.standbyDatabaseURL = settings.replicaDatabaseURL
-        configuration.pushes = push?.platforms ?? []
+        configuration.pushPlatforms = push?.platforms ?? []
         configuration.media = media?.store
         if mail != nil {
             configuration.mail = MailPolicy(
@@ -94,7 +94,7 @@ struct Node: Sendable {
         configuration.apple = try settings.apple.signIn(logger: logger)
         service = MessagingService(configuration: configuration, logger: logger, metrics: Self.registry)
         mailer = mail.map { [service, logger] in
-            Mailer($0, queue: service.mails, logger: logger, metrics: Self.registry, written: mailWritten)
+            Mailer($0, queue: service.mailQueue, logger: logger, metrics: Self.registry, written: mailWritten)
         }
         pusher = push.map { [databaseURL, logger] in
             Pusher(
@@ -141,8 +141,8 @@ struct Node: Sendable {
     ///
     /// - Throws: `SettingsError` if it cannot, `MigrationError.unreachable` if the database cannot be reached.
     func requireSchema() async throws {
-        if let shortfall = try await Migrator.shortfall(url: databaseURL, logger: logger) {
-            throw SettingsError(shortfall)
+        if let incompatibility = try await Migrator.incompatibility(url: databaseURL, logger: logger) {
+            throw SettingsError(incompatibility)
         }
     }
 
@@ -186,8 +186,8 @@ struct Node: Sendable {
     /// Serves until the process is signalled to stop.
     ///
     /// - Parameters:
-    ///     - console: the console's page, or nil if it is off.
-    ///     - ready: called once the line server and the gateway, if enabled, listen.
+    ///   - console: the console's page, or nil if it is off.
+    ///   - ready: called once the line server and the gateway, if enabled, listen.
     func serve(
         console: Console?, ready: @escaping @Sendable (LineServer.Address, _ http: LineServer.Address?) -> Void
     ) async throws {

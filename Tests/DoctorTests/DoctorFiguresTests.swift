@@ -76,7 +76,7 @@ struct DoctorFiguresTests {
             lag: Double = 0
         ) -> [Finding.Level] {
             ReplicaCheck.findings(
-                isSameDatabase: isSame, isStandby: isStandby, isAbovePolicies: isAbove, hasFeedback: hasFeedback,
+                isSameDatabase: isSame, isStandby: isStandby, bypassesRLS: isAbove, hasFeedback: hasFeedback,
                 lag: lag
             ).map(\.level)
         }

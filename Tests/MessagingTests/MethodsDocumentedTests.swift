@@ -3,9 +3,9 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Methods documentation")
+@Suite("docs/methods.md")
 struct MethodsDocumentedTests {
-    @Test("docs/methods.md has a row of each method, with its params and its summary")
+    @Test("lists each method with its params and summary")
     func page() throws {
         let head = ["| method | params | description |", "|---|---|---|"]
         try GeneratedPage("docs/methods.md").expect(head + Messaging.Operation.all.map(Self.row))

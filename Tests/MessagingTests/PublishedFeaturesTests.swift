@@ -1,32 +1,32 @@
 import TestSupport
 import Testing
 
-/// Compares `docs/features.md` with the tests, so that it claims nothing untested.
-@Suite("Published features")
+/// Compares `docs/features.md` with the tests, so that every claim has a test.
+@Suite("docs/features.md")
 struct PublishedFeaturesTests {
-    /// The number of requirements of each document.
+    /// The number of requirements in each document.
     private static let documents: KeyValuePairs = ["A": 34, "B": 43, "C": 40, "D": 33, "E": 19, "F": 6]
 
-    @Test("the page has each requirement once, in order")
+    @Test("has each requirement once, in order")
     func requirements() throws {
         let expected = Self.documents.flatMap { document, count in (1...count).map { "\(document)\($0)" } }
         #expect(try Row.all().map(\.id) == expected)
     }
 
-    @Test("each requirement has tests, or a label with the reason")
+    @Test("states the tests or the decision of each requirement")
     func states() throws {
         for row in try Row.all() {
             #expect(!row.asked.isEmpty && !row.given.isEmpty, "\(row.id)")
             if row.state == .shown {
                 #expect(
-                    !row.tests.isEmpty && row.words.isEmpty, "\(row.id) names no test, or has a remark without a label")
+                    !row.tests.isEmpty && row.words.isEmpty, "\(row.id) names no test, or says more without a label")
             } else {
-                #expect(row.words.count > 10, "\(row.id) has no reason")
+                #expect(row.words.count > 10, "\(row.id) does not say why or what")
             }
         }
     }
 
-    @Test("the page names the tests that cover a requirement, and no others")
+    @Test("names exactly the covering tests")
     func tests() throws {
         let existing = try Repository.coveringTests()
         var covering: [String: Set<String>] = [:]
@@ -43,12 +43,12 @@ struct PublishedFeaturesTests {
             }
         }
         #expect(covering.isEmpty, "these are no requirements: \(covering)")
-        // A name identifies one test.
+        // The name of a covering test is unique.
         let twice = Dictionary(grouping: existing, by: \.title).filter { $0.value.count > 1 }.keys
         #expect(twice.isEmpty)
     }
 
-    @Test("the counts match the rows")
+    @Test("has correct counts")
     func counts() throws {
         let rows = try Row.all()
         for (document, _) in Self.documents {
@@ -67,9 +67,9 @@ struct PublishedFeaturesTests {
         ["\(rows.count)"] + Row.State.allCases.map { state in "\(rows.count { $0.state == state })" }
     }
 
-    /// A requirement on the page.
+    /// A row of the page.
     private struct Row {
-        /// The labels, in the order of the columns of counts.
+        /// The states, in the order of the table of counts.
         enum State: String, CaseIterable {
             case shown = ""
             case decision = "decision: "
@@ -82,7 +82,7 @@ struct PublishedFeaturesTests {
         let given: String
         let state: State
 
-        /// The remark in the last column.
+        /// The text of the last column without test names.
         let words: String
         let tests: [String]
 
@@ -104,7 +104,7 @@ struct PublishedFeaturesTests {
 }
 
 extension StringProtocol {
-    /// The cells of a table's row.
+    /// Returns the cells of a table row.
     fileprivate var cells: [String] {
         split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }
     }

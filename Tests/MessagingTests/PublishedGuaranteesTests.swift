@@ -1,14 +1,15 @@
 import TestSupport
 import Testing
 
-/// Compares `docs/guarantees.md` with the list of rows and with the tests, so that it claims nothing untested.
-@Suite("Published guarantees")
+/// Compares `docs/guarantees.md` with the list of rows and with the tests, so that every claim has a test.
+@Suite("docs/guarantees.md")
 struct PublishedGuaranteesTests {
+    /// The numbers of the rows.
     private static let numbers =
         (1...58).map(String.init) + ["58a", "58b"]
         + (59...71).map(String.init)
 
-    @Test("the page has each row once, with what is tried and an existing test of its name")
+    @Test("has each row once, with what is tried and an existing test")
     func rows() throws {
         let existing = try Self.names()
         let rows = try Self.table()
@@ -23,7 +24,7 @@ struct PublishedGuaranteesTests {
         }
     }
 
-    @Test("the page names every test of a row, and no others")
+    @Test("names exactly the tests of each row")
     func tests() throws {
         var ofRows: [String: Set<String>] = [:]
         for name in try Self.names() {

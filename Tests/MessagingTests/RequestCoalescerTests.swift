@@ -4,9 +4,9 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Questions asked together", .timeLimit(.minutes(10)))
+@Suite("Request coalescer", .timeLimit(.minutes(10)))
 struct RequestCoalescerTests {
-    /// A database whose calls wait until the test lets them go on.
+    /// A database whose calls wait until the test resumes them.
     private actor Held {
         private(set) var calls: [[Int]] = []
         private var held: [CheckedContinuation<Void, Never>] = []
@@ -24,7 +24,7 @@ struct RequestCoalescerTests {
         }
     }
 
-    /// Asks, and expects the question itself for a reply; the code of the error where there is one.
+    /// Sends a request that is echoed. Returns the code of an error, or nil.
     private func code(
         _ coalescer: RequestCoalescer<Int, Int>, _ question: Int, sourceLocation: SourceLocation = #_sourceLocation
     ) async -> ErrorCode? {
@@ -37,7 +37,7 @@ struct RequestCoalescerTests {
         }
     }
 
-    @Test("those that come while a call is under way share the next ones, and each gets its own reply")
+    @Test("shares the next call among requests that wait")
     func shared() async throws {
         let held = Held()
         let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: 60, on: Reactor(name: "test")) {
@@ -60,7 +60,7 @@ struct RequestCoalescerTests {
         #expect(calls.flatMap(\.self).sorted() == Array(0...100))
     }
 
-    @Test("who has waited too long is told so, and no call is made for it")
+    @Test("times out waiting requests without a call")
     func waitTimeout() async throws {
         let held = Held()
         let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: 2, waitTimeout: .zero, on: Reactor(name: "test")) {
@@ -81,7 +81,7 @@ struct RequestCoalescerTests {
         #expect(try await coalescer.load(7) == 7)
     }
 
-    @Test("a call that fails fails for those who shared it alone")
+    @Test("fails only the requests of a failed call")
     func failures() async throws {
         let held = Held()
         let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: .max, on: Reactor(name: "test")) {

@@ -63,7 +63,8 @@ extension HTTPConnection {
     private func trackUnwritten(_ response: HTTPResponse) {
         let bytes = response.file.map { min($0.length, Self.filePieceBytes) } ?? response.body.readableBytes
         guard bytes > Self.pieceBytes, let channel = context?.channel else { return }
-        for _ in 0..<connections.trackUnwritten(bytes, for: channel) { server.lineServer?.overloaded() }
+        let closed = connections.trackUnwritten(bytes, for: channel, of: AddressKey(peerAddress))
+        for _ in 0..<closed { server.lineServer?.overloaded() }
     }
 
     /// Writes the rest of a file, as fast as the client reads it.
@@ -117,7 +118,10 @@ extension HTTPConnection {
         guard let context else { return }
         setDeadline(after: bounds.writeTimeout) { $0.closeNow() }
         let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenSuccess { next(self) }
+        written.futureResult.assumeIsolated().whenSuccess {
+            self.connections.responseProgressed(context.channel)
+            next(self)
+        }
         context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(piece))), promise: written)
     }
 

@@ -51,7 +51,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
         handler = server.makeHandler(executor)
     }
 
-    private var peerAddress: String { slot?.peerAddress ?? socketAddress }
+    var peerAddress: String { slot?.peerAddress ?? socketAddress }
 
     var bounds: HTTPBounds { server.configuration.bounds }
 

@@ -1,4 +1,5 @@
 import LineServer
+import Messaging
 import NIOCore
 import Synchronization
 
@@ -8,9 +9,12 @@ final class HTTPConnections: Sendable {
         let channel: any Channel
         var lastResponse: NIODeadline
 
-        /// The bytes of a large response that the client has not read, and when that response was written.
+        /// The client's address, and the bytes of a large response that it has not read.
+        var client: AddressKey?
         var unwritten = 0
-        var unwrittenSince = NIODeadline.uptimeNanoseconds(0)
+
+        /// The time at which the client last made room for a part of that response.
+        var lastProgress = NIODeadline.uptimeNanoseconds(0)
     }
 
     /// Tells a connection to close after the current response.
@@ -24,8 +28,26 @@ final class HTTPConnections: Sendable {
         mutating func setUnwritten(_ bytes: Int, of id: ObjectIdentifier) {
             guard let before = entries[id]?.unwritten, before != bytes else { return }
             entries[id]?.unwritten = bytes
-            entries[id]?.unwrittenSince = .now()
+            entries[id]?.lastProgress = .now()
             unwritten += bytes - before
+        }
+
+        /// Removes connections until the unwritten bytes are within a limit, and returns their channels: of the address
+        /// that holds the most those without progress for the longest time, then of the next.
+        mutating func removeSlowest(beyond limit: Int) -> [any Channel] {
+            let waiting = entries.filter { $0.value.unwritten > 0 }
+            let byAddress = Dictionary(grouping: waiting) { $0.value.client }.values
+                .map { (bytes: $0.reduce(0) { $0 + $1.value.unwritten }, entries: $0) }
+                .sorted { $0.bytes > $1.bytes }
+            var removed: [any Channel] = []
+            for address in byAddress {
+                for (id, entry) in address.entries.sorted(by: { $0.value.lastProgress < $1.value.lastProgress }) {
+                    guard unwritten > limit else { return removed }
+                    remove(id)
+                    removed.append(entry.channel)
+                }
+            }
+            return removed
         }
 
         mutating func remove(_ id: ObjectIdentifier) {
@@ -67,21 +89,19 @@ final class HTTPConnections: Sendable {
         }
     }
 
+    /// Records that a client has made room for a part of its response.
+    func responseProgressed(_ channel: any Channel) {
+        state.withLock { $0.entries[ObjectIdentifier(channel)]?.lastProgress = .now() }
+    }
+
     /// Counts the bytes that the node buffers of a response, until the response is written.
     ///
     /// - Returns: the number of connections that were closed because all unwritten responses together exceed the bound.
-    func trackUnwritten(_ bytes: Int, for channel: any Channel) -> Int {
+    func trackUnwritten(_ bytes: Int, for channel: any Channel, of client: AddressKey) -> Int {
         let surplus = state.withLock { state -> [any Channel] in
+            state.entries[ObjectIdentifier(channel)]?.client = client
             state.setUnwritten(bytes, of: ObjectIdentifier(channel))
-            guard state.unwritten > maxUnwrittenBytes else { return [] }
-            let waiting = state.entries.filter { $0.value.unwritten > 0 }
-                .sorted { $0.value.unwrittenSince < $1.value.unwrittenSince }
-            var surplus: [any Channel] = []
-            for (id, entry) in waiting where state.unwritten > maxUnwrittenBytes {
-                state.remove(id)
-                surplus.append(entry.channel)
-            }
-            return surplus
+            return state.unwritten > maxUnwrittenBytes ? state.removeSlowest(beyond: maxUnwrittenBytes) : []
         }
         for channel in surplus { channel.close(promise: nil) }
         return surplus.count

@@ -48,7 +48,7 @@ enum MethodRoutes {
                 case .success where body.readableBytes > Answer.maxLineBytes: .failure(.batchSizeExceeded)
                 case .success where index > 0 && .now - start >= limit: .failure(.batchTimeExceeded(limit))
                 case .success(let request): await session.answer(request, id).content
-                case .failure(let error): .failure(await session.counted(error))
+                case .failure(let error): .failure(await session.countInvalidRequest(error))
                 }
             guard let sent = item.id else { continue }
             if isBatch { body.writeString(body.readableBytes == 0 ? "[" : ",") }

@@ -78,22 +78,24 @@ final class EventStreamFraming: ChannelDuplexHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let bytes = Self.unwrapOutboundIn(data)
-        let event: ByteBuffer? =
+        let event: [ByteBuffer] =
             switch line {
             case .start: begin(bytes, context)
             case .event(let held): eventData(bytes, held)
             case .skipping: skip(bytes)
             }
-        guard let event, event.readableBytes > 0 else {
+        let parts = event.filter { $0.readableBytes > 0 }
+        guard let last = parts.last else {
             promise?.succeed()
             return
         }
         hasWritten = true
-        context.write(Self.wrapOutboundOut(event), promise: promise)
+        for part in parts.dropLast() { context.write(Self.wrapOutboundOut(part), promise: nil) }
+        context.write(Self.wrapOutboundOut(last), promise: promise)
     }
 
     /// Converts the beginning of a line, and returns the bytes to write.
-    private func begin(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) -> ByteBuffer? {
+    private func begin(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) -> [ByteBuffer] {
         if let changes = bytes.droppingPrefix(#"{"jsonrpc":"2.0","method":"changes","params":"#) {
             return event(changes, context)
         }
@@ -106,52 +108,59 @@ final class EventStreamFraming: ChannelDuplexHandler {
         case (.string("server.hello")?, _, _):
             sendRequest(context, 1, "session.authenticate", ["access_token": .string(configuration.accessToken)])
             // Becomes part of the first event: alone, some clients would read it as an empty event.
-            return ByteBuffer(string: "retry: 1000\n")
-        case (.string("server.ping")?, _, _): return cursorEvent(message["params"])
+            return [ByteBuffer(string: "retry: 1000\n")]
+        case (.string("server.ping")?, _, _): return [cursorEvent(message["params"])]
         case (.string("sync.lagged")?, _, _):
             openSync(context, cursor: Self.cursor(of: message["params"]))
-            return nil
-        case (.string("server.goodbye")?, _, _): return Self.namedEvent("goodbye", message["params"])
-        case (.string("typing")?, _, _): return Self.namedEvent("typing", message["params"])
+            return []
+        case (.string("server.goodbye")?, _, _): return [Self.namedEvent("goodbye", message["params"])]
+        case (.string("typing")?, _, _): return [Self.namedEvent("typing", message["params"])]
         case (_, .some(.integer(1)), nil):
             openSync(context, cursor: configuration.cursor)
-            return nil
+            return []
         case (_, _, .object(let error)?):
             closeSoon(context)
-            return Self.goodbye(error)
-        default: return nil
+            return [Self.goodbye(error)]
+        default: return []
         }
     }
 
     /// Returns the beginning of an event for the beginning of a Changes.
-    private func event(_ changes: ByteBuffer, _ context: ChannelHandlerContext) -> ByteBuffer? {
+    private func event(_ changes: ByteBuffer, _ context: ChannelHandlerContext) -> [ByteBuffer] {
         guard let head = ChangesHead(changes) else { return skip(changes) }
         if head.hasMore { openSync(context, cursor: head.cursor) }
-        var event = ByteBuffer(string: "id: \(id(head.cursor))\ndata: ")
-        guard let data = eventData(changes, ByteBuffer()) else { return event }
-        event.writeImmutableBuffer(data)
-        return event
+        var start = ByteBuffer(string: "id: \(id(head.cursor))\ndata: ")
+        let data = eventData(changes, ByteBuffer())
+        guard changes.readableBytes <= Self.copiedBytes else { return [start] + data }
+        for var part in data { start.writeBuffer(&part) }
+        return [start]
     }
+
+    /// The size up to which an event is copied into one buffer, in bytes. The data of a larger one stays in the line's
+    /// buffer, which all receivers of a push share: copies took 215 kB of each stream whose client did not read.
+    private static let copiedBytes = 1_024
 
     /// Returns the event data that can be written after these bytes: all but the last two, which may end the line.
-    private func eventData(_ bytes: ByteBuffer, _ held: ByteBuffer) -> ByteBuffer? {
-        var data = held
-        data.writeImmutableBuffer(bytes)
-        let isLast = data.readableBytesView.last == UInt8(ascii: "\n")
-        let end = data.readSlice(length: max(0, data.readableBytes - 2))
-        if isLast {
-            line = .start
-            var event = end ?? ByteBuffer()
-            event.writeString("\n\n")
-            return event
+    private func eventData(_ bytes: ByteBuffer, _ held: ByteBuffer) -> [ByteBuffer] {
+        var (held, bytes) = (held, bytes)
+        let isLast = bytes.readableBytesView.last == UInt8(ascii: "\n")
+        var parts: [ByteBuffer] = []
+        if bytes.readableBytes >= 2, let data = bytes.readSlice(length: bytes.readableBytes - 2) {
+            parts = [held, data]
+            held = bytes
+        } else {
+            held.writeBuffer(&bytes)
+            if let data = held.readSlice(length: max(0, held.readableBytes - 2)) { parts = [data] }
         }
-        line = .event(held: data)
-        return end
+        line = isLast ? .start : .event(held: held)
+        return isLast ? parts + [Self.eventEnd] : parts
     }
 
-    private func skip(_ bytes: ByteBuffer) -> ByteBuffer? {
+    private static let eventEnd = ByteBuffer(string: "\n\n")
+
+    private func skip(_ bytes: ByteBuffer) -> [ByteBuffer] {
         line = bytes.readableBytesView.last == UInt8(ascii: "\n") ? .start : .skipping
-        return nil
+        return []
     }
 }
 

@@ -112,6 +112,8 @@ enum StreamRoutes {
         let (lineServer, address) = (context.gateway.lineServer, context.clientAddress)
         response.upgrade = { channel, slot in
             slot.forwardedAddress = address
+            // Each event takes about a kilobyte besides its data until it is written.
+            slot.writeBatchBytes = 1 << 14
             let pipeline = channel.pipeline.syncOperations
             if isChunked { try pipeline.addHandler(ChunkedContent()) }
             try pipeline.addHandler(EventStreamFraming(stream))

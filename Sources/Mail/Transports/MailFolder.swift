@@ -1,17 +1,17 @@
 internal import FoundationEssentials
 internal import Messaging
 
-/// A folder that takes mails: a file each, which only its owner reads.
+/// A folder with a file per mail, readable only by its owner.
 struct MailFolder: MailTransport {
     let path: String
 
-    /// Is told where each mail is.
+    /// Called with the path of each mail.
     let written: @Sendable (String) -> Void
 
     func deliver(_ message: MailMessage) async -> Delivery {
         guard let address = MailAddress(message.order.email) else { return .unusableAddress }
         let date = Date()
-        // In the order in which they were sent; the same for the same mail, so that one that is sent again is one.
+        // In the order of sending, and the same for the same mail, so that a mail sent again replaces itself.
         let time = date.formatted(
             Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted, timeZone: .gmt))
         let name = "\(time)-\(message.order.kind.rawValue)-\(message.order.id).eml"
@@ -26,7 +26,7 @@ struct MailFolder: MailTransport {
         return .taken()
     }
 
-    /// Makes no folder: one that is misspelt would be there then.
+    /// Does not create the folder, which would hide a misspelt path.
     func check() async -> String? {
         do {
             return try await BlockingCall.value { [path] in
@@ -50,7 +50,7 @@ struct MailFolder: MailTransport {
         "\(path) is no folder that this user can write to"
     }
 
-    /// Whole, or not at all; what keeps it from that, else nil.
+    /// Writes the file atomically. Returns nil or the error.
     private static func write(_ bytes: [UInt8], to name: String, in path: String) -> String? {
         do {
             try FileManager.default.createDirectory(
@@ -79,7 +79,7 @@ extension Delivery {
         Delivery(outcome: .refused(why), logged: logged)
     }
 
-    /// Quotes, comments and letters beyond ASCII are taken by few mail servers, and each is a way to say something else.
+    /// Few mail servers accept quotes, comments and non-ASCII letters, and each can change the meaning of an address.
     static let unusableAddress = refused(
         "The address has characters that no mail is sent to: it must be letters, digits and signs of ASCII.",
         logged: "unusable address")

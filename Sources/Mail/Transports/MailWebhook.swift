@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Webhooks
 
-/// The operator's own server, or a function of its cloud: a POST, signed, with a mail (`docs/accounts.md`).
+/// A server of the operator that receives each mail as a signed POST (`docs/accounts.md`).
 struct MailWebhook: MailTransport {
     let webhook: SignedWebhook
 
@@ -34,7 +34,7 @@ struct MailWebhook: MailTransport {
             return switch answer.status {
             case 200..<300: .taken(logged)
             case 408, 425, 429, 500...: .later(answer.summary, after: answer.retryAfter, logged: logged)
-            // It is set up wrongly, or not yet.
+            // The webhook is misconfigured or not ready.
             case 401, 403, 404: .later(answer.summary, after: .seconds(60), logged: logged)
             default: .refused(answer.summary, logged: logged)
             }

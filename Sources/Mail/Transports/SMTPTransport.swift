@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Messaging
 
-/// A mail server (RFC 5321), by libcurl.
+/// A mail server (RFC 5321), accessed by libcurl.
 struct SMTPTransport: MailTransport {
     private let settings: MailSettings.SMTP
     private let from: MailAddress
@@ -38,8 +38,8 @@ struct SMTPTransport: MailTransport {
         }
     }
 
-    /// A refusal of this mail is for good where the server says so (5xx); of this node, or of all mails, it is the
-    /// operator's to mend.
+    /// Returns the outcome of a failure. A 5xx reply about this mail is final; refusals of this node or of all mails
+    /// are for the operator to fix.
     static func delivery(_ failure: CurlSMTP.Failure) -> Delivery {
         let logged = failure.reply > 0 ? "\(failure.reply)" : failure.stage.rawValue
         switch (failure.stage, failure.reply) {

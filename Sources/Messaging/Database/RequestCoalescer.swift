@@ -1,12 +1,12 @@
 internal import Postgres
 internal import Threads
 
-/// Coalesces requests: those that come while a call is under way share the next one.
+/// Coalesces requests: those that arrive during a call share the next one.
 ///
-/// At rest a question is asked at once and alone. Of thousands that come at once, each call takes as many as wait, so
-/// that they cost the database few calls, and one connection.
+/// An idle coalescer calls at once. Under load each call carries all waiting requests, so that they need few calls and
+/// one connection.
 actor RequestCoalescer<Question: Sendable, Reply: Sendable> {
-    /// Asks the database; gives as many replies as there are questions, in their order.
+    /// Calls the database with several questions, and returns a reply for each, in order.
     typealias Ask = @Sendable ([Question]) async throws(ProtocolError) -> [Reply]
 
     private let mostAtOnce: Int
@@ -22,7 +22,7 @@ actor RequestCoalescer<Question: Sendable, Reply: Sendable> {
     private enum Turn {
         case answered(Result<Reply, ProtocolError>)
 
-        /// The next call is this waiter's to make.
+        /// This waiter must make the next call.
         case asks
     }
 
@@ -30,7 +30,7 @@ actor RequestCoalescer<Question: Sendable, Reply: Sendable> {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
     /// - Parameters:
-    ///   - waitTimeout: for how long one waits that is asked for still; it learns that when its call would begin.
+    ///   - waitTimeout: the maximum wait. A request that exceeds it fails when its call would begin.
     ///   - reactor: the thread of the database's connections.
     init(mostAtOnce: Int, waitTimeout: Duration = .seconds(30), on reactor: Reactor, _ ask: @escaping Ask) {
         self.mostAtOnce = mostAtOnce
@@ -39,12 +39,12 @@ actor RequestCoalescer<Question: Sendable, Reply: Sendable> {
         self.ask = ask
     }
 
-    /// How many wait for the call that is under way to end.
+    /// The number of requests that wait for the running call.
     var waitingCount: Int { waiting.count }
 
-    /// The reply of a call that began after this was called.
+    /// Returns the reply of a call that began after this was called.
     ///
-    /// - Throws: `unavailable` where that took too long, or what the call throws, to all who shared it.
+    /// - Throws: `unavailable` after the wait timeout, or the call's error, to all that shared it.
     func load(_ question: Question) async throws(ProtocolError) -> Reply {
         let turn: Turn = await withSuspension { caller in
             if isAsking {

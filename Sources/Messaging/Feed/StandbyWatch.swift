@@ -111,7 +111,7 @@ actor StandbyWatch {
 
     /// Returns the standby's replayed log position and its epoch.
     ///
-    /// - Throws: `noStandby`, `LoginAbovePolicies`, or the error of the query.
+    /// - Throws: `noStandby`, `LoginBypassesRLS`, or the error of the query.
     private func progress(over connection: Connection) async throws -> (replayed: LogPosition, epoch: String?) {
         try await Self.checkLogin(over: connection, settings.limits)
         let rows = try await connection.run(
@@ -122,11 +122,11 @@ actor StandbyWatch {
 
     /// Checks that row-level security holds on the standby as it does on the primary.
     ///
-    /// - Throws: `LoginAbovePolicies` if it does not, or the error of the query.
+    /// - Throws: `LoginBypassesRLS` if it does not, or the error of the query.
     static func checkLogin(over connection: Connection, _ limits: StatementLimits) async throws {
-        let rows = try await connection.run([LoginAbovePolicies.call], deadline: limits.deadline)
-        if LoginAbovePolicies.isTold(by: rows[0]) {
-            throw LoginAbovePolicies("The login of POSTLINE_REPLICA_DATABASE_URL")
+        let rows = try await connection.run([LoginBypassesRLS.call], deadline: limits.deadline)
+        if LoginBypassesRLS.isReported(by: rows[0]) {
+            throw LoginBypassesRLS("The login of POSTLINE_REPLICA_DATABASE_URL")
         }
     }
 

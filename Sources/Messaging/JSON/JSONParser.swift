@@ -1,11 +1,11 @@
 public import NIOCore
 
 extension JSON {
-    /// Parses a JSON text, strictly by RFC 8259.
+    /// Parses a JSON text strictly by RFC 8259.
     ///
-    /// - Parameter maximumDepth: how deep arrays and objects may be nested: 1 admits `[]` and no `[[]]`; 512 at most,
-    ///   since the parser, like all that later walks or frees the value, uses the stack for each level.
-    /// - Throws: ``JSONError``; never more than that, whatever the bytes are.
+    /// - Parameter maximumDepth: the maximum nesting of arrays and objects: 1 permits `[]` but not `[[]]`. At most 512,
+    ///   since parsing and freeing use the stack for each level.
+    /// - Throws: ``JSONError`` for any other bytes.
     public init(parsing bytes: Span<UInt8>, maximumDepth: Int = 128) throws(JSONError) {
         guard isValidUTF8(bytes) else { throw .invalidUTF8 }
         var parser = JSONParser(maximumDepth: min(maximumDepth, 512))
@@ -26,9 +26,9 @@ extension JSON {
     }
 }
 
-/// A recursive descent over bytes that are known to be UTF-8.
+/// A recursive-descent parser of valid UTF-8.
 ///
-/// The bytes are an argument of each step, not a member: a span cannot outlive what it views.
+/// The bytes are an argument of each step, since a span cannot be stored beyond its lifetime.
 private struct JSONParser {
     let maximumDepth: Int
     var index = 0
@@ -59,7 +59,7 @@ private struct JSONParser {
         }
     }
 
-    /// Takes the byte if it is the next one.
+    /// Consumes the byte if it is next.
     private mutating func take(_ byte: Unicode.Scalar, _ bytes: Span<UInt8>) -> Bool {
         guard index < bytes.count, bytes[index] == UInt8(ascii: byte) else { return false }
         index += 1
@@ -84,7 +84,7 @@ private struct JSONParser {
         let count = text.utf8CodeUnitCount
         guard index + count <= bytes.count else { throw malformed("no value begins like this") }
         for offset in 0..<count {
-            // Within the literal, whose length was just asked for.
+            // Within the literal, whose length was checked.
             guard unsafe bytes[index + offset] == text.utf8Start[offset] else {
                 throw malformed("no value begins like this")
             }
@@ -158,13 +158,13 @@ private struct JSONParser {
         guard index > start else { throw malformed("a digit is missing") }
     }
 
-    /// Parses a string whose opening quotation mark is the next byte.
+    /// Parses a string that begins with a quotation mark.
     private mutating func string(_ bytes: Span<UInt8>) throws(JSONError) -> String {
         index += 1
         let start = index
         try skipPlain(bytes)
         if take("\"", bytes) {
-            // Most strings have no escape and are copied once, as they are.
+            // Most strings have no escapes and are copied once.
             return Self.text(bytes.extracting(start..<(index - 1)))
         }
         var unescaped: [UInt8] = []

@@ -1,13 +1,14 @@
 internal import Postgres
 
-/// The database's side of mails: what is to be sent, and what became of it (`sql/functions/app/mails.sql`).
+/// The mail queue in the database (`sql/functions/app/mails.sql`).
 public struct MailQueue: Sendable {
     let database: Database
 
-    /// Takes mails that are due, and makes the tokens that they bring.
+    /// Leases due mails, and creates their tokens.
     ///
-    /// Each is due again in two minutes, unless it is settled.
-    /// - Throws: what the database says.
+    /// Each is due again in two minutes unless settled.
+    ///
+    /// - Throws: the database's error.
     public func take(most: Int) async throws -> [MailOrder] {
         let tokens = (0..<most).map { _ in MailToken() }
         let byHash = Dictionary(
@@ -17,9 +18,9 @@ public struct MailQueue: Sendable {
         return (0..<rows.count).compactMap { MailOrder(rows, $0, tokens: byHash) }
     }
 
-    /// Notes what became of mails. Whoever took them may note it, also after others took them again.
+    /// Records the outcomes of mails, also after others have leased them again.
     ///
-    /// - Throws: what the database says.
+    /// - Throws: the database's error.
     public func settle(_ outcomes: [(order: MailOrder, outcome: MailOutcome)]) async throws {
         func array(_ value: (MailOrder, MailOutcome) -> String) -> String {
             "{\(outcomes.map { value($0.order, $0.outcome) }.joined(separator: ","))}"
@@ -42,7 +43,7 @@ public struct MailQueue: Sendable {
 }
 
 extension MailOrder {
-    /// Nil for a row that is none.
+    /// Nil for an invalid row.
     fileprivate init?(_ rows: Rows, _ row: Int, tokens: [String: String]) {
         guard let id = rows.id(row, 0), let kind = rows.text(row, 1).flatMap({ Kind(rawValue: $0) }),
             let email = rows.text(row, 2), let user = rows.id(row, 3)
@@ -54,20 +55,20 @@ extension MailOrder {
 }
 
 extension MailOutcome {
-    /// As metrics and the database call it.
+    /// The name in metrics and the database.
     public var name: String {
         switch self {
         case .taken: "taken"
         case .refused: "refused"
         case .later: "later"
-        case .givenUp: "given_up"
+        case .abandoned: "given_up"
         }
     }
 
     fileprivate var reason: String {
         switch self {
         case .taken: ""
-        case .refused(let why), .later(let why, _), .givenUp(let why): why
+        case .refused(let why), .later(let why, _), .abandoned(let why): why
         }
     }
 
@@ -77,7 +78,7 @@ extension MailOutcome {
 }
 
 extension String {
-    /// As an element of a PostgreSQL array. A NUL, which no text of PostgreSQL's holds, is left out.
+    /// The text as an array element, without NULs, which PostgreSQL cannot store.
     fileprivate var quotedElement: String {
         var quoted = "\""
         for scalar in unicodeScalars where scalar != "\0" {

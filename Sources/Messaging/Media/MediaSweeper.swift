@@ -1,13 +1,13 @@
 internal import Logging
 internal import Postgres
 
-/// Removes the bytes of pictures that are not wanted any more, as the database says (`sql/functions/app/media.sql`).
+/// Removes the bytes of pictures that the database no longer refers to (`sql/functions/app/media.sql`).
 struct MediaSweeper: Sendable {
     let store: any MediaStore
     let database: Database
     let logger: Logger
 
-    /// How many are removed at a time.
+    /// The number of pictures removed at a time.
     private static let most = 100
 
     /// Runs until it is cancelled.
@@ -15,13 +15,13 @@ struct MediaSweeper: Sendable {
         var rounds = 0
         while !Task.isCancelled {
             do {
-                // Those who are many go one after another, and a little later each.
+                // Many are removed one after another without pausing.
                 while try await removeDue() == Self.most {}
                 if rounds.isMultiple(of: 60) { try await store.tidy() }
             } catch is CancellationError {
                 return
             } catch {
-                // The database may have been closed before this is told.
+                // The database may be closed before the cancellation arrives.
                 if Task.isCancelled { return }
                 logger.warning("pictures cannot be removed now", metadata: ["error": "\(error)"])
             }
@@ -45,7 +45,7 @@ struct MediaSweeper: Sendable {
                 }
                 removed.append((id, purpose))
             } catch {
-                // It is due again in a minute.
+                // The removal is due again in a minute.
                 logger.warning("a picture cannot be removed", metadata: ["id": "\(id)", "error": "\(error)"])
             }
         }
@@ -57,7 +57,7 @@ struct MediaSweeper: Sendable {
         return rows.count
     }
 
-    /// In place of a purpose: what a client has put to the upload address since.
+    /// Instead of a purpose: a later upload to the address.
     private static let upload = "upload"
 
     private static let dueRemovals = Statement("app.due_removals", "select id, purpose from app.due_removals($1::int)")

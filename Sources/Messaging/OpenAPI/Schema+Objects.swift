@@ -3,7 +3,7 @@
 
 /// The protocol's objects (`docs/protocol.md`, sections 2, 3 and 5), each with all its members in their order.
 extension Schema {
-    /// What ``profile`` and its like refer to.
+    /// The named schemas that references such as ``profile`` lead to.
     static let named: [(name: String, schema: Schema)] = [
         ("Profile", object(profileMembers).described("What every authenticated user may see of another.")),
         ("ProfileList", object([("profiles", .array(of: .profile))]).described("The profiles of several users.")),

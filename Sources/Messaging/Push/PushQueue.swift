@@ -1,19 +1,19 @@
 public import Logging
 internal import Postgres
 
-/// The database's side of pushes: what there is to tell, and what became of it (`sql/functions/app/push.sql`).
+/// The queue of device pushes in the database (`sql/functions/app/push.sql`).
 ///
-/// Of all nodes one leads: the one that has a lease of four seconds, which it renews. A leader that is stopped, or cut off,
-/// is followed by another once the lease has expired. If it goes on before it knows, no device is told twice: an order is
-/// due again a minute after it was given.
+/// One node leads: the holder of a lease of four seconds, which it renews. If the leader stops or is cut off, another
+/// follows once the lease has expired. If the old leader continues meanwhile, no device is notified twice: an order is
+/// due again only after a minute.
 public struct PushQueue: Sendable {
     private let connection: Connection
     private let preamble: Preamble
 
-    /// Connects, and lets `body` use the connection.
+    /// Connects, and passes the queue to `body`.
     ///
-    /// - Parameter url: a way to the database on which a session keeps its backend.
-    /// - Throws: what the database says, or `body` throws.
+    /// - Parameter url: a connection string by which a session keeps its backend.
+    /// - Throws: the database's error, or the error of `body`.
     public static func with(
         _ url: String, limits: StatementLimits, logger: Logger, _ body: (PushQueue) async throws -> Void
     ) async throws {
@@ -22,23 +22,24 @@ public struct PushQueue: Sendable {
         }
     }
 
-    /// Takes or renews the lease. Returns whether `node` leads.
+    /// Acquires or renews the lease. Returns true if `node` leads.
     public func lead(as node: ID) async throws -> Bool {
         try await run(Self.takeLease, ["\(node)"]).text(0, 0) == "t"
     }
 
-    /// Gives the lease back, if `node` has it.
+    /// Releases the lease if `node` has it.
     public func resign(as node: ID) async throws { _ = try await run(Self.giveLease, ["\(node)"]) }
 
-    /// Looks for what is new, as the leader. Returns of how many devices and conversations there is something to tell.
+    /// Polls for new messages, as the leader. Returns the number of pending pushes.
     public func note() async throws -> Int {
         try await run(Self.noteNew, []).count(of: "app.note_pushes")
     }
 
-    /// The pushes that are due for the leader, and the number of those given up after a day.
+    /// Returns the due pushes, and the number of those abandoned after a day.
     ///
-    /// Each is due again in a minute, unless it is settled.
-    /// - Parameter withText: whether the messages' texts come along.
+    /// Each is due again in a minute unless settled.
+    ///
+    /// - Parameter withText: true to include the messages' texts.
     public func due(most: Int, withText: Bool) async throws -> (orders: [PushOrder], late: Int) {
         let rows = try await run(Self.takeDue, ["\(most)", "\(withText)"])
         var late = 0
@@ -53,7 +54,7 @@ public struct PushQueue: Sendable {
         return (orders, late)
     }
 
-    /// Notes what became of orders. Whoever gave them may note it, also when another leads by now.
+    /// Records the outcomes of pushes, also if another node leads by now.
     public func settle(_ outcomes: [(order: PushOrder, outcome: PushOutcome)]) async throws {
         func array(_ value: (PushOrder, PushOutcome) -> String) -> String {
             "{\(outcomes.map { value($0.order, $0.outcome) }.joined(separator: ","))}"
@@ -88,7 +89,7 @@ public struct PushQueue: Sendable {
 }
 
 extension PushOrder {
-    /// Nil for a row that gives no order.
+    /// Nil for a row without an order.
     fileprivate init?(_ rows: Rows, _ row: Int) {
         guard let kind = rows.text(row, 0).flatMap({ Kind(rawValue: $0) }), let device = rows.id(row, 1),
             let conversation = rows.id(row, 2), let seq = rows.text(row, 3).flatMap({ Int64($0) }),
@@ -116,7 +117,7 @@ extension PushOutcome {
         }
     }
 
-    /// When to try again: as the provider says, else in 2 s, 4 s, … an hour at most.
+    /// Returns the wait before a retry: the provider's, or 2 s, 4 s, … up to an hour.
     fileprivate func retry(after attempts: Int) -> Duration {
         guard case .later(_, let told) = self else { return .zero }
         return min(.seconds(3_600), max(told ?? .zero, .seconds(2 << min(attempts, 12))))

@@ -1,12 +1,12 @@
-/// What to do about a connection that did not come to be, where libpq's own words leave that open.
+/// Advice for connection errors that libpq's message leaves unexplained.
 enum ConnectAdvice {
-    /// libpq's message, with the advice behind it in parentheses where there is some.
+    /// Returns libpq's message, followed by advice in parentheses if there is any.
     static func explained(_ message: String) -> String {
         guard let advice = advice.first(where: { message.contains($0.symptom) })?.sentence else { return message }
         return "\(message) (\(advice))"
     }
 
-    /// The certificate first: libpq names the file of authorities in other messages too.
+    /// The certificate comes first, since libpq names the file of authorities in other messages too.
     private static let advice: [(symptom: String, sentence: String)] = [
         (
             "certificate verify failed",

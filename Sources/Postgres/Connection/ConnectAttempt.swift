@@ -1,10 +1,9 @@
 import Threads
 
-/// One attempt to connect, made on a thread of its own.
+/// A connection attempt on a separate thread.
 ///
-/// libpq resolves names by calls that block, and computes passwords (SCRAM) and TLS for milliseconds: on the reactor that
-/// would hold up every other connection. The caller waits for the attempt no longer than the timeout, even where name
-/// resolution does not end.
+/// libpq blocks while it resolves names, and computes passwords (SCRAM) and TLS for milliseconds, which on the reactor
+/// would delay every other connection. The caller never waits longer than the timeout, even if name resolution hangs.
 actor ConnectAttempt {
     private let reactor: Reactor
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
@@ -36,9 +35,9 @@ actor ConnectAttempt {
             self?.assumeIsolated { $0.finish(.failure(.connectFailed("no answer within \(timeout)"))) }
         }
         self.timer = timer
-        // A little later than the thread's own limit, whose error says more.
+        // A little later than the thread's own timeout, whose error is more precise.
         reactor.setDeadline(.now + timeout + .milliseconds(100), of: timer)
-        // Several servers with a limit each may take longer in all.
+        // Several servers with individual timeouts may take longer in total.
         let extend: @Sendable (Duration) -> Void = { [reactor] total in
             guard total > timeout else { return }
             reactor.submit {
@@ -65,7 +64,7 @@ actor ConnectAttempt {
         }
     }
 
-    /// The first to call it tells the caller; a connection that comes too late is closed with its parcel.
+    /// Resumes the caller with the first result. A connection that arrives too late is closed.
     private func finish(_ answer: Result<Transfer<ConnectionHandle>, PostgresError>) {
         if let timer { reactor.remove(timer) }
         timer = nil

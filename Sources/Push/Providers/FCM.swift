@@ -4,8 +4,8 @@ internal import JWTKit
 internal import Messaging
 internal import Webhooks
 
-/// Firebase Cloud Messaging, HTTP v1, as a service account (Google, "Send messages using FCM HTTP v1 API", "Using OAuth
-/// 2.0 for server to server applications").
+/// Firebase Cloud Messaging, HTTP v1, with a service account (Google, "Send messages using FCM HTTP v1 API", "Using
+/// OAuth 2.0 for server to server applications").
 struct FCM: PushProvider {
     private let account: PushSettings.FCM
     private let client: HTTPClient
@@ -73,10 +73,10 @@ struct FCM: PushProvider {
         }
     }
 
-    /// The largest size of a message without its token, in bytes: FCM takes 4,096 of data, 4,000 of a topic's.
+    /// The maximum size of a message without its token, in bytes: FCM accepts 4,096 of data, 4,000 for topics.
     static let maxBytes = 4_000
 
-    /// Returns a push as FCM takes it, in JSON: its message without the token has at most ``maxBytes``.
+    /// Returns the request body of a push as JSON. The message without its token has at most ``maxBytes``.
     static func body(of push: Push) throws -> [UInt8] {
         var whole = message(try push.fitting(maxBytes) { try message($0).json().count })
         whole["token"] = .string(push.order.device.token)
@@ -94,7 +94,7 @@ struct FCM: PushProvider {
             var notification: [String: PushValue] = ["title": .string(text.title)]
             notification["body"] = text.body.map { .string($0) }
             message["notification"] = .object(notification)
-            // A later one of the conversation stands in its place.
+            // A later notification of the conversation replaces it.
             android["notification"] = .object(["tag": conversation, "notification_count": .integer(push.order.badge)])
         }
         message["android"] = .object(android)
@@ -113,7 +113,7 @@ struct FCM: PushProvider {
         case 400...404 where refusal?.isOfDevice == true && answer.status != 401: return .unregistered
         case 401: return .later(answer.summary, after: nil)
         case 403: return .later(answer.summary, after: .seconds(60))
-        // Google asks for a minute where it does not say for how long.
+        // Google recommends a minute if it does not specify the time.
         case 429: return .later(answer.summary, after: answer.retryAfter ?? .seconds(60))
         case 500...: return .later(answer.summary, after: answer.retryAfter)
         default: return .refused(answer.summary)
@@ -147,7 +147,7 @@ struct FCMRefusal: Decodable {
         case "UNREGISTERED", "SENDER_ID_MISMATCH": return true
         case "INVALID_ARGUMENT":
             let fields = details.flatMap { $0.fieldViolations ?? [] }.compactMap(\.field)
-            // Without fields the message alone names it: "The registration token is not a valid FCM registration token".
+            // Without fields only the message tells: "The registration token is not a valid FCM registration token".
             return fields.isEmpty
                 ? error?.message?.contains("registration token is not a valid FCM registration token") == true
                 : fields.contains("message.token")

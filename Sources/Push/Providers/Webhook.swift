@@ -2,8 +2,7 @@ internal import AsyncHTTPClient
 internal import Messaging
 internal import Webhooks
 
-/// The operator's own server, or a function of its cloud: a POST, signed, with a push for a device of its own
-/// (`docs/push.md`, "Webhook").
+/// A server of the operator that receives each push as a signed POST (`docs/push.md`, "Webhook").
 struct Webhook: PushProvider {
     private let webhook: SignedWebhook
 
@@ -31,7 +30,7 @@ struct Webhook: PushProvider {
             case 200..<300: .taken
             case 410: .unregistered
             case 408, 425, 429, 500...: .later(answer.summary, after: answer.retryAfter)
-            // It is set up wrongly, or not yet.
+            // The webhook is misconfigured or not ready.
             case 401, 403, 404: .later(answer.summary, after: .seconds(60))
             default: .refused(answer.summary)
             }

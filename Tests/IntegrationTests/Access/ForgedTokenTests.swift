@@ -16,7 +16,7 @@ struct ForgedTokenTests {
         bytes.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").filter { $0 != "=" }
     }
 
-    /// A token of that header and those claims, signed with that secret as HS256 would be.
+    /// Returns a token with this header and these claims, signed with the secret as for HS256.
     private static func token(_ header: String, _ claims: String, secret: String = TestNode.secret) -> String {
         let text = "\(part(header)).\(part(claims))"
         let key = SymmetricKey(data: Data(secret.utf8))
@@ -24,12 +24,12 @@ struct ForgedTokenTests {
     }
 
     @Test(
-        "row 43: no algorithm, another one, and any key id are invalid_token, whatever the key id says", .covers("A24"))
+        "row 43: rejects no algorithm, another one, and any key id", .covers("A24"))
     func headers() async throws {
         try await withNode { node in
             let session = try await Self.session(node)
             let claims = Self.claims(session: session)
-            // The tests' own way of signing is good, so that it is the header that is refused below.
+            // A token that the tests sign is accepted, so the rejections below are due to the header.
             let good = Self.token(#"{"alg":"HS256","typ":"JWT"}"#, claims)
             try await node.connect().call("session.authenticate", ["access_token": .string(good)])
             let client = try await node.connect()
@@ -51,7 +51,7 @@ struct ForgedTokenTests {
     }
 
     @Test(
-        "row 56: a token whose header has crit is refused, though it is signed with the right key, whatever crit names")
+        "row 56: rejects a correctly signed token with crit")
     func criticalHeaders() async throws {
         let critical = [
             #""crit":["exp"]"#, #""crit":["b64"],"b64":false"#, #""crit":["b64"],"b64":true"#, #""crit":["alg"]"#,
@@ -66,7 +66,7 @@ struct ForgedTokenTests {
                 try await client.refused(.invalidToken, "session.authenticate", ["access_token": .string(token)])
             }
             try await client.refused(.unauthenticated, "me.get")
-            // What need not be understood is passed over.
+            // Header members that need not be understood are ignored.
             let good = Self.token(#"{"alg":"HS256","typ":"JWT","x":["crit"]}"#, claims)
             try await client.call("session.authenticate", ["access_token": .string(good)])
         }
@@ -85,7 +85,7 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test("row 43: a claim that is missing, wrong, or of another type is invalid_token", .covers("A24"))
+    @Test("row 43: rejects missing, wrong and mistyped claims", .covers("A24"))
     func claims() async throws {
         try await withNode { node in
             let session = try await Self.session(node)
@@ -108,7 +108,7 @@ struct ForgedTokenTests {
                 let error = try await client.refused(
                     .invalidToken, "session.authenticate", ["access_token": .string(token)])
                 #expect(error != nil, "\(name): \(value)")
-                // Without a good signature the claims are read as well.
+                // Claims are also read without a valid signature.
                 try await client.refused(
                     .invalidToken, "session.authenticate", ["access_token": .string("\(token.dropLast(2))AA")])
             }
@@ -124,7 +124,7 @@ struct ForgedTokenTests {
     }
 
     @Test(
-        "row 43: with published keys, one key serves one algorithm: the public key is no secret, and each kid its own")
+        "row 43: uses each published key for its own algorithm only")
     func publishedKeys() async throws {
         let key = ES256PrivateKey()
         let parameters = try #require(key.parameters)
@@ -151,7 +151,7 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test("row 43: with a published RSA key, the public key is no HMAC secret, and its kid names no file and no row")
+    @Test("row 43: rejects a published RSA key used as an HMAC secret")
     func publishedRSAKey() async throws {
         let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         let primitives = try key.publicKey.getKeyPrimitives()
@@ -172,7 +172,7 @@ struct ForgedTokenTests {
                     forged.append(Self.token(header, text, secret: secret))
                 }
             }
-            // Signed with the right key, and asking for another.
+            // Signed with the right key, but naming another key or algorithm.
             for header in [
                 #"{"alg":"RS256"}"#, #"{"alg":"RS256","kid":"unknown"}"#, #"{"alg":"RS256","kid":"../../etc/passwd"}"#,
                 #"{"alg":"RS256","kid":"/dev/null"}"#, #"{"alg":"RS256","kid":"r1' or '1'='1"}"#,
@@ -190,7 +190,7 @@ struct ForgedTokenTests {
         }
     }
 
-    /// A token of that header and those claims, signed with that key as RS256 would be.
+    /// Returns a token with this header and these claims, signed with the key as for RS256.
     private static func token(_ header: String, _ claims: String, key: _RSA.Signing.PrivateKey) throws -> String {
         let text = "\(part(header)).\(part(claims))"
         let signature = try key.signature(for: SHA256.hash(data: Data(text.utf8)), padding: .insecurePKCS1v1_5)
@@ -202,7 +202,7 @@ struct ForgedTokenTests {
         return try #require(try await node.connect().authenticate(tokens)["session_id"]?.stringValue)
     }
 
-    /// Good claims as JSON text, with another value for one; an empty one takes it out.
+    /// Returns valid claims as JSON text with another value for one of them. An empty value removes the claim.
     private static func claims(session: String, with name: String? = nil, _ value: String = "") -> String {
         let now = Int(Date.now.timeIntervalSince1970)
         var members = [

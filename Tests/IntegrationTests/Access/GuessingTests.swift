@@ -10,26 +10,26 @@ struct GuessingTests {
         ["email": .string(email), "password": .string(password)]
     }
 
-    @Test("row 47: after five wrong passwords an account is rate_limited, known or not, also with the right one")
+    @Test("row 47: limits an account after five wrong passwords")
     func perAccount() async throws {
         try await withNode(Self.limited) { node in
             for email in ["alice@example.com", "nobody@example.com"] {
                 for _ in 0..<5 {
                     try await node.connect().refused(.invalidCredentials, "auth.login", Self.login(email))
                 }
-                // In whatever spelling, from whatever connection.
+                // In any spelling, on any connection.
                 for spelling in [email, email.uppercased(), email] {
                     let error = try await node.connect().refused(
                         .rateLimited, "auth.login", Self.login(spelling, TestNode.password))
                     #expect(1...60 ~= (error?.data["retry_after"]?.integerValue ?? 0))
                 }
             }
-            // Another account is none the worse for it.
+            // Other accounts are not affected.
             try await node.connect().signIn(.bob)
         }
     }
 
-    @Test("row 47: an address with blanks around it is no further try")
+    @Test("row 47: counts an address with blanks as the same account")
     func spellings() async throws {
         try await withNode(Self.limited) { node in
             let client = try await node.connect()
@@ -39,7 +39,7 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: the right password is not counted, and a signed-in user's wrong ones are")
+    @Test("row 47: counts wrong passwords, signed in or not, but no right ones")
     func counted() async throws {
         try await withNode(Self.limited) { node in
             for _ in 0..<8 { try await node.connect().signIn(.alice) }
@@ -58,14 +58,14 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: nobody but the session itself keeps a user from changing its password or deleting its account")
+    @Test("row 47: other clients cannot exhaust a session's password checks")
     func notByStrangers() async throws {
         try await withNode(Self.limited) { node in
             let alice = try await node.signedIn(.alice)
             let stolen = try await node.signedIn(.alice)
             let guest = try await node.guest()
             let stranger = try await node.connect()
-            // Ids are public, and so is an address to whoever knows it.
+            // User ids are public, and other people may know an address.
             for email in [Person.alice.id, await guest.userID, Person.alice.email] {
                 for _ in 0..<5 { try await stranger.refused(.invalidCredentials, "auth.login", Self.login(email)) }
                 try await stranger.refused(.rateLimited, "auth.login", Self.login(email))
@@ -84,7 +84,7 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: a session checks five passwords a minute, the right one too, so that it fills nobody's line")
+    @Test("row 47: limits a session to five password checks a minute")
     func checks() async throws {
         try await withNode(Self.limited) { node in
             let alice = try await node.signedIn(.alice)
@@ -99,12 +99,12 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: imported passwords are computed in the same line: other requests do not wait for them")
+    @Test("row 47: verifies imported passwords without delaying other requests")
     func importedHashing() async throws {
         var settings = NodeSettings()
         settings.poolSize = 1
         try await withNode(settings) { node in
-            // Of no password, and expensive: each takes a good part of a second.
+            // Hashes of no known password, with a high cost: verifying one takes a good part of a second.
             try await node.database.psql(
                 """
                 update auth.users set encrypted_password = '$2a$13$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue'
@@ -128,13 +128,13 @@ struct GuessingTests {
     }
 
     @Test(
-        "row 47: an address has sixty logins and registrations a minute, of all kinds together; who is signed in goes on"
+        "row 47: limits sign-ins and registrations of an address to 60 a minute"
     )
     func perAddress() async throws {
         try await withNode(Self.limited) { node in
             let guest = try await node.guest()
             let client = try await node.connect()
-            // Refused for its name, which comes after the bound and costs no hashing.
+            // Rejected for its username, after the limit is checked and before hashing.
             #expect(try await Self.triesUntilLimited(client, "auth.guest", ["full_name": " "]) == 59)
             let account: JSONObject = ["email": "new@example.com", "password": .string(TestNode.password)]
             for (client, method, params) in [
@@ -148,7 +148,7 @@ struct GuessingTests {
         }
     }
 
-    /// How many calls are not refused for the address's bound before the first that is.
+    /// Returns the number of calls before the first that exceeds the limit of the address.
     private static func triesUntilLimited(
         _ client: TestClient, _ method: String, _ params: JSONObject
     ) async throws -> Int {
@@ -165,7 +165,7 @@ struct GuessingTests {
         return 1_000
     }
 
-    @Test("a user who sends, changes or searches too quickly is told when to go on, and nobody else is held back")
+    @Test("limits sends, changes and searches of one user only")
     func perUser() async throws {
         var rates = Rates.still
         (rates.sendsPerSecond, rates.sendBurst, rates.searchesPerSecond) = (1, 10, 1)
@@ -183,7 +183,7 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: hashing is bounded: of a hundred at once each is answered, and other requests do not wait for them")
+    @Test("row 47: answers 100 concurrent sign-ins without delaying other requests")
     func boundedHashing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

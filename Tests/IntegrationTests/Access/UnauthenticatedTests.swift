@@ -7,13 +7,13 @@ import Testing
 
 @Suite("Unauthenticated clients", .timeLimit(.minutes(60)))
 struct UnauthenticatedTests {
-    /// The protocol's `U`.
+    /// The methods marked `U` in the protocol.
     private static let open: Set<String> = [
         "server.info", "session.authenticate", "auth.register", "auth.login", "auth.guest", "auth.refresh",
         "avatars.list", "auth.apple", "auth.request_password_reset", "auth.reset_password", "auth.confirm_email",
     ]
 
-    @Test("gets unauthenticated from every method but those that the protocol opens to anybody")
+    @Test("are rejected by every method that needs a user")
     func all() async throws {
         try await withNode { node in
             for method in Probe.methods {
@@ -29,7 +29,7 @@ struct UnauthenticatedTests {
         }
     }
 
-    @Test("is told so before it is told what a closed method lacks")
+    @Test("are rejected before params are checked")
     func order() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -39,15 +39,15 @@ struct UnauthenticatedTests {
         }
     }
 
-    @Test("row 3: is told goodbye after a while, also when it sends a byte now and then")
+    @Test("row 3: are disconnected after the authentication timeout")
     func deadline() async throws {
-        // Long enough for one to sign in on a busy machine.
+        // Long enough for a sign-in on a busy machine.
         try await withNode(NodeSettings(authenticationSeconds: 15)) { node in
             let signedIn = try await node.signedIn(.alice)
             let silent = try await node.connect()
             let talking = try await node.connect()
             async let drip: Void = {
-                // A byte of an endless request each time something is answered, so no sleep sets the pace.
+                // Sends a byte of an endless request after each response of another client, instead of sleeping.
                 while await !talking.line.isClosed {
                     try? await talking.line.send(bytes: ByteBuffer(string: " "))
                     _ = try? await signedIn.call("server.info")

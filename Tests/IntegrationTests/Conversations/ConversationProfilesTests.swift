@@ -31,7 +31,7 @@ struct ConversationProfilesTests {
     }
 
     @Test(
-        "has the profiles of its members where they are asked for, each whole, and else is a conversation and no more",
+        "are included on request",
         .covers("A18", "C16", "C25"))
     func profiles() async throws {
         try await withNode { node in
@@ -71,7 +71,7 @@ struct ConversationProfilesTests {
         }
     }
 
-    @Test("has them as they are now, and tombstones of the deleted", .covers("A18"))
+    @Test("are current, with tombstones of deleted users", .covers("A18"))
     func asTheyAre() async throws {
         try await withNode { node in
             let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))
@@ -91,7 +91,7 @@ struct ConversationProfilesTests {
         }
     }
 
-    @Test("is its members' alone: nobody else is told a profile by it, nor whether it is there")
+    @Test("are visible to members only")
     func hidden() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("conversations.get and conversations.list", .timeLimit(.minutes(60)))
 struct ConversationsListTests {
-    @Test("a conversation is given whole, as the member sees it")
+    @Test("returns a complete conversation from the member's view")
     func get() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -27,7 +27,7 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("the last message's first 200 characters, time and sender stand in it", .covers("A22"))
+    @Test("includes the first 200 characters of the last message", .covers("A22"))
     func lastMessage() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -42,7 +42,7 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("the list has the newest message first, with the profiles of all members", .covers("A1", "A17", "C16"))
+    @Test("lists the newest message first, with all members' profiles", .covers("A1", "A17", "C16"))
     func list() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -62,7 +62,7 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("paging by next covers all, each once, also where times are equal")
+    @Test("pages through all conversations once, also with equal times")
     func paging() async throws {
         try await withNode { node in
             // A hundred conversations of Alice's, in twenties of one time.
@@ -93,7 +93,7 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("a user in no conversation has an empty list")
+    @Test("returns an empty list without conversations")
     func empty() async throws {
         try await withNode { node in
             let stranger = try await node.stranger()
@@ -103,7 +103,7 @@ struct ConversationsListTests {
     }
 
     @Test(
-        "a list of fifty makes the calls of a list of one, scans the profiles as often, and each other table at most once more for each",
+        "lists 50 conversations with the queries of one",
         .covers("A17")
     )
     func noFurtherQueries() async throws {
@@ -138,7 +138,7 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("limit and before are held to their rules")
+    @Test("conversations.list validates limit and before")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -21,7 +21,7 @@ struct GroupsTests {
         return roles
     }
 
-    @Test("a group is made whole, its members see it come with their profiles, on every node", .covers("C21"))
+    @Test("pushes a new group with profiles to all members", .covers("C21"))
     func create() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -46,7 +46,7 @@ struct GroupsTests {
         }
     }
 
-    @Test("what cannot be a group is refused, and nothing is made")
+    @Test("rejects invalid groups")
     func refused() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -68,7 +68,7 @@ struct GroupsTests {
         }
     }
 
-    @Test("owner and admins name, fill and thin out a group; members do not, and strangers know nothing of it")
+    @Test("owner and admins change a group, members and others cannot")
     func rights() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -109,7 +109,7 @@ struct GroupsTests {
         }
     }
 
-    @Test("there is one owner: it hands over, and when it leaves the oldest admin follows")
+    @Test("transfers the ownership, on leaving to the oldest admin")
     func owner() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -133,7 +133,7 @@ struct GroupsTests {
         }
     }
 
-    @Test("who is removed gets one left and then nothing, on another node too; who comes back sees all")
+    @Test("a removed member gets one left, and all on return")
     func removal() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)

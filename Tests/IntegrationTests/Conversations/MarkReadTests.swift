@@ -6,7 +6,7 @@ import Testing
 @Suite("messages.mark_read", .timeLimit(.minutes(60)))
 struct MarkReadTests {
     @Test(
-        "answers with the mark and what is left unread; a mark never goes back, and is cut to the last message",
+        "moves the mark forward, up to the last message",
         .covers("A4", "A9"))
     func marks() async throws {
         try await withNode { node in
@@ -33,7 +33,7 @@ struct MarkReadTests {
         }
     }
 
-    @Test("one member's mark is no other's")
+    @Test("keeps a mark for each member")
     func ownOnly() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -48,7 +48,7 @@ struct MarkReadTests {
         }
     }
 
-    @Test("params are held to their rules")
+    @Test("mark_read validates its params")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

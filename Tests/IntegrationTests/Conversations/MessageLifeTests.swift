@@ -12,7 +12,7 @@ struct MessageLifeTests {
         return JSONObject(members)
     }
 
-    @Test("an edit reaches everyone as the message's next version, and the list's last line follows")
+    @Test("pushes an edit as the next version, and updates the list")
     func edit() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -32,7 +32,7 @@ struct MessageLifeTests {
         }
     }
 
-    @Test("a deleted message keeps its place without its content; again is no change, and it is not edited any more")
+    @Test("a deletion keeps the number, and is final")
     func delete() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -56,7 +56,7 @@ struct MessageLifeTests {
         }
     }
 
-    @Test("only its sender edits a message; in a group owner and admins delete it too; strangers know nothing of it")
+    @Test("limits edits to senders, and deletions to senders and admins")
     func rights() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

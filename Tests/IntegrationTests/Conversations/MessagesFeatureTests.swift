@@ -8,7 +8,7 @@ import Testing
 @Suite("Messages", .timeLimit(.minutes(60)))
 struct MessagesFeatureTests {
     @Test(
-        "fetch conversations with the other's profile, open one, send, read, and find people: each is one call of one function",
+        "each action of a messages tab is one function call",
         .covers("A1", "A2", "A3", "A4", "A5", "A6", "A17")
     )
     func screens() async throws {
@@ -68,7 +68,7 @@ struct MessagesFeatureTests {
     }
 
     @Test(
-        "the last message's content and time are set by the insert, under any race, and for inserts by psql",
+        "any insert updates the conversation's last message",
         .covers("A8", "A21", "A22", "F2"))
     func lastMessage() async throws {
         try await withNode(NodeSettings(poolSize: 6)) { node in
@@ -108,7 +108,7 @@ struct MessagesFeatureTests {
     }
 
     @Test(
-        "a user sees only its conversations, reads only their messages, and sends only into them, whoever it says it is",
+        "a user accesses only its own conversations",
         .covers("A10", "A13", "A14", "A15", "A21", "A25", "F2")
     )
     func rules() async throws {
@@ -162,7 +162,7 @@ struct MessagesFeatureTests {
     }
 
     @Test(
-        "an error has a stable code, its class, and whether to try again, so that a client can be silent about a 401 and show the rest",
+        "errors have a code, a class and a retry flag",
         .covers("A27", "D25")
     )
     func errors() async throws {
@@ -182,7 +182,7 @@ struct MessagesFeatureTests {
         }
     }
 
-    @Test("what user A inserts reaches user B as it happens, and when B was away, when B comes back", .covers("A29"))
+    @Test("delivers messages live and after a reconnect", .covers("A29"))
     func realtime() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

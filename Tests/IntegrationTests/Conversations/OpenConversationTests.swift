@@ -5,7 +5,7 @@ import Testing
 
 @Suite("conversations.open", .timeLimit(.minutes(60)))
 struct OpenConversationTests {
-    @Test("gives the one direct conversation of the two, from both sides, each as it sees it", .covers("A6"))
+    @Test("returns the same direct conversation to both users", .covers("A6"))
     func existing() async throws {
         try await withNode { node in
             let ofAlice = try await node.signedIn(.alice).call(
@@ -25,7 +25,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("makes one where there was none", .covers("A6", "A8"))
+    @Test("creates a direct conversation", .covers("A6", "A8"))
     func new() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
@@ -47,7 +47,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("row 58a: a removal by SQL ends with it, from either side, live and with all that was said")
+    @Test("row 58a: restores a member that SQL removed, with all messages")
     func healing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -80,7 +80,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("row 58a: raced from both sides after a removal by SQL, both are in it once")
+    @Test("row 58a: restores both members once if raced after a removal")
     func healingRace() async throws {
         try await withNode(NodeSettings(poolSize: 8)) { node in
             try await node.database.psql(
@@ -97,7 +97,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("row 58a: with a tombstone nothing is brought back")
+    @Test("row 58a: does not restore a deleted user")
     func healingDeleted() async throws {
         try await withNode { node in
             try await node.database.psql(
@@ -110,7 +110,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("raced from eight connections of both sides, there is one", .covers("A6"))
+    @Test("creates one conversation if raced from eight connections", .covers("A6"))
     func race() async throws {
         try await withNode(NodeSettings(poolSize: 8)) { node in
             let ids = try await withThrowingTaskGroup(of: String.self) { group in
@@ -129,7 +129,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("not with oneself, nobody, or one who is deleted; one that exists stays open to its members")
+    @Test("rejects oneself, unknown and deleted users")
     func refusals() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)

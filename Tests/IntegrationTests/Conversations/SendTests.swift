@@ -7,7 +7,7 @@ import Testing
 struct SendTests {
     private static let clientID = "12345678-1234-4234-8234-123456789abc"
 
-    @Test("answers with the message, whole, and numbers it next", .covers("A3", "A10", "C22"))
+    @Test("returns the complete message with the next number", .covers("A3", "A10", "C22"))
     func send() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -33,7 +33,7 @@ struct SendTests {
         }
     }
 
-    /// The message's sender is drawn as Alice is.
+    /// Expects Alice as the sender, with her built-in avatar.
     private func expectFox(_ message: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
         let sender = message?["sender"]
         #expect(sender?["id"]?.stringValue == Person.alice.id, sourceLocation: sourceLocation)
@@ -42,7 +42,7 @@ struct SendTests {
         #expect(sender?["avatar_url"] == .null, sourceLocation: sourceLocation)
     }
 
-    @Test("sending moves the sender's own mark to it, and nobody else's")
+    @Test("moves only the sender's read mark")
     func ownMark() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -60,7 +60,7 @@ struct SendTests {
         }
     }
 
-    @Test("with the same client_id again it is the same message, once, also on another node and after an edit")
+    @Test("returns the same message for a repeated client_id")
     func idempotent() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -87,7 +87,7 @@ struct SendTests {
         }
     }
 
-    @Test("a client_id that was used for other content is refused; of another sender or conversation it is another")
+    @Test("rejects a client_id reused for other content")
     func reused() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -113,7 +113,7 @@ struct SendTests {
         }
     }
 
-    @Test("row 23: the same send from eight connections and two nodes at once is one message and one push")
+    @Test("row 23: stores and pushes a concurrently repeated send once")
     func race() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
             let bob = try await other.signedIn(.bob)
@@ -141,7 +141,7 @@ struct SendTests {
         }
     }
 
-    @Test("an image carries an attachment, and may be silent", .covers("C23"))
+    @Test("sends an image with or without content", .covers("C23"))
     func image() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -167,7 +167,7 @@ struct SendTests {
                     "attachment": ["url": "https://images.example.com/b.png"],
                 ])
             expectMessage(silent)
-            // A picture of her own is there with the next image.
+            // The sender of the next image has the custom avatar.
             let photo = "https://images.example.com/alice.png"
             try await alice.call("me.set_avatar", ["avatar_type": "custom", "avatar_url": .string(photo)])
             let sender = try await alice.call(
@@ -186,7 +186,7 @@ struct SendTests {
         }
     }
 
-    @Test("each param is held to its rule, by its name, and nothing is sent")
+    @Test("send rejects invalid params by name")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -224,7 +224,7 @@ struct SendTests {
         }
     }
 
-    @Test("row 58: an attachment's numbers are whole and within 0 to 2^53, or the message is refused")
+    @Test("row 58: rejects attachment numbers outside 0 to 2^53")
     func attachmentNumbers() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -250,7 +250,7 @@ struct SendTests {
         }
     }
 
-    @Test("8,000 characters are as many as there may be, counted in code points")
+    @Test("accepts up to 8,000 code points")
     func bounds() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -262,7 +262,7 @@ struct SendTests {
         }
     }
 
-    @Test("sent from many connections at once, messages are numbered without a gap in the order of their commits")
+    @Test("numbers concurrent messages without gaps in commit order")
     func numbering() async throws {
         try await withNode(NodeSettings(poolSize: 8)) { node in
             try await withThrowingTaskGroup(of: Void.self) { group in

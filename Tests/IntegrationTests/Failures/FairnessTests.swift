@@ -4,14 +4,14 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What one user's requests may take from the others.
+/// Tests that one user's requests do not delay others.
 @Suite("Fairness between users", .timeLimit(.minutes(60)))
 struct FairnessTests {
     private static let lockWaiters = """
         select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
         """
 
-    /// Limits that hold, and that the test's requests do not reach.
+    /// Enabled rate limits that the test's requests do not reach.
     private static var rates: Rates {
         var rates = Rates()
         rates.sendsPerSecond = 100_000
@@ -20,7 +20,7 @@ struct FairnessTests {
     }
 
     // A5
-    @Test("requests at a locked row leave half of the pool to others, and are done once", arguments: [true, false])
+    @Test("requests at a locked row leave half of the pool to others", arguments: [true, false])
     func lockedRow(hasShares: Bool) async throws {
         let settings = NodeSettings(
             poolSize: 4, poolWait: .seconds(3), rates: hasShares ? Self.rates : nil)
@@ -63,7 +63,7 @@ struct FairnessTests {
 
     // A3
     @Test(
-        "a user's flood of requests is answered late, and others' requests are not",
+        "a user's flood delays only its own requests",
         arguments: ["conversations.list", "sync.open", "me.get"])
     func flood(method: String) async throws {
         try await withNode(NodeSettings(poolSize: 2, poolWait: .seconds(3), rates: Self.rates)) { node in
@@ -85,7 +85,7 @@ struct FairnessTests {
     }
 
     @Test(
-        "a user beyond its requests waits, and another user does not",
+        "delays only the user that exceeds its request rate",
         arguments: ["server.info", "no.such", "me.update"])
     func cheapRequests(method: String) async throws {
         var rates = Rates.still
@@ -96,7 +96,7 @@ struct FairnessTests {
             let carol = try await node.signedIn(.carol)
             func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
             #expect(delayed() == 0)
-            // Of 20 at once, whatever they are answered and whichever connection they come by.
+            // 20 at once, whatever their answers and connections.
             for _ in 0..<10 { for client in [alice, again] { _ = try? await client.call(method, ["bio": "b"]) } }
             #expect(delayed() == 0)
             try await alice.call("me.get")
@@ -109,7 +109,7 @@ struct FairnessTests {
     }
 
     // A5
-    @Test("an open transaction that adds a user to a group does not hold up the user's own changes")
+    @Test("adding a user to a group does not block its own changes")
     func openTransaction() async throws {
         let limits = StatementLimits(statement: .seconds(10), lock: .milliseconds(200))
         try await withNode(NodeSettings(limits: limits)) { node in
@@ -122,7 +122,7 @@ struct FairnessTests {
                 select api.create_group('Open', array['\(Person.carol.id)']::uuid[]);
                 """)
             #expect(try await carol.call("me.update", ["bio": "changed"])["bio"] == "changed")
-            // A deletion does wait: the group must be seen by it, or its member be refused.
+            // A deletion does wait: it must see the group, or the member must be rejected.
             try await carol.refused(.timeout, "me.delete", ["password": .string(TestNode.password)])
             _ = try await program.execute("commit")
             await program.close()
@@ -137,7 +137,7 @@ struct FairnessTests {
     }
 
     // A5
-    @Test("an open transaction of a user's own picture does not keep others from adding the user")
+    @Test("changing a picture does not block others from adding the user")
     func openPicture() async throws {
         let limits = StatementLimits(statement: .seconds(10), lock: .milliseconds(200))
         try await withNode(NodeSettings(limits: limits)) { node in

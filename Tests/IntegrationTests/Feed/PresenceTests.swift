@@ -7,7 +7,7 @@ import Testing
 @Suite("Presence", .timeLimit(.minutes(60)))
 struct PresenceTests {
     @Test(
-        "who comes and goes is shown to contacts on every node, and to nobody else; live sync is what counts",
+        "shows live users to contacts only, on every node",
         .covers("C11", "C12", "row 65"))
     func contacts() async throws {
         try await withTwoNodes(.telling()) { one, other in
@@ -17,7 +17,7 @@ struct PresenceTests {
             for client in [bob, carol, stranger] { try await client.sync() }
             let alice = try await one.signedIn(.alice)
             try await alice.sync(live: false)
-            // What comes to one node after it is told after it.
+            // A change that reaches a node later is pushed later.
             let dave = try await one.signedIn(.dave)
             try await dave.sync()
             for client in [bob, carol] {
@@ -40,7 +40,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a user with sessions on two nodes is online until both have ended")
+    @Test("stays online until sessions on both nodes have ended")
     func twoSessions() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await one.signedIn(.bob)
@@ -61,7 +61,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("who is back within the time of a reconnect was never away")
+    @Test("stays online during a reconnect")
     func reconnect() async throws {
         try await withTwoNodes(.telling(grace: .seconds(3_600))) { one, other in
             let bob = try await other.signedIn(.bob)
@@ -79,7 +79,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a session in the background does not make its user online")
+    @Test("is offline with background sessions only")
     func background() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await other.signedIn(.bob)
@@ -89,7 +89,7 @@ struct PresenceTests {
             try await bob.follow("Alice's coming") { $0.showsOnline(.alice) }
             #expect(try await alice.call("session.set_state", ["state": "background"]) == .object([:]))
             try await bob.follow("Alice's going") { !$0.showsOnline(.alice) }
-            // The same again changes nothing, nor does a new sync.
+            // Repeating the state or opening a new sync changes nothing.
             try await alice.call("session.set_state", ["state": "background"])
             try await alice.sync()
             try await alice.call("session.set_state", ["state": "active"])
@@ -100,7 +100,7 @@ struct PresenceTests {
     }
 
     @Test(
-        "who hides its presence is shown to nobody, and shown nobody, from then on and until it shows it again",
+        "hides presence in both directions until it is shown again",
         .covers("C12", "row 65"))
     func hidden() async throws {
         try await withTwoNodes(.telling()) { one, other in
@@ -134,9 +134,7 @@ struct PresenceTests {
         }
     }
 
-    @Test(
-        "a node that stands still beyond its lease, and goes on, tells again of all who are there",
-        .covers("row 64"))
+    @Test("reports all users again after a node's lease expired", .covers("row 64"))
     func paused() async throws {
         try await withAliceElsewhere { _, process, bob in
             process.command.signal(SIGSTOP)
@@ -146,7 +144,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a node that is stopped leaves its users the time of a reconnect, and no longer")
+    @Test("a stopped node's users go offline after the reconnect time")
     func stopped() async throws {
         try await withNode(.telling(grace: .seconds(2))) { node in
             let bob = try await node.signedIn(.bob)
@@ -160,7 +158,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a reset has all who are known of, and a delta those who came or went since")
+    @Test("is complete in a reset and incremental in a delta")
     func pages() async throws {
         try await withNode(.telling()) { node in
             let carol = try await node.signedIn(.carol)
@@ -181,7 +179,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a new conversation comes with the presence of its members, to both")
+    @Test("comes with a new conversation")
     func newConversation() async throws {
         try await withNode(.telling()) { node in
             let alice = try await node.signedIn(.alice)
@@ -200,7 +198,7 @@ struct PresenceTests {
     }
 
     @Test(
-        "row 65: presence.get answers of each user, once and in order; of strangers and nobody what it says of all others",
+        "row 65: presence.get returns each user once, and nothing of strangers",
         .covers("C11"))
     func get() async throws {
         try await withNode(.telling()) { node in
@@ -246,23 +244,23 @@ func withAliceElsewhere(
 }
 
 extension NodeSettings {
-    /// A node that tells of its users with the times that it has by default.
+    /// Settings with the default presence intervals.
     fileprivate static var standard: NodeSettings {
         var settings = NodeSettings()
         settings.presence = PresenceTimes()
         return settings
     }
 
-    /// A node that tells of its users sooner than one would outside of a test.
+    /// Settings with shorter presence intervals.
     fileprivate static func telling(
         grace: Duration = .milliseconds(100), lease: Duration = .seconds(120)
     ) -> NodeSettings {
         var times = PresenceTimes()
         times.grace = grace
         times.lease = lease
-        times.pace = .milliseconds(20)
-        times.renewal = .seconds(1)
-        times.nodeCheck = .milliseconds(200)
+        times.reportInterval = .milliseconds(20)
+        times.renewalInterval = .seconds(1)
+        times.nodeCheckInterval = .milliseconds(200)
         var settings = NodeSettings()
         settings.presence = times
         return settings
@@ -272,7 +270,7 @@ extension NodeSettings {
 extension TestNode {
     fileprivate func until(_ person: Person, isOn nodes: Int) async throws { try await until(person.id, isOn: nodes) }
 
-    /// Returns when so many nodes have told that the user is there.
+    /// Waits until this many nodes report the user as online.
     fileprivate func until(_ user: String, isOn nodes: Int) async throws {
         try await database.wait(
             for: "select count(*) from app.node_users where user_id = '\(user)'", toBe: "\(nodes)")
@@ -280,12 +278,12 @@ extension TestNode {
 }
 
 extension TestClient {
-    /// What is told of anybody's presence up to a change that is made here.
+    /// Returns the presence pushes up to a change that is made here.
     fileprivate func presence(upTo fence: String, on database: TestDatabase) async throws -> [JSON] {
         try await pushesUpTo(fence, on: database).flatMap { $0["presence"]?.arrayValue ?? [] }
     }
 
-    /// Returns when it is told that it is behind.
+    /// Waits for `sync.lagged`.
     fileprivate func lag() async throws {
         while true {
             let push = try await nextNotification()
@@ -300,7 +298,7 @@ extension JSON {
         (self["presence"]?.arrayValue ?? []).filter { $0["user_id"]?.stringValue == person.id }
     }
 
-    /// Of somebody who was not seen to go.
+    /// The presence of a user without a last-seen time.
     fileprivate static func presence(of user: String, isOnline: Bool = false) -> JSON {
         ["user_id": .string(user), "is_online": .bool(isOnline), "last_seen_at": .null]
     }

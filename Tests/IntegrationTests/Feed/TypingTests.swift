@@ -4,9 +4,9 @@ import Testing
 
 @Suite("conversations.typing", .timeLimit(.minutes(60)))
 struct TypingTests {
-    @Test("the other members who are live hear of it, on every node, once in two seconds, and nobody else does")
+    @Test("notifies live members on every node, once in two seconds")
     func told() async throws {
-        // The two seconds are never over, on however busy a machine.
+        // The clock stands still, so the two seconds never pass.
         try await withTwoNodes(NodeSettings(rates: .still)) { one, other in
             let alice = try await one.signedIn(.alice)
             let second = try await other.signedIn(.alice)
@@ -25,24 +25,22 @@ struct TypingTests {
                         "expires_in": 6,
                     ])
             }
-            // Too soon: answered and dropped.
+            // Within two seconds: answered and dropped.
             _ = try await alice.call("conversations.typing", ["conversation_id": .string(Room.alps)])
-            // In another conversation it is told at once.
+            // In another conversation it is published at once.
             _ = try await alice.call(
                 "conversations.typing", ["conversation_id": .string(Room.aliceBob), "is_typing": false])
             let push = try await bob.nextNotification()
             #expect(try push.params()["conversation_id"]?.stringValue == Room.aliceBob)
             #expect(try push.params()["is_typing"] == false)
-            // What commits later comes later, over each of these ways: nothing came before.
+            // A later commit arrives later on each of these ways, so nothing was pushed before it.
             for client in [alice, second, carol, frank] {
                 #expect(try await client.typing(upTo: "typing", on: one.database) == 0)
             }
         }
     }
 
-    @Test(
-        "who is no member is told that there is no such conversation, each time, and nobody hears of it",
-        .covers("row 65"))
+    @Test("typing rejects users that are not members", .covers("row 65"))
     func stranger() async throws {
         try await withNode { node in
             let frank = try await node.signedIn(.frank)
@@ -57,7 +55,7 @@ struct TypingTests {
         }
     }
 
-    @Test("of who hides its presence nobody is told, until it shows it again")
+    @Test("is not published while presence is hidden")
     func hidden() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -70,14 +68,12 @@ struct TypingTests {
             _ = try await alice.call("me.update", ["preferences": .object(["presence": .null])])
             let other: JSONObject = ["conversation_id": .string(Room.alps)]
             _ = try await alice.call("conversations.typing", other)
-            // What else changed for him comes before.
+            // His other changes arrive before.
             while try await bob.nextNotification().method != "typing" {}
         }
     }
 
-    @Test(
-        "what a stranger says on the nodes' channel, by SQL, is told to nobody, and nothing of typing is stored",
-        .covers("row 65"))
+    @Test("ignores foreign notifications and stores nothing", .covers("row 65"))
     func channel() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -91,7 +87,7 @@ struct TypingTests {
             #expect(try await bob.typing(upTo: "channel", on: one.database) == 0)
             _ = try await alice.call("conversations.typing", ["conversation_id": .string(Room.aliceBob)])
             #expect(try await bob.nextNotification().method == "typing")
-            // Who comes later hears nothing of it.
+            // A later session gets nothing of it.
             let later = try await other.signedIn(.bob)
             try await later.sync()
             #expect(try await later.typing(upTo: "later", on: one.database) == 0)
@@ -100,7 +96,7 @@ struct TypingTests {
 }
 
 extension TestClient {
-    /// How many typing notices came up to a change of this user's own data, which is made here by SQL.
+    /// Returns the number of typing notices before a change of this user's data, which is made here by SQL.
     fileprivate func typing(upTo fence: String, on database: TestDatabase) async throws -> Int {
         try await database.psql(
             "update public.user_private set preferences = preferences || '{\"fence\":\"\(fence)\"}' where id = '\(userID)'"

@@ -129,7 +129,7 @@ struct AvatarSyncTests {
     }
 
     @Test(
-        "an avatar of a shape that does not fit its type, or that the catalogue has not, is refused, and none is lost by it",
+        "rejects an invalid avatar and keeps the current one",
         .covers("C3")
     )
     func refused() async throws {
@@ -163,7 +163,7 @@ struct AvatarSyncTests {
         }
     }
 
-    @Test("SQL is held to one shape at a time too, whoever writes it", .covers("C3", "C4"))
+    @Test("SQL cannot store an invalid avatar", .covers("C3", "C4"))
     func sql() async throws {
         try await withNode { node in
             let changes = [

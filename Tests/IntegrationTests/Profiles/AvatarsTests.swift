@@ -5,7 +5,7 @@ import Testing
 
 @Suite("avatars.list", .timeLimit(.minutes(60)))
 struct AvatarsTests {
-    @Test("gives the catalogue to anybody, signed in or not", .covers("C2"))
+    @Test("lists the catalogue without sign-in", .covers("C2"))
     func catalogue() async throws {
         try await withNode { node in
             let anybody = try await node.connect()
@@ -26,7 +26,7 @@ struct AvatarsTests {
     }
 
     @Test(
-        "the SQL of docs/media.md makes a team's own set the set, for its owner and for a backend, as often as it runs",
+        "the SQL of docs/media.md replaces the catalogue, repeatably",
         .covers("C2")
     )
     func ownSet() async throws {
@@ -58,7 +58,7 @@ struct AvatarsTests {
         }
     }
 
-    @Test("a user writes nothing into the catalogue", .covers("C2"))
+    @Test("users cannot change the catalogue", .covers("C2"))
     func readOnly() async throws {
         try await withNode { node in
             let before = try await node.connect().call("avatars.list")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("me.get", .timeLimit(.minutes(60)))
 struct MeGetTests {
-    @Test("answers with the complete Me", .covers("A12", "B16", "B21", "C10", "D1", "D19"))
+    @Test("returns the complete Me", .covers("A12", "B16", "B21", "C10", "D1", "D19"))
     func whole() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -28,7 +28,7 @@ struct MeGetTests {
     }
 
     @Test(
-        "of somebody who has just registered it is as whole, with null for what is unset", .covers("B16", "B21", "C10"))
+        "returns null for unset members of a new user", .covers("B16", "B21", "C10"))
     func new() async throws {
         try await withNode { node in
             let me = try await node.stranger("New").call("me.get")
@@ -41,7 +41,7 @@ struct MeGetTests {
         }
     }
 
-    @Test("takes no params")
+    @Test("me.get rejects params")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -15,7 +15,7 @@ struct MeSaveTests {
     ]
 
     @Test(
-        "saves all of it as one change: one step of the version, and one push to each who sees any of it",
+        "saves everything in one version and one push",
         .covers("B41", "D22"))
     func everything() async throws {
         try await withTwoNodes { one, other in
@@ -45,7 +45,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("with one thing wrong saves nothing of it, tells nobody, and names the field with its path", .covers("B41"))
+    @Test("saves nothing if a field is invalid, and names its path", .covers("B41"))
     func nothing() async throws {
         try await withNode { node in
             let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))
@@ -98,7 +98,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("keeps to the rules of a username: taken, held and cooling down, each refused with nothing else saved")
+    @Test("saves nothing if the username is not available")
     func username() async throws {
         try await withNode { node in
             let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))
@@ -119,7 +119,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("of two at once from the same version one is saved whole, and the other told of it")
+    @Test("saves one of two concurrent changes of a version")
     func race() async throws {
         try await withTwoNodes { one, other in
             let screens = ["one", "other"].map { name -> JSONObject in
@@ -138,7 +138,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("is for guests too, and what they saved is the account's after the upgrade")
+    @Test("saves a guest's data, which an upgrade keeps")
     func guest() async throws {
         try await withNode { node in
             let guest = try await node.guest()
@@ -153,7 +153,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("counts as one change of a user's, among the others, and past the bound saves nothing")
+    @Test("counts as one change in the rate limit")
     func bounded() async throws {
         var rates = Rates.still
         rates.sendsPerSecond = 1

@@ -6,7 +6,7 @@ import Testing
 @Suite("me.update", .timeLimit(.minutes(60)))
 struct MeUpdateTests {
     @Test(
-        "each field is set, answered and stored; null clears it; what is absent stays",
+        "sets given fields, clears nulls and keeps absent ones",
         .covers("A12", "B10", "B11", "B24", "B25", "B38", "D4", "D5"))
     func fields() async throws {
         try await withNode { node in
@@ -42,7 +42,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("several fields at once are one change: all or nothing", .covers("C39", "D26"))
+    @Test("changes several fields atomically", .covers("C39", "D26"))
     func together() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -56,7 +56,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("an update of nothing, or to what is there already, changes nothing", .covers("B1"))
+    @Test("ignores updates without a change", .covers("B1"))
     func nothing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -67,7 +67,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("preferences are merged key by key, null removes one", .covers("C14"))
+    @Test("merges preferences by key, and null removes a key", .covers("C14"))
     func preferences() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -84,7 +84,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("preferences hold at most 16 KiB, all in all")
+    @Test("bounds the preferences to 16 KiB")
     func largePreferences() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -100,7 +100,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("with if_version, a change of another state is refused with the current one")
+    @Test("rejects an outdated if_version with the current data")
     func versions() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -116,7 +116,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("of two changes of one version at once, one is made")
+    @Test("performs one of two concurrent changes of a version")
     func race() async throws {
         try await withNode { node in
             let one = try await node.signedIn(.alice)
@@ -139,7 +139,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("another spelling of a field is refused with the canonical one", .covers("B37", "B38"))
+    @Test("suggests the canonical name for another spelling of a field", .covers("B37", "B38"))
     func spellings() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -176,7 +176,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("row 48: names are normalized to NFC and trimmed")
+    @Test("row 48: normalizes names to NFC and trims them")
     func normalised() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -188,7 +188,7 @@ struct MeUpdateTests {
     }
 
     @Test(
-        "row 48: each field is held to its rule, by its name, control and bidi characters too, and nothing is changed",
+        "row 48: rejects invalid fields by name, also control characters",
         .covers("D4", "D23", "D24"))
     func rules() async throws {
         try await withNode { node in
@@ -227,7 +227,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("bounds are inclusive, and counted in code points")
+    @Test("has inclusive bounds in code points")
     func bounds() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -246,7 +246,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("a user changes only its own profile, whomever it names, over the wire and by SQL", .covers("C37"))
+    @Test("changes only the caller's own profile", .covers("C37"))
     func own() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

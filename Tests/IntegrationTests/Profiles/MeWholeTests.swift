@@ -67,7 +67,7 @@ struct MeWholeTests {
     ]
 
     @Test(
-        "each method that changes it answers with all members, the same as me.get and as every session is pushed",
+        "every method returns and pushes the complete Me",
         .covers("B7", "B10", "B11", "B16", "B18", "B27", "B40", "C1", "C7", "C24", "D6", "D20", "D21", "E18"),
         arguments: changes)
     func answers(_ change: Change) async throws {
@@ -95,7 +95,7 @@ struct MeWholeTests {
     }
 
     @Test(
-        "there is one date of birth: the last write wins, by whichever method, and both places show it", .covers("D16"))
+        "all methods set the same date of birth", .covers("D16"))
     func dateOfBirth() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -110,7 +110,7 @@ struct MeWholeTests {
     }
 
     @Test(
-        "with an if_version that is not the current one nothing is done, and the current Me comes with the refusal",
+        "every method rejects an outdated if_version with the current Me",
         .covers("B40"),
         arguments: [
             Change(method: "me.update", params: ["bio": "of a stale client"]),
@@ -178,7 +178,7 @@ struct MeWholeTests {
     ]
 
     @Test(
-        "every other spelling of a field is refused with the right one, what is no field by its name, and nothing of the request is done",
+        "every method rejects misspelled and unknown fields",
         .covers("B14", "B15", "B36", "B37", "B38", "E9")
     )
     func spellings() async throws {
@@ -203,7 +203,7 @@ struct MeWholeTests {
     }
 
     @Test(
-        "every bound of every field, from within: it is stored and answered as it was given",
+        "accepts every field at its bounds",
         .covers("B25", "B39", "D6", "D27", "E9"))
     func within() async throws {
         try await withNode { node in
@@ -240,7 +240,7 @@ struct MeWholeTests {
     }
 
     @Test(
-        "every bound of every field, from without: it is refused by its name, and nothing is changed",
+        "rejects every field beyond its bounds",
         .covers("B25", "B39", "D23", "D24", "E9"))
     func beyond() async throws {
         try await withNode { node in
@@ -285,7 +285,7 @@ struct MeWholeTests {
     }
 
     @Test(
-        "nothing is partly done: with one bad field none of the good ones is changed, and nobody is told anything",
+        "changes and pushes nothing if one field is invalid",
         .covers("C39", "D26"))
     func nothingPartly() async throws {
         try await withNode { node in
@@ -313,7 +313,7 @@ struct MeWholeTests {
     }
 
     @Test(
-        "of another user nobody changes anything: no method takes whose data it is, and SQL as another user changes no row",
+        "no method or SQL changes another user's data",
         .covers("C37")
     )
     func ownOnly() async throws {

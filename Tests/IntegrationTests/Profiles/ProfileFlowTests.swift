@@ -6,7 +6,7 @@ import Testing
 @Suite("Profile propagation", .timeLimit(.minutes(60)))
 struct ProfileFlowTests {
     @Test(
-        "chat list, profile, sync, push and message sender are the same object, member by member",
+        "every method and push has the same profile object",
         .covers("B29", "C5", "C8", "C15"))
     func sameObject() async throws {
         try await withTwoNodes { one, other in
@@ -36,7 +36,7 @@ struct ProfileFlowTests {
         }
     }
 
-    @Test("a profile is fetched and updated in the times that the profile document gives", .covers("D29"))
+    @Test("fetches and updates a profile within the time limits", .covers("D29"))
     func documentedTimes() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -79,7 +79,7 @@ struct ProfileFlowTests {
     }()
 
     @Test(
-        "fifty different changes from two sessions converge to the last, on every client and in the database",
+        "fifty changes from two sessions converge",
         .covers("C9", "C31"))
     func rapid() async throws {
         #expect(Set(Self.fiftyChanges.map { "\($0.method) \(JSON.object($0.params).text)" }).count == 50)
@@ -126,7 +126,7 @@ struct ProfileFlowTests {
     }
 
     @Test(
-        "a message that a client holds already shows its sender's new name and face, with nothing fetched anew",
+        "a known message shows its sender's new name without a fetch",
         .covers("B43"))
     func heldMessages() async throws {
         try await withTwoNodes { one, other in
@@ -155,7 +155,7 @@ struct ProfileFlowTests {
     }
 
     @Test(
-        "two sessions that change different fields at once both keep theirs: no answer or change overwrites another's field",
+        "concurrent changes of different fields are both kept",
         .covers("B40", "D22")
     )
     func differentFields() async throws {
@@ -176,7 +176,7 @@ struct ProfileFlowTests {
         }
     }
 
-    @Test("username and bio changed together: each method is one change, and everyone sees both", .covers("B12"))
+    @Test("contacts see changes of username and bio", .covers("B12"))
     func usernameAndBio() async throws {
         try await withTwoNodes { one, other in
             let circle = try await ProfileScenario(one, other)
@@ -190,7 +190,7 @@ struct ProfileFlowTests {
         }
     }
 
-    @Test("one who was away gives its cursor, and gets the state after all changes, once", .covers("C36"))
+    @Test("a cursor returns the final state once", .covers("C36"))
     func offline() async throws {
         try await withTwoNodes { one, other in
             let circle = try await ProfileScenario(one, other)
@@ -206,7 +206,7 @@ struct ProfileFlowTests {
         }
     }
 
-    @Test("who shares no conversation is pushed nothing of it, and sees it when it asks")
+    @Test("users without a shared conversation get no push")
     func strangers() async throws {
         try await withNode { node in
             let stranger = try await node.stranger()

@@ -16,7 +16,7 @@ struct ProfilesSearchTests {
         return profiles.map { $0["username"]?.stringValue ?? $0["full_name"]?.stringValue ?? "?" }
     }
 
-    @Test("finds by username and by full name, the best match first, and tolerates typos", .covers("A5", "C25"))
+    @Test("finds names despite typos, best match first", .covers("A5", "C25"))
     func finds() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -34,7 +34,7 @@ struct ProfilesSearchTests {
         }
     }
 
-    @Test("never finds guests, the deleted, or the caller")
+    @Test("never finds guests, deleted users or the caller")
     func hidden() async throws {
         try await withNode { node in
             try await node.database.psql(
@@ -67,7 +67,7 @@ struct ProfilesSearchTests {
         }
     }
 
-    @Test("gives as many as asked, 20 where nothing is asked")
+    @Test("limits the results, by default to 20")
     func limits() async throws {
         try await withNode { node in
             try await node.database.psql(
@@ -86,7 +86,7 @@ struct ProfilesSearchTests {
         }
     }
 
-    @Test("the query has 2 to 50 characters, blanks around it not counted")
+    @Test("requires a trimmed query of 2 to 50 characters")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -8,7 +8,7 @@ struct UsernameTests {
     private static func name(_ name: String) -> JSONObject { ["username": .string(name)] }
 
     @Test(
-        "the first username, and the same one again, are no change: they cost no cooldown and leave no history",
+        "the first username starts no cooldown",
         .covers("B4", "B26"))
     func first() async throws {
         try await withNode { node in
@@ -25,7 +25,7 @@ struct UsernameTests {
     }
 
     @Test(
-        "a change is noted in the history, and the next is allowed after ninety days, as username_cooldown says",
+        "records a change and allows the next after 90 days",
         .covers("B2", "B4", "B6", "B7", "B26"))
     func cooldown() async throws {
         try await withNode { node in
@@ -56,7 +56,7 @@ struct UsernameTests {
     }
 
     @Test(
-        "the old name is held for its owner for 120 days: nobody else gets it, its owner may return to it",
+        "reserves the old name for 120 days",
         .covers("B5"))
     func held() async throws {
         try await withNode { node in
@@ -81,7 +81,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("the answer to a name that is taken is the same as to one that is held")
+    @Test("answers taken and reserved names identically")
     func toldApartByNothing() async throws {
         try await withNode { node in
             try await node.signedIn(.alice).call("me.change_username", Self.name("moreau"))
@@ -91,7 +91,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("row 48: a username is ASCII by rule and unique however its case is written", .covers("B5"))
+    @Test("row 48: usernames are ASCII and unique in any case", .covers("B5"))
     func folded() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
@@ -112,7 +112,7 @@ struct UsernameTests {
     }
 
     @Test(
-        "of many who claim one name at once, on two nodes and in any case, one wins, and it costs the others nothing",
+        "gives a contested name to one user, without cost to others",
         .covers("B5"))
     func race() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
@@ -133,7 +133,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("a name that is claimed while its owner gives it up is held, never given away", .covers("B5"))
+    @Test("reserves a name that is claimed while it is released", .covers("B5"))
     func claimedMeanwhile() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -149,7 +149,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("SQL as the user, and psql, are held to the same rules", .covers("B4"))
+    @Test("SQL follows the same username rules", .covers("B4"))
     func sql() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -170,7 +170,7 @@ func withNode<Value: Sendable>(
     configuration.standbyDatabaseURL = settings.standbyDatabaseURL
     configuration.presence = settings.presence
     // Devices can be registered; a node that pushes is a process of its own (PushSetup).
-    configuration.pushes = Set(DevicePlatform.allCases)
+    configuration.pushPlatforms = Set(DevicePlatform.allCases)
     // Of this run: another may be another user's.
     let shared = "postline-pictures-\(ProcessInfo.processInfo.processIdentifier)"
     let folder = settings.pictures ?? FileManager.default.temporaryDirectory.appending(path: shared).path
@@ -195,7 +195,7 @@ func withNode<Value: Sendable>(
     let gateway = Gateway(
         configuration: http, service: service, lineServer: server, logger: settings.logger, metrics: metrics)
     let mailer = settings.mail.map {
-        Mailer($0, queue: service.mails, logger: settings.logger, metrics: metrics)
+        Mailer($0, queue: service.mailQueue, logger: settings.logger, metrics: metrics)
     }
     let services: [any Service] = [service, server, gateway] + (mailer.map { [$0] } ?? [])
     let group = ServiceGroup(

@@ -6,7 +6,7 @@ import Testing
 struct AnswerSizeTests {
     private static let most = 4 << 20
 
-    /// The answer's object, and how long its line was. The id is as long as a request line lets it be.
+    /// Returns the response and the length of its line. The id is as long as a request line allows.
     private func answer(
         _ client: TestClient, _ method: String, _ params: JSONObject
     ) async throws -> (result: JSON, bytes: Int) {
@@ -17,10 +17,10 @@ struct AnswerSizeTests {
         return (try #require(answer["result"], "\(answer["error"]?.text ?? "")"), line.utf8.count)
     }
 
-    @Test("row 58a: of messages of 48 kB a page ends early, at the end that the next goes on from, without a gap")
+    @Test("row 58a: ends pages of long messages early, without a gap")
     func messages() async throws {
         try await withNode { node in
-            // 200 messages of 8,000 characters that JSON writes as six bytes each.
+            // 200 messages of 8,000 characters that take six bytes each in JSON.
             try await node.database.psql(
                 """
                 insert into public.messages (conversation_id, sender_id, content)
@@ -55,7 +55,7 @@ struct AnswerSizeTests {
         }
     }
 
-    @Test("row 58a: of groups with long profiles a page ends early, with the profiles of all that it gives")
+    @Test("row 58a: ends pages of large groups early, with their profiles")
     func conversations() async throws {
         try await withNode { node in
             let groups = 8
@@ -102,7 +102,7 @@ struct AnswerSizeTests {
         }
     }
 
-    @Test("of a group with long profiles as many come with it as one answer has room for, and all its members")
+    @Test("limits the profiles of a large group, not its members")
     func profilesOfMembers() async throws {
         try await withNode { node in
             try await node.database.psql(

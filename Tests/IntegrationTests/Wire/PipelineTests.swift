@@ -109,7 +109,7 @@ struct PipelineTests {
             let refused = try await client.refused(.internalError, "me.get")
             #expect(refused?.data["incident"] != nil)
             // The answer may come before the log's line does.
-            try await node.command.complains("the answer has 450")
+            try await node.command.complains("answer of 450")
             let batch = try await client.exchange(
                 #"[{"jsonrpc":"2.0","id":"a","method":"me.get"},{"jsonrpc":"2.0","id":"b","method":"avatars.list"}]"#)
             let answers = try JSON(parsing: ByteBuffer(string: batch)).arrayValue ?? []

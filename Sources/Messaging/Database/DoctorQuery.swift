@@ -1,5 +1,5 @@
 /// A read-only statement that `postline doctor` runs, from `sql/doctor/`.
-public enum DoctorQuestion: String, CaseIterable, Sendable {
+public enum DoctorQuery: String, CaseIterable, Sendable {
     case server, login, roles, rights, excess, tables, policies, ledger, owner, slots, durability, log, upkeep, horizon
     case replica, bypass, obstacles, owners, catalogue, session, pictures, structure, recorded
 

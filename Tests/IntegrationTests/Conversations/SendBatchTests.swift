@@ -7,12 +7,12 @@ import TestSupport
 import Testing
 
 @Suite("Send batching", .timeLimit(.minutes(60)))
-struct SendGroupsTests {
-    /// How many send at once, and how much each.
-    private static let crowd = 24
+struct SendBatchTests {
+    /// The number of concurrent senders, and of texts of each.
+    private static let senders = 24
     private static let texts = 12
 
-    /// Guests, each with its conversation with Bob.
+    /// Creates guests that each have a conversation with Bob.
     private static func guests(_ count: Int, of node: TestNode) async throws -> [(TestClient, String)] {
         var guests: [(TestClient, String)] = []
         for _ in 0..<count {
@@ -22,8 +22,8 @@ struct SendGroupsTests {
         return guests
     }
 
-    /// How many groups the node has sent, and how many of more than one.
-    private static func groups(of node: TestNode) throws -> (all: Int, ofMany: Int) {
+    /// Returns the number of batches that the node has sent, and of those with several texts.
+    private static func batches(of node: TestNode) throws -> (all: Int, ofMany: Int) {
         func count(_ series: String) throws -> Int {
             let line = node.metrics.text.split(separator: "\n").first { $0.hasPrefix(series) }
             return try #require(line?.split(separator: " ").last.flatMap { Int($0) })
@@ -32,11 +32,11 @@ struct SendGroupsTests {
         return (all, all - (try count("postline_send_batch_size_bucket{le=\"1\"}")))
     }
 
-    @Test("what many send at once is written together, once, each in its order and with its own answer")
-    func together() async throws {
+    @Test("batches concurrent sends, each once, in order and with its own answer")
+    func concurrent() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
-            let guests = try await Self.guests(Self.crowd, of: node)
+            let guests = try await Self.guests(Self.senders, of: node)
             try await bob.sync()
             try await withThrowingDiscardingTaskGroup { group in
                 for (guest, room) in guests {
@@ -57,13 +57,13 @@ struct SendGroupsTests {
                 try await bob.follow { $0.has("\(room) {\(Self.texts),\"\\\u{1F600}\"}", in: room) }
                 #expect(await bob.replica.arrivals[room] == Array(1...Self.texts))
             }
-            let groups = try Self.groups(of: node)
-            #expect(groups.ofMany > 0)
-            #expect(groups.all < Self.crowd * Self.texts)
+            let batches = try Self.batches(of: node)
+            #expect(batches.ofMany > 0)
+            #expect(batches.all < Self.senders * Self.texts)
         }
     }
 
-    @Test("of those who send to a conversation that is locked few wait in the database, and nobody waits with them")
+    @Test("few sends to a locked conversation wait in the database")
     func lockedOut() async throws {
         try await withNode(NodeSettings(poolSize: 4)) { node in
             let carol = try await node.signedIn(.carol)
@@ -95,10 +95,10 @@ struct SendGroupsTests {
         }
     }
 
-    @Test("what is refused among them has its own error, and the others are sent all the same")
-    func refused() async throws {
+    @Test("a rejected text has its own error and does not fail its batch")
+    func rejected() async throws {
         try await withNode { node in
-            let guests = try await Self.guests(Self.crowd, of: node)
+            let guests = try await Self.guests(Self.senders, of: node)
             let known = try await guests[0].0.call(
                 "messages.send",
                 [
@@ -130,8 +130,8 @@ struct SendGroupsTests {
                     }
                 }
             }
-            let groups = try Self.groups(of: node)
-            #expect(groups.ofMany > 0)
+            let batches = try Self.batches(of: node)
+            #expect(batches.ofMany > 0)
             #expect(
                 try await node.database.value(
                     "select count(*) from public.messages where conversation_id = '\(guests[0].1)'") == "1")
@@ -141,11 +141,11 @@ struct SendGroupsTests {
         }
     }
 
-    @Test("a conversation that another program has locked holds up none but those who send there")
+    @Test("a locked conversation delays only its own senders")
     func locked() async throws {
         try await withNode(NodeSettings(poolSize: 8)) { node in
             let alice = try await node.signedIn(.alice)
-            let guests = try await Self.guests(Self.crowd, of: node)
+            let guests = try await Self.guests(Self.senders, of: node)
             let program = try await node.database.connect()
             _ = try await program.execute(
                 "begin; select from public.conversations where id in ('\(Room.aliceBob)', '\(guests[0].1)') for update")
@@ -167,11 +167,11 @@ struct SendGroupsTests {
         }
     }
 
-    @Test("where PostgreSQL refuses a group whole, its texts are sent one by one")
+    @Test("sends texts individually if PostgreSQL rejects a batch")
     func fallback() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
-            let guests = try await Self.guests(Self.crowd, of: node)
+            let guests = try await Self.guests(Self.senders, of: node)
             try await bob.sync()
             try await node.database.psql(
                 "revoke execute on function app.send_messages(uuid[], uuid[], text[], uuid[]) from postline_sender")
@@ -185,8 +185,8 @@ struct SendGroupsTests {
                     }
                 }
             }
-            let groups = try Self.groups(of: node)
-            #expect(groups.ofMany > 0)
+            let batches = try Self.batches(of: node)
+            #expect(batches.ofMany > 0)
             for (_, room) in guests {
                 try await bob.follow { $0.has("4", in: room) }
                 #expect(await bob.replica.arrivals[room] == [1, 2, 3, 4])
@@ -194,14 +194,14 @@ struct SendGroupsTests {
         }
     }
 
-    /// A send as a line, or as a part of a batch.
+    /// Returns a send as a line, or as an element of a JSON-RPC batch.
     private static func request(_ id: String, _ content: String, to room: String, clientID: String? = nil) -> String {
         let clientID = clientID.map { #","client_id":"\#($0)""# } ?? ""
         let params = #"{"conversation_id":"\#(room)","content":"\#(content)"\#(clientID)}"#
         return #"{"jsonrpc":"2.0","id":"\#(id)","method":"messages.send","params":\#(params)}"#
     }
 
-    @Test("sends that one client pipelines are written together, take effect and are answered in their order")
+    @Test("batches the pipelined sends of a client and keeps their order")
     func pipelined() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -220,13 +220,13 @@ struct SendGroupsTests {
                 if let before = last[room] { #expect(seq == before + 1) }
                 last[room] = seq
             }
-            let groups = try Self.groups(of: node)
-            #expect(groups.ofMany > 0)
-            #expect(groups.all < 40)
+            let batches = try Self.batches(of: node)
+            #expect(batches.ofMany > 0)
+            #expect(batches.all < 40)
         }
     }
 
-    @Test("what one client pipelines behind a text that has to wait is not there before it")
+    @Test("a pipelined text does not overtake one that waits for a lock")
     func behind() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -237,7 +237,7 @@ struct SendGroupsTests {
                 Self.request("a", "sent at once", to: Room.aliceCarol), Self.request("b", "waits", to: Room.aliceBob),
                 Self.request("c", "waits behind", to: Room.aliceCarol),
             ]
-            // One line after another would be as many statements; a batch is a run too.
+            // Separate lines could be separate statements; the requests of one JSON-RPC batch are sent together.
             try await alice.line.send(line: "[\(sends.joined(separator: ","))]")
             try await eventually("the second to wait") {
                 try await node.database.value(
@@ -258,7 +258,7 @@ struct SendGroupsTests {
         }
     }
 
-    @Test("among what one client pipelines each has its own answer, and nothing overtakes what was sent before it")
+    @Test("answers each pipelined request by itself, in order")
     func mixed() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
