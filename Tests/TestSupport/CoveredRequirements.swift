@@ -1,13 +1,15 @@
 public import Testing
 
-/// The requirements that a test shows, by their ids in `docs/features.md`.
+/// A tag of a test: the requirements of `docs/features.md` (`A1`) and rows of `docs/guarantees.md` (`row 1`) that it
+/// shows.
 ///
-/// The page names the test in each of their rows. `PublishedFeaturesTests` reads both and holds them against each other.
+/// `scripts/docs` makes the pages' tables from the tags. `PublishedFeaturesTests` and `PublishedGuaranteesTests` compare
+/// pages and tests.
 public struct CoveredRequirements: TestTrait {
     let ids: [String]
 }
 
 extension Trait where Self == CoveredRequirements {
-    /// The test shows these requirements.
+    /// Tags the test with the ids that it shows.
     public static func covers(_ ids: String...) -> Self { Self(ids: ids) }
 }

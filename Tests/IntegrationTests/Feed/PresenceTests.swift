@@ -8,7 +8,7 @@ import Testing
 struct PresenceTests {
     @Test(
         "shows live users to contacts only, on every node",
-        .covers("C11", "C12"))
+        .covers("C11", "C12", "row 65"))
     func contacts() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await one.signedIn(.bob)
@@ -101,7 +101,7 @@ struct PresenceTests {
 
     @Test(
         "hides presence in both directions until it is shown again",
-        .covers("C12"))
+        .covers("C12", "row 65"))
     func hidden() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await other.signedIn(.bob)
@@ -134,7 +134,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("reports all users again after a node's lease expired")
+    @Test("reports all users again after a node's lease expired", .covers("row 64"))
     func paused() async throws {
         try await withAliceElsewhere { _, process, bob in
             process.command.signal(SIGSTOP)

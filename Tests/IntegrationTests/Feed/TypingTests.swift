@@ -40,7 +40,7 @@ struct TypingTests {
         }
     }
 
-    @Test("typing rejects users that are not members")
+    @Test("typing rejects users that are not members", .covers("row 65"))
     func stranger() async throws {
         try await withNode { node in
             let frank = try await node.signedIn(.frank)
@@ -73,7 +73,7 @@ struct TypingTests {
         }
     }
 
-    @Test("ignores foreign notifications and stores nothing")
+    @Test("ignores foreign notifications and stores nothing", .covers("row 65"))
     func channel() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
