@@ -21,7 +21,7 @@ struct postline_curl_exchange {
     // What is left to be sent, and how long the server may take to answer once nothing is, in seconds.
     const char *next;
     size_t left;
-    long patience;
+    long response_timeout;
     // The first letter of the command that was sent last; 0: none was.
     char command;
     // The server's refusal of that command, of several lines the first, and what libcurl says of a failure; both end with
@@ -40,7 +40,7 @@ static inline size_t postline_curl_read(char *buffer, size_t size, size_t count,
     exchange->next += length;
     exchange->left -= length;
     if (exchange->left == 0) {
-        curl_easy_setopt(exchange->handle, CURLOPT_SERVER_RESPONSE_TIMEOUT, exchange->patience);
+        curl_easy_setopt(exchange->handle, CURLOPT_SERVER_RESPONSE_TIMEOUT, exchange->response_timeout);
     }
     return length;
 }

@@ -18,7 +18,7 @@ struct Delivery: Sendable {
     /// A word or number for the log.
     let logged: String
 
-    static func taken(_ logged: String = "") -> Delivery { Delivery(outcome: .taken, logged: logged) }
+    static func accepted(_ logged: String = "") -> Delivery { Delivery(outcome: .accepted, logged: logged) }
 }
 
 extension MailSettings {

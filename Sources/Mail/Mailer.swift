@@ -99,7 +99,7 @@ public final class Mailer: Service {
         let delivery = await transport.deliver(settings.message(order))
         let outcome = delivery.outcome.settled(after: order.attempts)
         metrics.settled(order.kind, outcome, after: .now - start)
-        if outcome != .taken {
+        if outcome != .accepted {
             logger.notice(
                 "a mail was not taken",
                 metadata: [

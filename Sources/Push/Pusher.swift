@@ -137,7 +137,7 @@ public final class Pusher: Service {
             let room = Self.maxInFlight - inFlight.load(ordering: .relaxed)
             if room > 0 {
                 let (orders, late) = try await queue.due(most: room, withText: settings.hasPreviews)
-                metrics.gaveUp(late)
+                metrics.recordAbandoned(late)
                 inFlight.add(orders.count, ordering: .relaxed)
                 for given in orders { order.yield(given) }
             }
@@ -162,17 +162,17 @@ public final class Pusher: Service {
             outcome = await provider.deliver(Push(order: order, text: settings.texts.text(of: order)))
         } else {
             // Another node may have this provider.
-            outcome = .later("this node does not push by it", after: .seconds(60))
+            outcome = .deferred("this node does not push by it", after: .seconds(60))
         }
         metrics.settled(order.device.platform, outcome, after: .now - start)
         switch outcome {
-        case .refused(let why), .later(let why, _):
+        case .rejected(let why), .deferred(let why, _):
             logger.notice(
                 "a push was not taken",
                 metadata: [
                     "provider": "\(order.device.platform.rawValue)", "device": "\(order.device.id)", "answer": "\(why)",
                 ])
-        case .taken, .unregistered: break
+        case .accepted, .unregistered: break
         }
         outcomes.withLock { $0.append((order, outcome)) }
     }

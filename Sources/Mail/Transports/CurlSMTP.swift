@@ -97,7 +97,7 @@ enum CurlSMTP {
         let code = unsafe (letter?.bytes ?? []).withUnsafeBytes { bytes in
             unsafe exchange.pointee.next = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
             unsafe exchange.pointee.left = bytes.count
-            unsafe exchange.pointee.patience = 120
+            unsafe exchange.pointee.response_timeout = 120
             return unsafe curl_easy_perform(handle)
         }
         return code == CURLE_OK ? .success(()) : .failure(failure(code, isEncrypted: settings.url.hasPrefix("smtps")))

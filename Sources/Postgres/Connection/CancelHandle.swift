@@ -26,14 +26,14 @@ import Threads
     /// At most 16 such threads run per process, since `PQcancel` has no timeout. Beyond them no request is sent: the
     /// server detects the closed connection, or ends the statement by its `statement_timeout`.
     consuming func cancelInBackground() {
-        let mayStart = Self.underWay.withLock { count in
+        let mayStart = Self.inFlight.withLock { count in
             guard count < 16 else { return false }
             count += 1
             return true
         }
         guard mayStart else { return }
         let parcel = Transfer(self)
-        let finish: @Sendable () -> Void = { Self.underWay.withLock { $0 -= 1 } }
+        let finish: @Sendable () -> Void = { Self.inFlight.withLock { $0 -= 1 } }
         do {
             try DetachedThread.start(name: "cancel") {
                 parcel.open()?.cancel()
@@ -44,5 +44,5 @@ import Threads
         }
     }
 
-    private static let underWay = Mutex(0)
+    private static let inFlight = Mutex(0)
 }

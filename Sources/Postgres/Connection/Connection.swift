@@ -139,7 +139,7 @@ public actor Connection {
 
     /// Closes the connection. Running and queued requests fail with `connectionLost`.
     public func close() {
-        end(.connectionLost(sent: true, "closed by this program"), tellsOfLoss: false)
+        end(.connectionLost(sent: true, "closed by this program"), notifiesHandler: false)
     }
 
     /// True if the connection has ended.
@@ -198,10 +198,10 @@ public actor Connection {
         active = nil
         if request.error?.sqlState == .readOnlyTransaction {
             // The session's server may have become a standby, or writes may have been enabled again.
-            end(.connectionLost(sent: true, "closed, because it takes no writes"), tellsOfLoss: true)
-        } else if request.error?.tellsOfStalePlan == true, case .pipeline = request.work {
+            end(.connectionLost(sent: true, "closed, because it takes no writes"), notifiesHandler: true)
+        } else if request.error?.indicatesStalePlan == true, case .pipeline = request.work {
             // The statements prepared here would keep failing; a new connection prepares them again.
-            end(.connectionLost(sent: true, "closed, because a prepared statement has gone stale"), tellsOfLoss: true)
+            end(.connectionLost(sent: true, "closed, because a prepared statement has gone stale"), notifiesHandler: true)
         }
         // The next request starts before the caller gets its result.
         beginNext()
@@ -333,7 +333,7 @@ public actor Connection {
             case .more: break
             case .prepared(let statement): prepared[statement.name] = statement.sql
             case .finished: if let active { finish(active) }
-            case .unusable(let reason): end(.connectionLost(sent: true, reason), tellsOfLoss: true)
+            case .unusable(let reason): end(.connectionLost(sent: true, reason), notifiesHandler: true)
             }
         }
     }
@@ -362,7 +362,7 @@ public actor Connection {
         } else if let request = active, request.id == id {
             active = nil
             cancelHandle.take()?.cancelInBackground()
-            end(.connectionLost(sent: true, "closed, because a run was given up: \(error)"), tellsOfLoss: true)
+            end(.connectionLost(sent: true, "closed, because a run was given up: \(error)"), notifiesHandler: true)
             request.reply(.failure(error))
         }
     }
@@ -373,10 +373,10 @@ public actor Connection {
         // The server's last message, if it gave a reason.
         if let last = active?.error, last.endsConnection { reason = last.description }
         if reason.isEmpty { reason = "the server closed the connection" }
-        end(.connectionLost(sent: true, reason), tellsOfLoss: true)
+        end(.connectionLost(sent: true, reason), notifiesHandler: true)
     }
 
-    private func end(_ error: PostgresError, tellsOfLoss: Bool) {
+    private func end(_ error: PostgresError, notifiesHandler: Bool) {
         if handle.isClosed { return }
         if let watch { reactor.remove(watch) }
         watch = nil
@@ -390,7 +390,7 @@ public actor Connection {
         let handler = lossHandler
         lossHandler = nil
         notificationHandler = nil
-        if tellsOfLoss { handler?(error) }
+        if notifiesHandler { handler?(error) }
         if let ended { ended.reply(.failure(.connectionLost(sent: ended.isSent, reason))) }
         for request in waiting { request.reply(.failure(.connectionLost(sent: false, reason))) }
     }

@@ -31,7 +31,7 @@ extension PostgresError {
     var isTransient: Bool {
         switch self {
         case .server(let error):
-            error.sqlState == .serializationFailure || error.sqlState == .deadlockDetected || error.tellsOfStalePlan
+            error.sqlState == .serializationFailure || error.sqlState == .deadlockDetected || error.indicatesStalePlan
         case .connectionLost(let sent, _): !sent
         case .connectFailed, .unavailable, .shareExceeded, .deadlineExceeded, .cancelled, .refused: false
         }

@@ -53,7 +53,7 @@ struct MailTests {
                         try #require(second.data).components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 76 })
                     try await database.wait(for: "select count(*) from app.mails", toBe: "0")
                     try await eventually("it to be counted") {
-                        try await node.metrics()[#"postline_mails_total{kind="reset_password",outcome="taken"}"#] == 1
+                        try await node.metrics()[#"postline_mails_total{kind="reset_password",outcome="accepted"}"#] == 1
                     }
                 }
             }

@@ -89,7 +89,7 @@ struct DevicePushTests {
             _ = try await setup.standIn.received(2) { $0.path == "/3/device/ab01" }
             #expect(!setup.standIn.requests.contains { $0.path == "/3/device/a11ce0" })
             try await eventually("what became of it to be counted") {
-                try await node.metrics()[#"postline_device_notifications_total{outcome="taken",provider="apns"}"#] == 2
+                try await node.metrics()[#"postline_device_notifications_total{outcome="accepted",provider="apns"}"#] == 2
             }
 
             // What was read elsewhere is taken back, without a sound.
