@@ -36,20 +36,20 @@ struct ReplicaCheck: Sendable {
         guard isSameDatabase else {
             return [
                 .problem(
-                    check, "POSTLINE_REPLICA_DATABASE_URL leads to another database: nothing is read there.",
+                    check, "POSTLINE_REPLICA_DATABASE_URL leads to another database, so the replica is not used.",
                     "Set it to that database on a streaming replica, or leave it out.")
             ]
         }
         guard isStandby else {
             return [
                 .problem(
-                    check, "POSTLINE_REPLICA_DATABASE_URL leads to a primary: nothing is read there.",
+                    check, "POSTLINE_REPLICA_DATABASE_URL leads to a primary, so the replica is not used.",
                     "Set it to a streaming replica of the database, or leave it out.")
             ]
         }
         guard !bypassesRLS else {
             let login = LoginBypassesRLS("The login of POSTLINE_REPLICA_DATABASE_URL")
-            return [.problem(check, "\(login.matter): nothing is read there.", LoginBypassesRLS.advice)]
+            return [.problem(check, "\(login.matter), so the replica is not used.", LoginBypassesRLS.advice)]
         }
         var findings: [Finding] = []
         if !hasFeedback {

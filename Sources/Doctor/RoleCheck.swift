@@ -22,7 +22,8 @@ struct RoleCheck: Sendable {
         let name = answer.text("name") ?? ""
         let advice = "Connect as the role postline, or another that owns nothing; `postline migrate` makes it."
         if answer.isTrue("is_superuser") {
-            return .problem(check, "The login role \(name) is a superuser: no rule would hold for it.", advice)
+            return .problem(
+                check, "The login role \(name) is a superuser: row-level security would not apply to it.", advice)
         }
         if answer.isTrue("bypasses") {
             return .problem(check, "The login role \(name) bypasses row-level security.", advice)

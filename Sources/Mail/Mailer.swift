@@ -78,7 +78,9 @@ public final class Mailer: Service {
                 isWarned = false
             } catch {
                 if Task.isCancelled { return }
-                if !isWarned { logger.warning("mails wait for the database", metadata: ["error": "\(error)"]) }
+                if !isWarned {
+                    logger.warning("cannot reach the mail queue; retrying", metadata: ["error": "\(error)"])
+                }
                 isWarned = true
             }
             try? await Task.sleep(for: Self.pause)
@@ -101,9 +103,9 @@ public final class Mailer: Service {
         metrics.settled(order.kind, outcome, after: .now - start)
         if outcome != .accepted {
             logger.notice(
-                "a mail was not taken",
+                "mail not accepted",
                 metadata: [
-                    "mail": "\(order.id)", "kind": "\(order.kind.rawValue)", "answer": "\(delivery.logged)",
+                    "mail": "\(order.id)", "kind": "\(order.kind.rawValue)", "response": "\(delivery.logged)",
                     "outcome": "\(outcome.name)",
                 ])
         }

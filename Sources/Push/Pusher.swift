@@ -77,7 +77,7 @@ public final class Pusher: Service {
                 metrics.leads(false)
                 if Task.isCancelled { break }
                 if backoff.attempts == 0 {
-                    logger.warning("pushes wait for the database", metadata: ["error": "\(error)"])
+                    logger.warning("cannot reach the push queue; retrying", metadata: ["error": "\(error)"])
                 }
                 try? await Task.sleep(for: backoff.next())
             }
@@ -122,7 +122,7 @@ public final class Pusher: Service {
         _ = try await queue.note()
         metrics.leads(true)
         defer { metrics.leads(false) }
-        logger.info("this node pushes")
+        logger.info("this node sends device pushes")
         var nextLook = ContinuousClock.now
         while true {
             if nextRenewal <= .now {
@@ -162,15 +162,16 @@ public final class Pusher: Service {
             outcome = await provider.deliver(Push(order: order, text: settings.texts.text(of: order)))
         } else {
             // Another node may have this provider.
-            outcome = .deferred("this node does not push by it", after: .seconds(60))
+            outcome = .deferred("this node has no credentials for the provider", after: .seconds(60))
         }
         metrics.settled(order.device.platform, outcome, after: .now - start)
         switch outcome {
         case .rejected(let why), .deferred(let why, _):
             logger.notice(
-                "a push was not taken",
+                "push not accepted",
                 metadata: [
-                    "provider": "\(order.device.platform.rawValue)", "device": "\(order.device.id)", "answer": "\(why)",
+                    "provider": "\(order.device.platform.rawValue)", "device": "\(order.device.id)",
+                    "response": "\(why)",
                 ])
         case .accepted, .unregistered: break
         }

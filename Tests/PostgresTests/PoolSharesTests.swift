@@ -114,7 +114,7 @@ import Testing
         for id in 1...3 { _ = request(id, of: "a", in: &state) }
         _ = request(4, of: "b", in: &state)
         #expect(request(5, of: "c", in: &state) == [])
-        #expect(state.woke(now: at(3_000)) == [.refuse(request: 5, "all 3 connections stayed in use")])
+        #expect(state.woke(now: at(3_000)) == [.refuse(request: 5, "all 3 connections are in use")])
         #expect(refusedForShare(state.woke(now: at(11_999))) == [])
         #expect(refusedForShare(state.woke(now: at(12_000))) == [3])
         #expect(state.waitingCount == 0)

@@ -57,7 +57,7 @@ extension DatabaseTests {
             let error = try await postgresError {
                 try await Connection.open(url, on: TestDatabase.reactor, options: options)
             }
-            #expect("\(error, default: "")".contains("no answer within 0.6 seconds"))
+            #expect("\(error, default: "")".contains("no response within 0.6 seconds"))
         }
     }
 }

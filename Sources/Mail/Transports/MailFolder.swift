@@ -32,7 +32,7 @@ struct MailFolder: MailTransport {
             return try await BlockingCall.value { [path] in
                 var isFolder = false
                 guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-                    return "there is no folder \(path) yet"
+                    return "the folder \(path) does not exist"
                 }
                 let probe = "\(path)/.probe-\(ID.random())"
                 guard isFolder, FileManager.default.createFile(atPath: probe, contents: nil) else {
@@ -47,7 +47,7 @@ struct MailFolder: MailTransport {
     }
 
     private static func flaw(_ path: String) -> String {
-        "\(path) is no folder that this user can write to"
+        "\(path) must be a folder that this user can write to"
     }
 
     /// Writes the file atomically. Returns nil or the error.
@@ -81,6 +81,6 @@ extension Delivery {
 
     /// Few mail servers accept quotes, comments and non-ASCII letters, and each can change the meaning of an address.
     static let unusableAddress = rejected(
-        "The address has characters that no mail is sent to: it must be letters, digits and signs of ASCII.",
+        "The address has unsupported characters: it must have only ASCII letters, digits and symbols.",
         logged: "unusable address")
 }

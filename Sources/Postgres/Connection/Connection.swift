@@ -139,7 +139,7 @@ public actor Connection {
 
     /// Closes the connection. Running and queued requests fail with `connectionLost`.
     public func close() {
-        end(.connectionLost(sent: true, "closed by this program"), notifiesHandler: false)
+        end(.connectionLost(sent: true, "closed by this process"), notifiesHandler: false)
     }
 
     /// True if the connection has ended.
@@ -198,10 +198,10 @@ public actor Connection {
         active = nil
         if request.error?.sqlState == .readOnlyTransaction {
             // The session's server may have become a standby, or writes may have been enabled again.
-            end(.connectionLost(sent: true, "closed, because it takes no writes"), notifiesHandler: true)
+            end(.connectionLost(sent: true, "closed, because the session is read-only"), notifiesHandler: true)
         } else if request.error?.indicatesStalePlan == true, case .pipeline = request.work {
             // The statements prepared here would keep failing; a new connection prepares them again.
-            end(.connectionLost(sent: true, "closed, because a prepared statement has gone stale"), notifiesHandler: true)
+            end(.connectionLost(sent: true, "closed, because a prepared statement is stale"), notifiesHandler: true)
         }
         // The next request starts before the caller gets its result.
         beginNext()
@@ -266,13 +266,13 @@ public actor Connection {
         for call in calls {
             let statement = call.statement
             if call.parameters.count > 65_535 {
-                return "\(statement.name) has \(call.parameters.count) parameters; PostgreSQL takes 65535"
+                return "\(statement.name) has \(call.parameters.count) parameters; PostgreSQL allows 65535"
             }
             if let sql = prepared[statement.name], sql != statement.sql {
-                return "the name \(statement.name) stands for two statements"
+                return "two statements have the name \(statement.name)"
             }
             for (index, parameter) in call.parameters.enumerated() where !buffer.append(parameter) {
-                return "parameter $\(index + 1) of \(statement.name) holds a NUL character"
+                return "parameter $\(index + 1) of \(statement.name) contains a NUL character"
             }
         }
         return nil
@@ -280,7 +280,7 @@ public actor Connection {
 
     private func sendScript(_ sql: String, _ request: inout PipelineRequest) {
         if sql.utf8.contains(0) {
-            request.reply(.failure(.refused("the script holds a NUL character")))
+            request.reply(.failure(.refused("the script contains a NUL character")))
             return
         }
         if isPipelining {
@@ -362,7 +362,7 @@ public actor Connection {
         } else if let request = active, request.id == id {
             active = nil
             cancelHandle.take()?.cancelInBackground()
-            end(.connectionLost(sent: true, "closed, because a run was given up: \(error)"), notifiesHandler: true)
+            end(.connectionLost(sent: true, "closed, because a request was abandoned: \(error)"), notifiesHandler: true)
             request.reply(.failure(error))
         }
     }

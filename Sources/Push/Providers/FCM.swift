@@ -47,7 +47,7 @@ struct FCM: PushProvider {
         let answer = try await client.post(
             account.tokenURL, [("content-type", "application/x-www-form-urlencoded")], Array(form.utf8))
         guard answer.status == 200, let granted = try? JSONDecoder().decode(Granted.self, from: Data(answer.body))
-        else { throw PushError("no access token for the service account: \(answer.summary)") }
+        else { throw PushError("the service account got no access token: \(answer.summary)") }
         return (granted.access_token, .seconds(max(1, granted.expires_in - 60)))
     }
 
