@@ -14,7 +14,7 @@ import Testing
         ("$2a$04$x0KtZpjz09fEGmuQ8NiquefU1mR21HT51kVI3ceQAoF85ynsnqY4i", longest),
     ]
 
-    @Test("a hash matches its password and no other, also none that bcrypt takes for it", arguments: vectors)
+    @Test("verifies only the exact password, beyond bcrypt's limits", arguments: vectors)
     func matches(hash: String, password: String) async throws {
         let hasher = PasswordHasher(threads: 1, queueLimit: 64)
         #expect(try await hasher.verify(password, against: hash))
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("each character of the digest counts: none whose digest is only alike in its end is taken for the password")
+    @Test("compares every character of the digest")
     func everyCharacter() async throws {
         let hasher = PasswordHasher(threads: 1, queueLimit: 64)
         // A comparison that was `(all | one) ^ other` took these for it, as it did 16 of 3,000 guesses.
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("each is computed on the hasher's threads, and waits in its line")
+    @Test("computes bcrypt on the hasher's threads, within its queue")
     func bounded() async throws {
         let hasher = PasswordHasher(threads: 1, queueLimit: 2)
         let outcomes = await withTaskGroup(of: PasswordHashingError?.self) { group in

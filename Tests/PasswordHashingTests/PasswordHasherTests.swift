@@ -36,13 +36,13 @@ import Testing
         ),
     ]
 
-    @Test("the reference implementation's test vectors verify, and no other password does", arguments: vectors)
+    @Test("verifies the reference implementation's test vectors", arguments: vectors)
     func referenceVectors(phc: String, password: String) async throws {
         #expect(try await hasher.verify(password, against: phc))
         #expect(try await !hasher.verify(password + "x", against: phc))
     }
 
-    @Test("a hash is a PHC string of our parameters that verifies, with a salt of its own")
+    @Test("makes a PHC string with a random salt that verifies")
     func roundTrip() async throws {
         for password in ["correct horse", "", "pass\0word", String(repeating: "é🏳️‍🌈", count: 20)] {
             let first = try await hasher.hash(password)
@@ -76,14 +76,14 @@ import Testing
         "$argon2id$v=19$m=,t=,p=$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
     ]
 
-    @Test("what is no hash, or costs too much, is told apart from a wrong password", arguments: unreadable)
+    @Test("distinguishes an unusable hash from a wrong password", arguments: unreadable)
     func isUnreadable(hash: String) async throws {
         await #expect(throws: PasswordHashingError.unreadableHash) {
             try await hasher.verify("password", against: hash)
         }
     }
 
-    @Test("row 46: what is no hash takes the time of a wrong password")
+    @Test("row 46: takes as long for an unusable hash as for a wrong password")
     func unreadableTime() async {
         let clock = ContinuousClock()
         for hash in Self.unreadable {
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("row 46: an unknown address costs the very computation that a wrong password costs")
+    @Test("row 46: computes the same for an unknown address")
     func nothing() async throws {
         // What Argon2id computes is said by these: version, memory, passes, lanes, and the lengths of salt and hash.
         func cost(_ phc: String) -> [Substring] {
@@ -106,7 +106,7 @@ import Testing
         try await hasher.verifyAgainstNothing("wrong")
     }
 
-    @Test("past the threads and the line the answer is busy, and all who were let in are served")
+    @Test("is busy beyond its threads and queue, and serves the queued")
     func busy() async throws {
         let hasher = PasswordHasher(threads: 1, queueLimit: 3)
         let outcomes = await withTaskGroup(of: PasswordHashingError?.self) { group in
@@ -128,7 +128,7 @@ import Testing
         #expect(try await hasher.hash("password").hasPrefix("$argon2id$"))
     }
 
-    @Test("whoever is cancelled while waiting leaves the line")
+    @Test("removes a cancelled request from the queue")
     func cancellation() async throws {
         let hasher = PasswordHasher(threads: 1, queueLimit: 64)
         let tasks = (0..<20).map { _ in Task { try await hasher.hash("password") } }

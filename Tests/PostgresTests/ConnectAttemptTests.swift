@@ -12,7 +12,7 @@ import Glibc
 #endif
 
 @Suite struct ConnectAttemptTests {
-    @Test("a server that accepts and says nothing is given up after the connect timeout")
+    @Test("times out on a server that accepts without responding")
     func silentServer() async throws {
         let server = try SilentServer()
         var options = ConnectionOptions()
@@ -32,7 +32,7 @@ import Glibc
 
     #if os(Linux)
     // Elsewhere a full queue looks as if nobody listened.
-    @Test("a server whose Unix socket has a full queue is waited for until the connect timeout")
+    @Test("waits for a full Unix socket queue up to the timeout")
     func fullQueue() async throws {
         let server = try SilentServer(backlog: 0)
         var options = ConnectionOptions()
@@ -62,7 +62,7 @@ import Glibc
     }
     #endif
 
-    @Test("an attempt to connect that is cancelled ends at once")
+    @Test("ends a cancelled attempt at once")
     func cancellation() async throws {
         let server = try SilentServer()
         let clock = ContinuousClock()

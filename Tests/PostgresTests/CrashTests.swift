@@ -14,7 +14,7 @@ import Glibc
 extension DatabaseTests {
     /// Crashes of a whole server, hence of one of their own: other tests use that of `make test` meanwhile.
     @Suite struct CrashTests {
-        @Test("row 16: a backend killed with -9 takes all connections with it; they come back, and requests work again")
+        @Test("row 16: recovers from a backend killed with -9")
         func killedBackend() async throws {
             try await SecondServer.run { server in
                 let options = PoolOptions(size: 3, waitLimit: .seconds(5))
@@ -37,7 +37,7 @@ extension DatabaseTests {
         }
 
         @Test(
-            "row 17: a server that is stopped and started again: unavailable meanwhile, within the bound, then answers")
+            "row 17: is unavailable while the server restarts, then recovers")
         func restartedServer() async throws {
             try await SecondServer.run { server in
                 let options = PoolOptions(size: 3, waitLimit: .seconds(2))

@@ -10,7 +10,7 @@ extension DatabaseTests {
         /// What `withTaskCancellationHandler` adds to each request where it is not inlined, as it is in what ships.
         private static let handlerHops = _isDebugAssertConfiguration() ? 3 : 0
 
-        @Test("a request changes threads twice: to the pool's, and back to its caller's, who is resumed once")
+        @Test("changes threads twice per request and resumes the caller once")
         func twoCrossings() async throws {
             let executor = CountingExecutor()
             let requests = 100
@@ -23,7 +23,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("requests that wait for a connection are resumed once too, each with its own answer")
+        @Test("resumes queued requests once, each with its own result")
         func waiting() async throws {
             let executor = CountingExecutor()
             let requests = 100

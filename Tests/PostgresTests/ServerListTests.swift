@@ -4,7 +4,7 @@ import Testing
 
 /// E8: several servers, of which some are silent.
 @Suite struct ServerListTests {
-    @Test("each host and address is a server, a single host is left to libpq")
+    @Test("lists each host and address as a server")
     func servers() throws {
         func list(_ url: String) throws -> ServerList {
             ServerList(try Conninfo(url, applicationName: "x"))
@@ -26,7 +26,7 @@ import Testing
 
 extension DatabaseTests {
     @Suite struct SilentHostTests {
-        @Test("a silent host costs its share of the time, wherever it stands, and the next one is connected to")
+        @Test("skips a silent host after its share of the timeout")
         func silentFirst() async throws {
             let silent = try SilentServer()
             let other = try SilentServer()
@@ -48,7 +48,7 @@ extension DatabaseTests {
             await (try Connection.open(each, on: TestDatabase.reactor)).close()
         }
 
-        @Test("hosts that are all silent are given up after the whole time, in a sentence that names it")
+        @Test("times out if all hosts are silent")
         func allSilent() async throws {
             let servers = [try SilentServer(), try SilentServer()]
             var options = ConnectionOptions()

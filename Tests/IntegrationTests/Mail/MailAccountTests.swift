@@ -39,7 +39,7 @@ struct MailAccountTests {
         )
     }
 
-    @Test("an address is confirmed by the mail that came with the account, and by nothing else")
+    @Test("confirms an address only by the token of its mail")
     func confirmed() async throws {
         try await Self.with { node, server in
             let client = try await node.connect()
@@ -68,7 +68,7 @@ struct MailAccountTests {
         ["email": .string(email), "password": .string(TestNode.password), "full_name": "Somebody"]
     }
 
-    @Test("a password is set anew by a mail: it signs in, every other session ends, and the old password is none")
+    @Test("resets a password by mail and ends all other sessions")
     func reset() async throws {
         try await Self.with { node, server in
             let elsewhere = try await node.signedIn(.bob)
@@ -97,7 +97,7 @@ struct MailAccountTests {
     }
 
     @Test(
-        "an address is changed by a mail to the new one: until then the old one holds, and then it is told",
+        "changes an address by a mail to the new one, and notifies the old",
         .covers("B9"))
     func changed() async throws {
         try await Self.with { node, server in
@@ -147,7 +147,7 @@ struct MailAccountTests {
         }
     }
 
-    @Test("where sign-in waits for a confirmed address, it does, and says so; by the mail it opens")
+    @Test("refuses sign-in until the address is confirmed, if required")
     func waits() async throws {
         try await Self.with({ $0.signInNeedsConfirmedEmail = true }) { node, server in
             let client = try await node.connect()
@@ -180,7 +180,7 @@ struct MailAccountTests {
         }
     }
 
-    @Test("row 68: a token that is guessed, used, expired, another's, of another kind or voided proves nothing")
+    @Test("row 68: rejects guessed, used, expired, foreign and voided tokens")
     func tokens() async throws {
         try await Self.with { node, server in
             let client = try await node.connect()
@@ -272,7 +272,7 @@ struct MailAccountTests {
         }
     }
 
-    @Test("row 68: an unknown address gets the same bytes, and not even a look at the accounts is taken for either")
+    @Test("row 68: gives the same response for an unknown address")
     func unknown() async throws {
         try await Self.with { node, server in
             let client = try await node.connect()
@@ -301,7 +301,7 @@ struct MailAccountTests {
         }
     }
 
-    @Test("row 68: an address is sent so many mails an hour, on all nodes, and whether it is known makes no difference")
+    @Test("row 68: limits the mails to an address over all nodes")
     func bounds() async throws {
         try await Self.with({
             var rates = Rates.still
@@ -327,7 +327,7 @@ struct MailAccountTests {
         }
     }
 
-    @Test("row 68: no token, address or text of a mail is in the log of a node, at any level, nor in the tables")
+    @Test("row 68: keeps tokens, addresses and texts of mails out of logs")
     func logs() async throws {
         try await MailServer.with { server in
             try await TestDatabase.with { database in
@@ -363,7 +363,7 @@ struct MailAccountTests {
         }
     }
 
-    @Test("where no mail is sent these methods say so, and an address counts as confirmed, as before")
+    @Test("rejects mail methods without a mail server")
     func withoutMail() async throws {
         try await withNode { node in
             let client = try await node.stranger()

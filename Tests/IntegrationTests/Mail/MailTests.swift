@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Mails", .timeLimit(.minutes(60)))
 struct MailTests {
-    @Test("a mail goes to a mail server that encrypts and wants to know who sends it, in the user's language")
+    @Test("sends a mail in the user's language over STARTTLS with sign-in")
     func sent() async throws {
         try await TestCertificates.with { certificates in
             try certificates.issue()
@@ -53,14 +53,15 @@ struct MailTests {
                         try #require(second.data).components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 76 })
                     try await database.wait(for: "select count(*) from app.mails", toBe: "0")
                     try await eventually("it to be counted") {
-                        try await node.metrics()[#"postline_mails_total{kind="reset_password",outcome="accepted"}"#] == 1
+                        try await node.metrics()[#"postline_mails_total{kind="reset_password",outcome="accepted"}"#]
+                            == 1
                     }
                 }
             }
         }
     }
 
-    @Test("it goes to a server that encrypts from the start")
+    @Test("sends over implicit TLS")
     func encrypted() async throws {
         try await TestCertificates.with { certificates in
             try certificates.issue()
@@ -77,7 +78,7 @@ struct MailTests {
     }
 
     @Test(
-        "row 68: a mail that the server does not take now is sent later, and once; one that it never takes is given up",
+        "row 68: retries deferred mails and abandons rejected ones",
         arguments: [
             ("greylisted", true, "451 4.7.1"), ("lost", true, ""), ("slow", true, nil),
             ("refused", false, "550 5.1.1 there is nobody"), ("rejected", false, "554 5.7.1 this is not"),
@@ -115,7 +116,7 @@ struct MailTests {
     }
 
     @Test(
-        "row 68: nothing is said to a server that does not encrypt, is not who it should be, or takes mails of nobody",
+        "row 68: sends nothing to a server without valid TLS or sign-in",
         arguments: Distrust.allCases)
     func untrusted(why: Distrust) async throws {
         try await TestCertificates.with { certificates in
@@ -157,7 +158,7 @@ struct MailTests {
         }
     }
 
-    @Test("row 68: where the server, or the node, is killed while a mail is sent, it is sent by those that follow")
+    @Test("row 68: resends a mail after the server or node was killed")
     func killed() async throws {
         try await TestDatabase.with { database in
             let port = try await unsharedPort()
@@ -187,7 +188,7 @@ struct MailTests {
         }
     }
 
-    @Test("many mails are sent once each, by whichever of two nodes")
+    @Test("sends each of many mails once over two nodes")
     func many() async throws {
         try await MailServer.with { server in
             try await TestDatabase.with { database in
@@ -210,7 +211,7 @@ struct MailTests {
         }
     }
 
-    @Test("a webhook is given mails with a signature, and says what becomes of them")
+    @Test("posts signed mails to a webhook and follows its status")
     func webhook() async throws {
         let secret = "a secret of the tests, of 32 bytes and more"
         try await TestCertificates.with { certificates in
@@ -252,7 +253,7 @@ struct MailTests {
         }
     }
 
-    @Test("a folder is given a file a mail, which only its owner reads")
+    @Test("writes a file per mail, readable only by its owner")
     func folder() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "postline-mail-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -275,7 +276,7 @@ struct MailTests {
         }
     }
 
-    @Test("whether a mail server takes mails is asked without sending one")
+    @Test("checks the mail server without sending a mail")
     func asked() async throws {
         let from = try #require(MailAddress("chat@example.com"))
         try await MailServer.with { server in

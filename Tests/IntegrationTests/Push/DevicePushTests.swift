@@ -12,7 +12,7 @@ import Testing
 @Suite("Pushes", .timeLimit(.minutes(60)))
 struct DevicePushTests {
     @Test(
-        "whoever has no app open is told of a message by each of its devices, as the device's provider wants it",
+        "notifies all devices of an offline user in the providers' formats",
         .covers("A30", "C13"))
     func told() async throws {
         try await PushSetup.with { setup in
@@ -89,7 +89,8 @@ struct DevicePushTests {
             _ = try await setup.standIn.received(2) { $0.path == "/3/device/ab01" }
             #expect(!setup.standIn.requests.contains { $0.path == "/3/device/a11ce0" })
             try await eventually("what became of it to be counted") {
-                try await node.metrics()[#"postline_device_notifications_total{outcome="accepted",provider="apns"}"#] == 2
+                try await node.metrics()[#"postline_device_notifications_total{outcome="accepted",provider="apns"}"#]
+                    == 2
             }
 
             // What was read elsewhere is taken back, without a sound.
@@ -116,7 +117,7 @@ struct DevicePushTests {
         return try #require(sum.flatMap { Int($0) })
     }
 
-    @Test("FCM's 400 removes the device if the token is invalid, and not for another reason")
+    @Test("removes a device on FCM's 400 only for an invalid token")
     func invalidToken() async throws {  // E26
         try await PushSetup.with { setup in
             let node = try await setup.leader()
@@ -144,7 +145,7 @@ struct DevicePushTests {
         }
     }
 
-    @Test("which node pushes is not decided by a lock that every role of the database may take")
+    @Test("elects the push leader without a lock that any role can take")
     func lease() async throws {  // A10
         try await PushSetup.with { setup in
             try await setup.database.withConnection { connection in
@@ -174,7 +175,7 @@ struct DevicePushTests {
         func verify(using algorithm: some JWTAlgorithm) throws {}
     }
 
-    @Test("row 66: nobody is told who is online, has read, has muted, has signed out, or is somebody else by now")
+    @Test("row 66: skips users who are online, have read, muted or signed out")
     func nobody() async throws {
         try await PushSetup.with { setup in
             let node = try await setup.leader()
@@ -234,7 +235,7 @@ struct DevicePushTests {
     }
 
     @Test(
-        "row 66: what a provider refuses for now is tried again until it is taken; unknown devices are forgotten",
+        "row 66: retries deferred pushes and removes unknown devices",
         arguments: [
             (PushStandIn.Answer.says(500, #"{"reason":"InternalServerError"}"#), true),
             (.says(503, #"{"reason":"ServiceUnavailable"}"#, headers: ["retry-after": "3"]), true),
@@ -271,7 +272,7 @@ struct DevicePushTests {
         }
     }
 
-    @Test("row 66: where the leader is killed or stopped another node goes on, and what it had begun is told")
+    @Test("row 66: fails over to another node and completes begun pushes")
     func takeover() async throws {
         try await PushSetup.with { setup in
             let first = try await setup.leader()
@@ -316,7 +317,7 @@ struct DevicePushTests {
         }
     }
 
-    @Test("doctor asks each provider, tells nobody anything, and says what is wrong")
+    @Test("doctor checks each provider without notifying anyone")
     func doctor() async throws {
         try await PushSetup.with { setup in
             func findings() async throws -> [String] {
@@ -341,7 +342,7 @@ struct DevicePushTests {
         }
     }
 
-    @Test("a server that does not push by a platform says so, and whoever mutes is told on all its devices alone")
+    @Test("rejects devices of unconfigured platforms, and syncs mutes")
     func without() async throws {
         try await withTwoNodes { one, other in
             let bob = try await one.signedIn(.bob)
