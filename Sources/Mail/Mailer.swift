@@ -54,7 +54,7 @@ public final class Mailer: Service {
             let (orders, order) = AsyncStream<MailOrder>.makeStream()
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    await cancelWhenGracefulShutdown { await self.keepLooking(order) }
+                    await cancelWhenGracefulShutdown { await self.runPollLoop(order) }
                     order.finish()
                 }
                 // A mail in flight is completed, whatever happens to this node.
@@ -64,7 +64,7 @@ public final class Mailer: Service {
         }
     }
 
-    private func keepLooking(_ order: AsyncStream<MailOrder>.Continuation) async {
+    private func runPollLoop(_ order: AsyncStream<MailOrder>.Continuation) async {
         var isWarned = false
         while !Task.isCancelled {
             do {

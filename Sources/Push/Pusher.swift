@@ -53,7 +53,7 @@ public final class Pusher: Service {
         let (orders, order) = AsyncStream<PushOrder>.makeStream()
         await withDiscardingTaskGroup { group in
             group.addTask {
-                await cancelWhenGracefulShutdown { await self.keepServing(order) }
+                await cancelWhenGracefulShutdown { await self.runServeLoop(order) }
                 order.finish()
             }
             // A push in flight is completed, whatever happens to the connection or this node.
@@ -66,7 +66,7 @@ public final class Pusher: Service {
         try await client.shutdown()
     }
 
-    private func keepServing(_ order: AsyncStream<PushOrder>.Continuation) async {
+    private func runServeLoop(_ order: AsyncStream<PushOrder>.Continuation) async {
         var backoff = Backoff(base: .milliseconds(250), limit: .seconds(2))
         while !Task.isCancelled {
             do {
@@ -123,16 +123,16 @@ public final class Pusher: Service {
         metrics.leads(true)
         defer { metrics.leads(false) }
         logger.info("this node sends device pushes")
-        var nextLook = ContinuousClock.now
+        var nextPoll = ContinuousClock.now
         while true {
             if nextRenewal <= .now {
                 nextRenewal = .now + Self.renewal
                 guard try await queue.lead(as: node) else { return }
             }
             try await settle(queue)
-            if nextLook <= .now {
+            if nextPoll <= .now {
                 _ = try await queue.note()
-                nextLook = .now + .milliseconds(500)
+                nextPoll = .now + .milliseconds(500)
             }
             let room = Self.maxInFlight - inFlight.load(ordering: .relaxed)
             if room > 0 {

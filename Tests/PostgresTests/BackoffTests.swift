@@ -3,7 +3,7 @@ import Testing
 @testable import Postgres
 
 @Suite struct BackoffTests {
-    /// Always draws the largest number, or always the smallest.
+    /// A generator that always returns the same number.
     struct Constant: RandomNumberGenerator {
         let number: UInt64
         func next() -> UInt64 { number }

@@ -412,7 +412,7 @@ extension DatabaseTests {
         }
 
         private func expectGone(_ processID: Int32, _ observer: Connection) async throws {
-            try await eventually("backend \(processID) is gone") {
+            try await eventually("backend \(processID) to end") {
                 try await observer.value(
                     "select count(*) from pg_stat_activity where pid = $1::int", ["\(processID)"]) == "0"
             }
@@ -424,7 +424,7 @@ extension PostgresError {
     var isRefused: Bool { if case .refused = self { true } else { false } }
 }
 
-/// Keeps what is logged.
+/// A log handler that records messages.
 private final class CapturingLog: LogHandler, Sendable {
     let messages = Mutex<[String]>([])
     private let level = Mutex(Logger.Level.debug)

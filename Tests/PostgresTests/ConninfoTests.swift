@@ -51,7 +51,7 @@ import Testing
         ] {
             #expect(ConnectionStringFlaw(in: url) == .malformed, "\(url)")
         }
-        // A password that is not percent-encoded is taken for a port.
+        // A password that is not percent-encoded is parsed as a port.
         #expect(ConnectionStringFlaw(in: "postgresql://ada:se/cret@db/app") == .value(keyword: "port"))
         #expect(ConnectionStringFlaw(in: "host=db port=70000") == .value(keyword: "port"))
         #expect(ConnectionStringFlaw(in: "host=db sslmode=always") == .value(keyword: "sslmode"))

@@ -8,14 +8,14 @@ struct PipelineRequestTests {
     private static let one = Statement("one", "select 1")
     private static let two = Statement("two", "select 2")
 
-    /// As it is once it was sent.
+    /// Returns a request in its state after sending.
     private func request(_ work: PipelineRequest.Work, _ steps: [PipelineRequest.Step] = []) -> PipelineRequest {
         var request = PipelineRequest(id: 1, work: work, deadline: nil) { _ in }
         request.steps = steps
         return request
     }
 
-    /// A result of libpq's that no server has sent.
+    /// Returns a libpq result made without a server.
     private func result(_ status: ExecStatusType = PGRES_TUPLES_OK) throws -> ResultHandle {
         guard let result = unsafe PQmakeEmptyPGresult(nil, status) else { throw OutOfMemory() }
         return unsafe ResultHandle(owning: result)

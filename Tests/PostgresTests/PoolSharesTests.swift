@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// Shares of a pool: which requests start when one owner asks for more than its share.
+/// Shares of a pool: the requests that start while an owner exceeds its share.
 @Suite struct PoolSharesTests {
     private typealias Action = PoolState.Action
 
@@ -46,10 +46,10 @@ import Testing
         #expect(started(request(900, of: "other", in: &state)) == [900])
         #expect(started(request(901, of: nil, in: &state)) == [901])
         #expect(state.idleCount == 0)
-        // The free place is not the offender's.
+        // The free slot is not for the owner that exceeds its share.
         #expect(started(state.finished(connection: 1, reusable: true, now: at(1))) == [])
         #expect(state.idleCount == 1)
-        // The end of one of its own is.
+        // The slot of its own finished request is.
         #expect(started(state.finished(connection: 4, reusable: true, now: at(1))) == [3])
     }
 
@@ -87,7 +87,7 @@ import Testing
         }
         #expect(started(request(1, of: "a", in: &state)) == [1])
         #expect(state.finished(connection: 2, reusable: true, now: at(2_000)) == [])
-        // 1 s of burst, less 2 s: 1 s is made up for in 2 s.
+        // A burst of 1 s minus 2 s leaves a debt of 1 s, which takes 2 s to refill.
         #expect(request(2, of: "a", in: &state, now: 2_000) == [])
         #expect(started(request(3, of: "b", in: &state, now: 2_000)) == [3])
         let wake = try #require(state.nextWake)

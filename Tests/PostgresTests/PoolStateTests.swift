@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// The pool's decisions, without a database: connections and requests are numbers, time is given.
+/// The decisions of the pool without a database: connections and requests are numbers, and time is a parameter.
 @Suite struct PoolStateTests {
     private typealias Action = PoolState.Action
 
@@ -14,7 +14,7 @@ import Testing
         PoolState(size: size, backoff: Backoff(base: .milliseconds(100), limit: .seconds(1)))
     }
 
-    /// A pool whose connections 1…size are open and idle.
+    /// Returns a pool whose connections 1…size are open and idle.
     private func makeOpenState(size: Int) -> PoolState {
         var state = makeState(size: size)
         _ = state.start(now: at(0))
@@ -119,7 +119,7 @@ import Testing
         var now = at(0)
         for connection in 4...12 {
             let wake = try #require(state.nextWake)
-            // Attempts that failed together count once: the wait stays within a bound that doubles.
+            // Concurrent failures count once, so that the wait stays within a bound that doubles.
             let bound = min(1_000, 100 << (connection - 4))
             #expect(wake - now <= .milliseconds(bound))
             now = wake
@@ -250,7 +250,7 @@ import Testing
                 #expect(state.waitingCount == waiting.count)
                 #expect(state.idleCount == open.count - busy.count)
                 #expect(state.openingCount == opening.count)
-                // Something is always on its way to bring back what is missing.
+                // A missing connection is being opened, or a retry is scheduled.
                 let isWhole = open.count == state.size
                 #expect(isWhole || !opening.isEmpty || state.nextWake != nil)
             }

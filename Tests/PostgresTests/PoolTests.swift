@@ -31,7 +31,7 @@ extension DatabaseTests {
                 }
                 let counters = await pool.counters
                 #expect((counters.idle, counters.busy, counters.waiting) == (counters.opened, 0, 0))
-                // Where connecting takes long, the callers may be through before the last of the four is there.
+                // If connecting is slow, the callers may finish before the fourth connection is open.
                 #expect((1...4).contains(counters.opened))
                 #expect((counters.failed, counters.lost, counters.refused) == (0, 0, 0))
             }
@@ -77,7 +77,7 @@ extension DatabaseTests {
         func boundedWait() async throws {
             try await TestDatabase.withConnection { holder in
                 try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .milliseconds(200))) { pool in
-                    // To connect may take a busy machine longer than that.
+                    // On a busy machine connecting may take longer than the limit.
                     try await eventually("a connection") { (try? await pool.value("select 1")) == "1" }
                     let run = try await self.occupy(pool, holder)
                     let clock = ContinuousClock()
@@ -107,9 +107,9 @@ extension DatabaseTests {
                 try await TestDatabase.withPool(.patient(size: 1)) { pool in
                     let run = try await self.occupy(pool, holder)
                     let first = Task { try await pool.value("select 'first'") }
-                    try await eventually("one waits") { await pool.counters.waiting == 1 }
+                    try await eventually("one waiting request") { await pool.counters.waiting == 1 }
                     let second = Task { try await pool.value("select 'second'") }
-                    try await eventually("two wait") { await pool.counters.waiting == 2 }
+                    try await eventually("two waiting requests") { await pool.counters.waiting == 2 }
                     first.cancel()
                     let error = try await postgresError { try await first.value }
                     guard case .cancelled = error else {
@@ -275,11 +275,11 @@ extension DatabaseTests {
                     }
                     #expect(duration < .seconds(60))
                     try home.appear()
-                    try await eventually("a request is answered") {
+                    try await eventually("a response") {
                         try await postgresError { try await pool.value("select 1") } == nil
                     }
                     try await TestDatabase.waitUntilWhole(pool, 2)
-                    // Away again, also for those that are open.
+                    // The server disappears again, also for open connections.
                     home.disappear()
                     let failures = await pool.counters.failed
                     try await TestDatabase.withConnection { observer in
@@ -289,7 +289,7 @@ extension DatabaseTests {
                             where application_name = 'pool tests'
                             """)
                     }
-                    try await eventually("the pool knows") { await pool.counters.failed > failures }
+                    try await eventually("the pool to notice") { await pool.counters.failed > failures }
                 }
             }
         }
@@ -320,19 +320,19 @@ extension DatabaseTests {
         @Test("row 55: stops during its start without leaking connections")
         func endedWhileStarting() async throws {
             let url = try TestDatabase.url(replacing: ["application_name": "pool ends early"])
-            // Connected before: so many attempts may fill the server's backlog.
+            // Connects first, since the attempts may fill the server's backlog.
             try await TestDatabase.withConnection { observer in
                 for round in 0..<200 {
                     let pool = TestDatabase.makePool(.patient(size: 8), url: url)
                     let life = Task { await pool.run() }
-                    // From before the first attempt to connect until all have come to something.
+                    // The delays range from before the first attempt until all attempts have ended.
                     try await Task.sleep(for: .microseconds(round * 100))
                     life.cancel()
                     await life.value
                     let counters = await pool.counters
                     #expect((counters.idle, counters.busy, counters.opening) == (0, 0, 0))
                 }
-                try await eventually("their backends are gone") {
+                try await eventually("their backends to end") {
                     try await observer.value(
                         "select count(*) from pg_stat_activity where application_name = 'pool ends early'") == "0"
                 }
@@ -356,10 +356,10 @@ extension DatabaseTests {
             }
         }
 
-        /// A number for an advisory lock that nobody else has.
+        /// The key of an advisory lock that no other test uses.
         private static let lock = 1_886_351_212
 
-        /// Takes one connection of the pool until `release`: its run waits for a lock that `holder` holds.
+        /// Occupies one connection of the pool until `release`: its request waits for a lock of `holder`.
         private func occupy(_ pool: Pool, _ holder: Connection) async throws -> Task<String?, any Error> {
             _ = try await holder.execute("select pg_advisory_lock(\(Self.lock))")
             let run = Task { try await pool.value("select pg_advisory_xact_lock(\(Self.lock))::text") }
@@ -382,7 +382,7 @@ extension PostgresError {
     var isLost: Bool { if case .connectionLost = self { true } else { false } }
 }
 
-/// A directory in which the tests' PostgreSQL seems to come and go.
+/// A directory in which the socket of the tests' PostgreSQL appears and disappears.
 struct SocketHome {
     private let directory: String
     private let target: String

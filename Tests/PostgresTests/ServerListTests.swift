@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// E8: several servers, of which some are silent.
+/// E8: a list of servers, some of which do not respond.
 @Suite struct ServerListTests {
     @Test("lists each host and address as a server")
     func servers() throws {
@@ -42,7 +42,7 @@ extension DatabaseTests {
                 let connection = try await Connection.open(url, on: TestDatabase.reactor, options: options)
                 await connection.close()
             }
-            // As libpq has it, a limit in the string is of each host.
+            // As in libpq, a timeout in the string applies to each host.
             let each = try TestDatabase.url(
                 replacing: ["host": "\(silent.directory),\(other.directory),\(host)", "connect_timeout": "1"])
             await (try Connection.open(each, on: TestDatabase.reactor)).close()

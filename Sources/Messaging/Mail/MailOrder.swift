@@ -61,11 +61,11 @@ public enum MailOutcome: Sendable, Equatable {
 
     /// Returns the outcome after that many attempts: a mail is abandoned after a day.
     public func settled(after attempts: Int) -> MailOutcome {
-        guard case .deferred(let why, let told) = self else { return self }
+        guard case .deferred(let why, let requested) = self else { return self }
         guard attempts + 1 < Self.tries else { return .abandoned(why) }
         // Greylisting servers expect the mail again within minutes.
         let next = min(Self.longestWait, .seconds(5 << min(attempts, 10)))
-        return .deferred(why, after: min(Self.longestWait, max(told ?? .zero, next)))
+        return .deferred(why, after: min(Self.longestWait, max(requested ?? .zero, next)))
     }
 
     /// With waits of 5 s, 10 s, … an hour, this many attempts take a day.

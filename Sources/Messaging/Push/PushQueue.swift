@@ -120,7 +120,7 @@ extension PushOutcome {
 
     /// Returns the wait before a retry: the provider's, or 2 s, 4 s, … up to an hour.
     fileprivate func retry(after attempts: Int) -> Duration {
-        guard case .deferred(_, let told) = self else { return .zero }
-        return min(.seconds(3_600), max(told ?? .zero, .seconds(2 << min(attempts, 12))))
+        guard case .deferred(_, let requested) = self else { return .zero }
+        return min(.seconds(3_600), max(requested ?? .zero, .seconds(2 << min(attempts, 12))))
     }
 }

@@ -2,7 +2,7 @@ import CPostgres
 import Synchronization
 import Threads
 
-/// The owner of a `PGcancel`, by which a server is asked to cancel a connection's statement.
+/// The owner of a `PGcancel`, which sends cancel requests for a connection's statement.
 ///
 /// Sendable without the compiler's check: it is a copy of the server's address and key that nothing changes, any thread
 /// may use it, and being noncopyable it is freed once.

@@ -52,7 +52,7 @@ struct MailTests {
                     #expect(
                         try #require(second.data).components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 76 })
                     try await database.wait(for: "select count(*) from app.mails", toBe: "0")
-                    try await eventually("it to be counted") {
+                    try await eventually("the mail to be counted") {
                         try await node.metrics()[#"postline_mails_total{kind="reset_password",outcome="accepted"}"#]
                             == 1
                     }
@@ -93,7 +93,7 @@ struct MailTests {
                         for: "select last_error like '\(error)%' and attempts = 1 from app.mails", toBe: "t")
                 }
                 if isSent {
-                    // What is due later is due now, for the test.
+                    // Make deferred mails due now.
                     try await database.psql("update app.mails set due_at = now() where last_error is not null")
                     let mail = try await server.mails(1)[0]
                     #expect(mail.to == "\(name)@example.com")
@@ -110,7 +110,7 @@ struct MailTests {
         }
     }
 
-    /// Why a mail server is given no mail.
+    /// A reason to send no mail to a server.
     enum Distrust: CaseIterable {
         case doesNotEncrypt, hasNoGoodCertificate, isSomebodyElse, takesNoPassword, servesNobody, refusesTheSender
     }
@@ -150,7 +150,7 @@ struct MailTests {
         ) { server in
             try await Self.with(server, host: "localhost", settings) { database, node in
                 try await node.connect().register("Uma", email: "uma@example.com")
-                // It waits for the operator to mend it.
+                // The mail waits until the operator corrects the settings.
                 try await database.wait(
                     for: "select last_error <> '' and due_at > now() from app.mails", toBe: "t")
                 #expect(server.received.allSatisfy { $0.event == "serving" }, "\(settings)")
@@ -177,7 +177,7 @@ struct MailTests {
                 defer { second.command.signal(SIGKILL) }
                 try await database.psql("update app.mails set due_at = now()")
                 try await eventually("the mail to be begun") { server.received.count >= 2 }
-                // One of the two has it; who has not is as good as killed.
+                // Either node may have it; the other does not matter.
                 try await first.kill()
                 try await database.psql("update app.mails set due_at = least(due_at, now())")
                 let mails = try await server.mails(1)
@@ -294,7 +294,7 @@ struct MailTests {
 }
 
 extension MailTests {
-    /// A node that sends by that server.
+    /// Starts a node that sends through the server.
     static func node(
         _ database: TestDatabase, _ server: MailServer, scheme: String = "smtp", host: String = "127.0.0.1",
         _ settings: [String: String] = [:]
@@ -306,7 +306,7 @@ extension MailTests {
         return try await ServeProcess.start(database, environment: standard.merging(settings) { $1 })
     }
 
-    /// Runs one on a fresh database.
+    /// Runs a node on a new database.
     static func with(
         _ server: MailServer, scheme: String = "smtp", host: String = "127.0.0.1", _ settings: [String: String] = [:],
         _ body: @Sendable (TestDatabase, ServeProcess) async throws -> Void

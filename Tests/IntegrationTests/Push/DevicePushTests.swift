@@ -84,16 +84,16 @@ struct DevicePushTests {
             #expect((try hook.json["device"] as? [String: Any])?["locale"] as? String == "de-AT")
             #expect(try hook.json["push"] as? NSDictionary == payload as NSDictionary)
 
-            // The next message is told too, and nobody was told of its own.
+            // The next message is pushed too, and not to its sender.
             _ = try await alice.send("or dinner?", to: Room.aliceBob)
             _ = try await setup.standIn.received(2) { $0.path == "/3/device/ab01" }
             #expect(!setup.standIn.requests.contains { $0.path == "/3/device/a11ce0" })
-            try await eventually("what became of it to be counted") {
+            try await eventually("the outcome to be counted") {
                 try await node.metrics()[#"postline_device_notifications_total{outcome="accepted",provider="apns"}"#]
                     == 2
             }
 
-            // What was read elsewhere is taken back, without a sound.
+            // Reading on another device removes the notification silently.
             _ = try await bob.call(
                 "messages.mark_read", ["conversation_id": .string(Room.aliceBob), "seq": .integer(Int(seq) + 1)])
             let back = try await setup.standIn.received(3) { $0.path == "/3/device/ab01" }[2]
@@ -186,19 +186,19 @@ struct DevicePushTests {
             let frank = try await node.signedIn(.frank)
             try await bob.register(device: "b0b0")
             try await carol.register(device: "ca01")
-            /// Carol is told after all that was to be told before: what was not by then is not.
+            /// Checks that a message caused no push: Carol's later push would come after it.
             func isNotTold(_ what: String, _ before: Int) async throws {
                 let told = setup.standIn.requests.count { $0.path == "/3/device/ca01" }
                 _ = try await alice.send("carol, \(what)", to: Room.aliceCarol)
                 _ = try await setup.standIn.received(told + 1) { $0.path == "/3/device/ca01" }
                 #expect(setup.standIn.requests.count { $0.path == "/3/device/b0b0" } == before, "\(what)")
             }
-            // Muted.
+            // A muted conversation.
             _ = try await bob.call("conversations.mute", ["conversation_id": .string(Room.aliceBob)])
             _ = try await alice.send("muted", to: Room.aliceBob)
             try await isNotTold("muted", 0)
             _ = try await bob.call("conversations.mute", ["conversation_id": .string(Room.aliceBob), "until": .null])
-            // Read, before it could be told.
+            // A message read before the push.
             try await setup.database.withConnection { connection in
                 _ = try await connection.execute("begin; lock table app.push_cursor in access exclusive mode")
                 let read = try await alice.send("read at once", to: Room.aliceBob)
@@ -207,25 +207,25 @@ struct DevicePushTests {
                 _ = try await connection.execute("commit")
             }
             try await isNotTold("read", 0)
-            // Online.
+            // An online user.
             try await bob.sync()
             let sessions = "select count(*) from app.node_users where user_id = '\(Person.bob.id)'"
             try await setup.database.wait(for: sessions, toBe: "1")
             _ = try await alice.send("seen", to: Room.aliceBob)
             try await isNotTold("online", 0)
-            // With the app in the background it is another thing; what was sent just before may be told then, too.
+            // With the app in the background pushes are sent, also of messages sent just before.
             _ = try await bob.call("session.set_state", ["state": "background"])
             try await setup.database.wait(for: sessions, toBe: "0")
             try await setup.database.wait(for: "select count(*) from app.pushes where due_at is not null", toBe: "0")
             let before = setup.standIn.requests.count { $0.path == "/3/device/b0b0" }
             _ = try await alice.send("away", to: Room.aliceBob)
             _ = try await setup.standIn.received(before + 1) { $0.path == "/3/device/b0b0" }
-            // Another user's by now: the same device, signed in as somebody else.
+            // The same device, signed in as another user.
             try await frank.register(device: "b0b0")
             _ = try await alice.send("for bob alone", to: Room.aliceBob)
             try await isNotTold("moved", before + 1)
             #expect(try await bob.call("devices.list")["devices"] == .array([]))
-            // Signed out.
+            // A device that is signed out.
             try await bob.register(device: "b0b1")
             _ = try await bob.call("auth.logout")
             _ = try await alice.send("after sign-out", to: Room.aliceBob)
@@ -260,12 +260,12 @@ struct DevicePushTests {
             if isTriedAgain {
                 let sent = try await setup.standIn.received(2)
                 #expect(sent[0].body == sent[1].body)
-                try await eventually("it to be noted") {
+                try await eventually("it to be recorded") {
                     try await setup.database.value("select count(*) from app.pushes where due_at is null") == "1"
                 }
                 #expect(setup.standIn.requests.count == 2)
             } else {
-                try await eventually("the device to be forgotten") {
+                try await eventually("the device to be removed") {
                     try await bob.call("devices.list")["devices"] == .array([])
                 }
             }
@@ -282,7 +282,7 @@ struct DevicePushTests {
             let bob = try await second.signedIn(.bob)
             try await bob.register(device: "b0b0")
             let alice = try await second.signedIn(.alice)
-            // Killed between the provider's answer and the note of it: the one step after which it is told twice.
+            // A kill between the provider's response and its record: only here a push is sent twice.
             setup.answer { _ in
                 first.command.signal(SIGKILL)
                 return .says(200)
@@ -290,17 +290,17 @@ struct DevicePushTests {
             _ = try await alice.send("one", to: Room.aliceBob)
             _ = try await setup.standIn.received(1)
             setup.answer()
-            // Within five seconds (docs/push.md), and as many more as a busy machine may need.
+            // Within five seconds (docs/push.md); the limit allows for a busy machine.
             try await within("another node to push", limit: .seconds(30)) { try await PushSetup.leads(second) }
-            // It is due again a minute after it was begun.
+            // The push is due again a minute after it was begun.
             try await setup.database.psql("update app.pushes set due_at = now()")
             let sent = try await setup.standIn.received(2)
             #expect(sent[0].body == sent[1].body)
-            try await eventually("it to be noted") {
+            try await eventually("it to be recorded") {
                 try await setup.database.value("select count(*) from app.pushes where due_at is null") == "1"
             }
 
-            // Stopped, as a machine that is paused: it keeps its connection.
+            // A stopped process, like a paused machine, keeps its connection.
             let third = try await setup.node()
             defer { third.command.signal(SIGKILL) }
             second.command.signal(SIGSTOP)
@@ -310,7 +310,7 @@ struct DevicePushTests {
             _ = try await again.send("two", to: Room.aliceBob)
             _ = try await setup.standIn.received(3)
             second.command.signal(SIGCONT)
-            try await eventually("the one that was paused to follow") {
+            try await eventually("the paused node to follow") {
                 try await second.metrics()["postline_device_notification_leader"] == 0
             }
             #expect(setup.standIn.requests.count == 3)
@@ -360,7 +360,7 @@ struct DevicePushTests {
             let push = try await second.nextNotification()
             #expect(push.method == "changes")
             #expect(try push.params()["conversations"] == .array([answer]))
-            // Who is in it with bob hears of the next thing, and of nothing before.
+            // The other member receives only the next message, not the mute.
             _ = try await bob.send("hello", to: Room.aliceBob)
             #expect(try await alice.nextNotification().params()["conversations"] == nil)
             try await bob.refused(
@@ -373,7 +373,7 @@ struct DevicePushTests {
 }
 
 extension Data {
-    /// The header of a signed token (RFC 7515).
+    /// Decodes the header of a signed token (RFC 7515).
     fileprivate init(base64URL token: some StringProtocol) throws {
         var text = token.prefix { $0 != "." }.replacing("-", with: "+").replacing("_", with: "/")
         text += String(repeating: "=", count: (4 - text.count % 4) % 4)
