@@ -111,8 +111,8 @@ public actor Connection {
     ///
     /// - Parameters:
     ///     - calls: the statements in order. The first failure ends the transaction, and the rest is skipped.
-    ///     - deadline: the maximum time that the caller waits, including the queue; nil for no limit. After it the
-    ///     server is asked to cancel, and the connection is closed if the run had begun.
+    ///     - deadline: the maximum time that the caller waits, including the queue; nil for no limit. After it a
+    ///     cancel request is sent, and the connection is closed if the run had begun.
     /// - Throws: `server`, `connectionLost`, `deadlineExceeded`, `cancelled` (with the effects of a deadline) and
     ///   `refused`. After a `server` error about a stale prepared statement the connection is closed.
     public func run(_ calls: [Call], deadline: Duration? = nil) async throws(PostgresError) -> [Rows] {

@@ -111,31 +111,31 @@ struct MailTests {
     }
 
     /// A reason to send no mail to a server.
-    enum Distrust: CaseIterable {
-        case doesNotEncrypt, hasNoGoodCertificate, isSomebodyElse, takesNoPassword, servesNobody, refusesTheSender
+    enum ServerFlaw: CaseIterable {
+        case noTLS, untrustedCertificate, wrongHostName, wrongPassword, noService, rejectedSender
     }
 
     @Test(
         "row 68: sends nothing to a server without valid TLS or sign-in",
-        arguments: Distrust.allCases)
-    func untrusted(why: Distrust) async throws {
+        arguments: ServerFlaw.allCases)
+    func untrusted(flaw: ServerFlaw) async throws {
         try await TestCertificates.with { certificates in
-            try certificates.issue(for: why == .isSomebodyElse ? "other.example.com" : "localhost")
+            try certificates.issue(for: flaw == .wrongHostName ? "other.example.com" : "localhost")
             let trusted = [
                 "POSTLINE_MAIL_SMTP_TLS": "on", "POSTLINE_MAIL_AUTHORITIES_FILE": certificates.authorities,
             ]
-            switch why {
-            case .doesNotEncrypt: try await Self.isNotSent(["POSTLINE_MAIL_SMTP_TLS": "on"], .never, nil)
-            case .hasNoGoodCertificate:
+            switch flaw {
+            case .noTLS: try await Self.isNotSent(["POSTLINE_MAIL_SMTP_TLS": "on"], .never, nil)
+            case .untrustedCertificate:
                 try await Self.isNotSent(["POSTLINE_MAIL_SMTP_TLS": "on"], .offered, certificates)
-            case .isSomebodyElse: try await Self.isNotSent(trusted, .offered, certificates)
-            case .takesNoPassword:
+            case .wrongHostName: try await Self.isNotSent(trusted, .offered, certificates)
+            case .wrongPassword:
                 let signedIn = ["POSTLINE_MAIL_SMTP_USER": "postline", "POSTLINE_MAIL_SMTP_PASSWORD": "a password"]
                 try await Self.isNotSent(
                     trusted.merging(signedIn) { $1 }, .required, certificates, user: "postline",
                     password: "another password")
-            case .servesNobody: try await Self.isNotSent([:], .never, nil, greeting: "554 no service for you")
-            case .refusesTheSender:
+            case .noService: try await Self.isNotSent([:], .never, nil, greeting: "554 no service for you")
+            case .rejectedSender:
                 try await Self.isNotSent([:], .never, nil, sender: "550 5.7.1 you do not send from here")
             }
         }

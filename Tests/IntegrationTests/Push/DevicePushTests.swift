@@ -187,16 +187,16 @@ struct DevicePushTests {
             try await bob.register(device: "b0b0")
             try await carol.register(device: "ca01")
             /// Checks that a message caused no push: Carol's later push would come after it.
-            func isNotTold(_ what: String, _ before: Int) async throws {
-                let told = setup.standIn.requests.count { $0.path == "/3/device/ca01" }
+            func causesNoPush(_ what: String, _ before: Int) async throws {
+                let sent = setup.standIn.requests.count { $0.path == "/3/device/ca01" }
                 _ = try await alice.send("carol, \(what)", to: Room.aliceCarol)
-                _ = try await setup.standIn.received(told + 1) { $0.path == "/3/device/ca01" }
+                _ = try await setup.standIn.received(sent + 1) { $0.path == "/3/device/ca01" }
                 #expect(setup.standIn.requests.count { $0.path == "/3/device/b0b0" } == before, "\(what)")
             }
             // A muted conversation.
             _ = try await bob.call("conversations.mute", ["conversation_id": .string(Room.aliceBob)])
             _ = try await alice.send("muted", to: Room.aliceBob)
-            try await isNotTold("muted", 0)
+            try await causesNoPush("muted", 0)
             _ = try await bob.call("conversations.mute", ["conversation_id": .string(Room.aliceBob), "until": .null])
             // A message read before the push.
             try await setup.database.withConnection { connection in
@@ -206,13 +206,13 @@ struct DevicePushTests {
                     "messages.mark_read", ["conversation_id": .string(Room.aliceBob), "seq": read["seq"] ?? .null])
                 _ = try await connection.execute("commit")
             }
-            try await isNotTold("read", 0)
+            try await causesNoPush("read", 0)
             // An online user.
             try await bob.sync()
             let sessions = "select count(*) from app.node_users where user_id = '\(Person.bob.id)'"
             try await setup.database.wait(for: sessions, toBe: "1")
             _ = try await alice.send("seen", to: Room.aliceBob)
-            try await isNotTold("online", 0)
+            try await causesNoPush("online", 0)
             // With the app in the background pushes are sent, also of messages sent just before.
             _ = try await bob.call("session.set_state", ["state": "background"])
             try await setup.database.wait(for: sessions, toBe: "0")
@@ -223,13 +223,13 @@ struct DevicePushTests {
             // The same device, signed in as another user.
             try await frank.register(device: "b0b0")
             _ = try await alice.send("for bob alone", to: Room.aliceBob)
-            try await isNotTold("moved", before + 1)
+            try await causesNoPush("moved", before + 1)
             #expect(try await bob.call("devices.list")["devices"] == .array([]))
             // A device that is signed out.
             try await bob.register(device: "b0b1")
             _ = try await bob.call("auth.logout")
             _ = try await alice.send("after sign-out", to: Room.aliceBob)
-            try await isNotTold("signed out", before + 1)
+            try await causesNoPush("signed out", before + 1)
             #expect(!setup.standIn.requests.contains { $0.path == "/3/device/b0b1" })
         }
     }
