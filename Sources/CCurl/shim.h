@@ -58,9 +58,10 @@ static inline size_t postline_curl_record_refusal(char *line, size_t size, size_
     return length;
 }
 
-// Called for each command sent. An error response before another command was not fatal, except before QUIT, which libcurl
-// sends before it returns.
-static inline int postline_curl_record_command(CURL *handle, curl_infotype type, char *text, size_t length, void *pointer) {
+// Called for each command sent. An error response that another command follows was not fatal, except before QUIT, which
+// libcurl sends before it returns.
+static inline int postline_curl_record_command(
+    CURL *handle, curl_infotype type, char *text, size_t length, void *pointer) {
     struct postline_curl_exchange *exchange = (struct postline_curl_exchange *)pointer;
     (void)handle;
     if (type == CURLINFO_HEADER_OUT && length > 0) {

@@ -88,7 +88,8 @@ enum TestDatabase {
     static func signal(_ number: Int32, backend: Int32, _ connection: Connection) async throws {
         let rows = try await connection.execute("select inet_server_addr() is null")
         guard rows[0].text(0, 0) == "t" else {
-            throw Missing(description: "This test signals backends: it needs a server on a Unix socket of this machine.")
+            throw Missing(
+                description: "This test signals backends: it needs a server on a Unix socket of this machine.")
         }
         try #require(kill(backend, number) == 0)
     }

@@ -110,7 +110,8 @@ public enum OpenAPIDocument {
         ],
         429: [
             "Retry-After": .object([
-                "description": .string("The number of seconds after which the request may succeed."), "required": .bool(true),
+                "description": .string("The number of seconds after which the request may succeed."),
+                "required": .bool(true),
                 "schema": Schema.integer.json,
             ])
         ],

@@ -146,7 +146,10 @@ extension Schema {
             "data",
             object(
                 [
-                    ("code", .choice(ErrorCode.allCases.map(\.rawValue)).described("The stable name for switch statements.")),
+                    (
+                        "code",
+                        .choice(ErrorCode.allCases.map(\.rawValue)).described("The stable name for switch statements.")
+                    ),
                     ("retryable", .bool.described("True if the same request may succeed later.")),
                 ],
                 optional: [
