@@ -10,7 +10,7 @@ struct LogCheck: Sendable {
     private static let enough = 10.0 * 1024 * 1024 * 1024
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let answer = try await database.ask(.log)
+        let answer = try await database.query(.log)
         return [
             Self.checkpoints(
                 everySeconds: answer.integer("checkpoint_seconds"), most: answer.number("most"),

@@ -29,7 +29,7 @@ struct MediaCheck: Sendable {
 
     /// Checks a sample of the pictures that the database refers to. A dump does not contain their bytes.
     func examine(_ admin: DatabaseUnderTest, _ report: (Finding) -> Void) async {
-        guard let settings, let answer = try? await admin.ask(.pictures), !answer.indices.isEmpty else { return }
+        guard let settings, let answer = try? await admin.query(.pictures), !answer.indices.isEmpty else { return }
         let pictures = answer.indices.compactMap { Self.picture(answer, $0) }
         let place =
             switch settings {

@@ -12,20 +12,20 @@ struct ReplicaCheck: Sendable {
     private static let waitTimeout = Duration.seconds(2)
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let primary = try await database.ask(.replica)
+        let primary = try await database.query(.replica)
         let written = primary.number("log_bytes")
         let limit = ContinuousClock.now + Self.waitTimeout
-        var standby = try await replica.ask(.replica)
+        var standby = try await replica.query(.replica)
         while standby.isTrue("is_standby"), standby.number("log_bytes") < written, .now < limit,
             (try? await Task.sleep(for: .milliseconds(100))) != nil
         {
-            standby = try await replica.ask(.replica)
+            standby = try await replica.query(.replica)
         }
         return Self.findings(
             isSameDatabase: primary.text("cluster") == standby.text("cluster")
                 && primary.text("database") == standby.text("database"),
             isStandby: standby.isTrue("is_standby"),
-            bypassesRLS: try await replica.ask(.bypass).isTrue("is_above_policies"),
+            bypassesRLS: try await replica.query(.bypass).isTrue("is_above_policies"),
             hasFeedback: standby.text("feedback") == "on", lag: written - standby.number("log_bytes"))
     }
 
@@ -36,20 +36,20 @@ struct ReplicaCheck: Sendable {
         guard isSameDatabase else {
             return [
                 .problem(
-                    check, "POSTLINE_REPLICA_DATABASE_URL leads to another database: nothing is read there.",
+                    check, "POSTLINE_REPLICA_DATABASE_URL leads to another database, so the replica is not used.",
                     "Set it to that database on a streaming replica, or leave it out.")
             ]
         }
         guard isStandby else {
             return [
                 .problem(
-                    check, "POSTLINE_REPLICA_DATABASE_URL leads to a primary: nothing is read there.",
+                    check, "POSTLINE_REPLICA_DATABASE_URL leads to a primary, so the replica is not used.",
                     "Set it to a streaming replica of the database, or leave it out.")
             ]
         }
         guard !bypassesRLS else {
             let login = LoginBypassesRLS("The login of POSTLINE_REPLICA_DATABASE_URL")
-            return [.problem(check, "\(login.matter): nothing is read there.", LoginBypassesRLS.advice)]
+            return [.problem(check, "\(login.matter), so the replica is not used.", LoginBypassesRLS.advice)]
         }
         var findings: [Finding] = []
         if !hasFeedback {

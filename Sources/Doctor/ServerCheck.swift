@@ -7,7 +7,7 @@ struct ServerCheck: Sendable {
     let database: DatabaseUnderTest
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let server = try await database.ask(.server)
+        let server = try await database.query(.server)
         var findings = [Self.version(server.integer("version_number"), server.text("version") ?? "")]
         if server.isTrue("is_standby") {
             findings.append(

@@ -6,7 +6,7 @@ struct UpkeepCheck: Sendable {
     let database: DatabaseUnderTest
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let answer = try await database.ask(.upkeep)
+        let answer = try await database.query(.upkeep)
         return [
             Self.queue(answer.number("queue")),
             Self.autovacuum(

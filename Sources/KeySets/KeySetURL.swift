@@ -24,10 +24,10 @@ public struct KeySetURL: KeySetSource {
                 request, timeout: TimeAmount(timeout))
             body = try await response.body.collect(upTo: 65_536)
         } catch {
-            throw KeySetError("\(url) does not answer with a key set: \(error)")
+            throw KeySetError("no key set from \(url): \(error)")
         }
         guard response.status == .ok else {
-            throw KeySetError("\(url) answers \(response.status.code)")
+            throw KeySetError("\(url) responded with \(response.status.code)")
         }
         return FetchedKeySet(text: String(buffer: body), lifetime: Self.lifetime(response.headers))
     }

@@ -16,14 +16,14 @@ public struct MailTexts: Sendable {
     /// - Throws: `MailError`, which names the error.
     public init(replacedBy file: Data) throws {
         guard let given = try? JSONDecoder().decode([String: [String: String]].self, from: file) else {
-            throw MailError("is no JSON object of languages, each with an object of texts.")
+            throw MailError("must be a JSON object of languages, each an object of texts.")
         }
         for (locale, texts) in given {
             var known = self.texts(for: locale)
             for (name, text) in texts {
                 guard let place = Self.places[name] else {
                     throw MailError(
-                        "has a text \"\(locale).\(name)\", of which there is none: there are "
+                        "has an unknown text \"\(locale).\(name)\"; the texts are "
                             + "\(Self.places.keys.sorted().joined(separator: ", ")).")
                 }
                 try Self.check(text, "\(locale).\(name)", place)
@@ -37,13 +37,13 @@ public struct MailTexts: Sendable {
         let isSubject = place.part == \MailText.subject
         let placeholders = place.kind.hasToken && !isSubject ? ["{app}", "{link}", "{token}"] : ["{app}"]
         guard Template.hasOnly(placeholders, in: text) else {
-            throw MailError("has in \"\(name)\" a brace that is none of \(placeholders.joined(separator: ", ")).")
+            throw MailError("has an unknown placeholder in \"\(name)\"; use \(placeholders.joined(separator: ", ")).")
         }
         if text.isEmpty || isSubject && text.contains(where: \.isNewline) {
-            throw MailError("has in \"\(name)\" no text of \(isSubject ? "one line" : "lines").")
+            throw MailError("has an invalid text \"\(name)\": it must \(isSubject ? "be one line" : "not be empty").")
         }
         if place.kind.hasToken, !isSubject, !text.contains("{link}"), !text.contains("{token}") {
-            throw MailError("has in \"\(name)\" neither {link} nor {token}, without which the mail is of no use.")
+            throw MailError("has a text \"\(name)\" without {link} or {token}; the mail needs one of them.")
         }
     }
 

@@ -18,7 +18,7 @@ struct Delivery: Sendable {
     /// A word or number for the log.
     let logged: String
 
-    static func taken(_ logged: String = "") -> Delivery { Delivery(outcome: .taken, logged: logged) }
+    static func accepted(_ logged: String = "") -> Delivery { Delivery(outcome: .accepted, logged: logged) }
 }
 
 extension MailSettings {
@@ -39,7 +39,7 @@ extension MailSettings {
             do {
                 client = try HTTPClient.toProviders(trusting: authorities, connections: Mailer.maxInFlight)
             } catch {
-                throw MailError("POSTLINE_MAIL_AUTHORITIES_FILE must name certificates (PEM): \(error)")
+                throw MailError("POSTLINE_MAIL_AUTHORITIES_FILE must be a PEM file of certificates: \(error)")
             }
             let result: Result<Value, any Error>
             do {

@@ -54,7 +54,7 @@ public final class Mailer: Service {
             let (orders, order) = AsyncStream<MailOrder>.makeStream()
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    await cancelWhenGracefulShutdown { await self.keepLooking(order) }
+                    await cancelWhenGracefulShutdown { await self.runPollLoop(order) }
                     order.finish()
                 }
                 // A mail in flight is completed, whatever happens to this node.
@@ -64,7 +64,7 @@ public final class Mailer: Service {
         }
     }
 
-    private func keepLooking(_ order: AsyncStream<MailOrder>.Continuation) async {
+    private func runPollLoop(_ order: AsyncStream<MailOrder>.Continuation) async {
         var isWarned = false
         while !Task.isCancelled {
             do {
@@ -78,7 +78,9 @@ public final class Mailer: Service {
                 isWarned = false
             } catch {
                 if Task.isCancelled { return }
-                if !isWarned { logger.warning("mails wait for the database", metadata: ["error": "\(error)"]) }
+                if !isWarned {
+                    logger.warning("cannot reach the mail queue; retrying", metadata: ["error": "\(error)"])
+                }
                 isWarned = true
             }
             try? await Task.sleep(for: Self.pause)
@@ -99,11 +101,11 @@ public final class Mailer: Service {
         let delivery = await transport.deliver(settings.message(order))
         let outcome = delivery.outcome.settled(after: order.attempts)
         metrics.settled(order.kind, outcome, after: .now - start)
-        if outcome != .taken {
+        if outcome != .accepted {
             logger.notice(
-                "a mail was not taken",
+                "mail not accepted",
                 metadata: [
-                    "mail": "\(order.id)", "kind": "\(order.kind.rawValue)", "answer": "\(delivery.logged)",
+                    "mail": "\(order.id)", "kind": "\(order.kind.rawValue)", "response": "\(delivery.logged)",
                     "outcome": "\(outcome.name)",
                 ])
         }

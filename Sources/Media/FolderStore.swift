@@ -37,7 +37,7 @@ public struct FolderStore: MediaStore {
             }
             let probe = "\(directory)/incoming/.probe-\(ID.random())"
             guard FileManager.default.createFile(atPath: probe, contents: nil) else {
-                throw MediaError("\(directory) cannot be written.")
+                throw MediaError("\(directory) is not writable.")
             }
             try FileManager.default.removeItem(atPath: probe)
         } catch let error as MediaError {
@@ -55,11 +55,12 @@ public struct FolderStore: MediaStore {
         let path = settings.directory
         var isFolder = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw MediaError("There is no folder \(path) yet: make it for the user that the node runs as.")
+            throw MediaError(
+                "The folder \(path) does not exist: create it, writable by the user that the node runs as.")
         }
         let probe = "\(path)/.probe-\(ID.random())"
         guard isFolder, FileManager.default.createFile(atPath: probe, contents: nil) else {
-            throw MediaError("\(path) is no folder that this user can write to.")
+            throw MediaError("\(path) must be a folder that this user can write to.")
         }
         try FileManager.default.removeItem(atPath: probe)
     }

@@ -45,10 +45,10 @@ public final class IncomingPicture: Sendable {
     /// - Throws: `MediaError` if they cannot be written or exceed the promised size.
     public func write(_ bytes: ByteBuffer) throws {
         try state.withLock { state in
-            guard !state.isOver else { throw MediaError("It is not wanted any more.") }
+            guard !state.isOver else { throw MediaError("The upload has already ended.") }
             state.received += bytes.readableBytes
             guard state.received <= picture.bytes else {
-                throw MediaError("There are more than the \(picture.bytes) bytes that were promised.")
+                throw MediaError("The picture has more than the declared \(picture.bytes) bytes.")
             }
             let missing = PictureType.tellingBytes - state.firstBytes.count
             if missing > 0 { state.firstBytes += bytes.readableBytesView.prefix(missing) }
@@ -70,16 +70,16 @@ public final class IncomingPicture: Sendable {
         defer { discard() }
         try state.withLock { state in
             guard let file = state.file, state.received == picture.bytes else {
-                throw MediaError("There are \(state.received) bytes in place of the \(picture.bytes) promised.")
+                throw MediaError("The picture has \(state.received) bytes instead of the declared \(picture.bytes).")
             }
             guard PictureType(firstBytes: state.firstBytes) == picture.type else {
-                throw MediaError("By its first bytes this is no \(picture.type.rawValue).")
+                throw MediaError("The picture is not \(picture.type.rawValue) by its first bytes.")
             }
             guard Date() < expires else {
-                throw MediaError("The time of this address is over: media.create gives another.")
+                throw MediaError("This upload URL has expired. Request another by media.create.")
             }
             guard sync(file), mark(marker, in: marker.removingLastComponent()), link(path, destination) else {
-                throw MediaError("This address was used already, or the picture cannot be written.")
+                throw MediaError("This upload URL was already used, or the picture cannot be written.")
             }
         }
     }

@@ -16,11 +16,11 @@ public enum MediaSettings: Sendable {
         public var url: String?
         /// The secret that signs addresses, the same on every node.
         public var secret: String
-        /// How many bytes a picture may have.
+        /// The maximum size of a picture in bytes.
         public var maxBytes: Int
         /// The bytes that must stay free on the folder's disk after an upload.
         public var minFreeBytes: Int
-        /// The maximum bytes of concurrent uploads, by their promised sizes: a hundred pictures of the default size. It
+        /// The maximum bytes of concurrent uploads, by their declared sizes: a hundred pictures of the default size. It
         /// exceeds the largest possible picture size.
         public var maxIncomingBytes = 1 << 30
 
@@ -45,7 +45,7 @@ public enum MediaSettings: Sendable {
         public var publicURL: String
         public var accessKeyID: String
         public var secretAccessKey: String
-        /// How many bytes a picture may have.
+        /// The maximum size of a picture in bytes.
         public var maxBytes: Int
         /// A file of additional trusted certificates (PEM), or nil.
         public var authorities: String?

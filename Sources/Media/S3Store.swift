@@ -29,7 +29,7 @@ public struct S3Store: MediaStore {
     /// - Throws: `MediaError` if the endpoint is invalid.
     public init(_ settings: MediaSettings.S3) throws {
         guard let url = URL(string: settings.endpoint), let scheme = url.scheme, let host = url.host() else {
-            throw MediaError("\(settings.endpoint) is no address of a store.")
+            throw MediaError("\(settings.endpoint) is not a URL of a store.")
         }
         self.settings = settings
         maxBytes = settings.maxBytes
@@ -91,15 +91,15 @@ public struct S3Store: MediaStore {
         let first = try await send("GET", settings.bucket, upload, range)
         guard first.status != .notFound else { return try await isThere(picture) ? .stored : .missing }
         guard let total = first.total, let tag = first.headers.first(name: "ETag") else {
-            throw MediaError("The store answers \(first.status.code).")
+            throw MediaError("The store responded with \(first.status.code).")
         }
         guard total == picture.bytes else {
             try await delete(settings.bucket, upload)
-            return .wrong("has \(total) bytes in place of the \(picture.bytes) that were promised")
+            return .wrong("has \(total) bytes instead of the declared \(picture.bytes)")
         }
         guard PictureType(firstBytes: first.body.readableBytesView) == picture.type else {
             try await delete(settings.bucket, upload)
-            return .wrong("is no \(picture.type.rawValue), by its first bytes")
+            return .wrong("is not \(picture.type.rawValue) by its first bytes")
         }
         let copied = try await send(
             "PUT", bucket(picture.purpose), Self.key(picture.id, picture.purpose),
@@ -109,10 +109,10 @@ public struct S3Store: MediaStore {
                 ("Cache-Control", "\(picture.purpose == .avatar ? "public" : "private"), max-age=31536000, immutable"),
             ])
         // Another version replaced it during the check.
-        if copied.status == .preconditionFailed { return .wrong("changed while it was looked at: put it once") }
+        if copied.status == .preconditionFailed { return .wrong("changed during the check: upload it only once") }
         // A failed copy may respond with 200 and an error.
         guard copied.status == .ok, try await isThere(picture) else {
-            throw MediaError("The store does not copy: \(copied.status.code).")
+            throw MediaError("The store failed to copy the picture: \(copied.status.code).")
         }
         try await delete(settings.bucket, upload)
         return .stored
@@ -135,7 +135,7 @@ public struct S3Store: MediaStore {
             let key = "uploads/.check-\(ID.random())"
             for bucket in Set([settings.bucket, settings.publicBucket]) {
                 let put = try await send("PUT", bucket, key, [("Content-Length", "0")])
-                guard put.status == .ok else { return "\(bucket): PUT is answered with \(put.status.code)" }
+                guard put.status == .ok else { return "\(bucket): PUT failed with \(put.status.code)" }
                 try await delete(bucket, key)
             }
             return nil
@@ -171,7 +171,7 @@ extension S3Store {
     private func delete(_ bucket: String, _ key: String) async throws {
         let answer = try await send("DELETE", bucket, key)
         guard [.ok, .noContent, .notFound].contains(answer.status) else {
-            throw MediaError("The store does not delete: \(answer.status.code).")
+            throw MediaError("The store failed to delete the picture: \(answer.status.code).")
         }
     }
 

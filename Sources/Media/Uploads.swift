@@ -58,11 +58,11 @@ public enum UploadRefusal: Error, CustomStringConvertible, Equatable {
     /// The reason as a sentence.
     public var description: String {
         switch self {
-        case .isUsed: "This address was used already: media.create gives another."
-        case .isInProgress: "This picture is being uploaded now: wait until that has ended."
+        case .isUsed: "This upload URL was already used. Request another by media.create."
+        case .isInProgress: "This picture is already being uploaded. Wait until the upload ends."
         case .isAddressBusy: "Too many pictures are being uploaded from your address now. Try again."
         case .isBusy: "Too many pictures are being uploaded now. Try again."
-        case .isDiskFull: "The server's disk is almost full, so it takes no pictures now. Try again later."
+        case .isDiskFull: "The server's disk is almost full, so it accepts no pictures now. Try again later."
         }
     }
 }

@@ -21,10 +21,10 @@ struct PushMetrics: Sendable {
     func settled(_ platform: DevicePlatform, _ outcome: PushOutcome, after duration: Duration) {
         let name =
             switch outcome {
-            case .taken: "taken"
-            case .refused: "refused"
+            case .accepted: "accepted"
+            case .rejected: "rejected"
             case .unregistered: "unregistered"
-            case .later: "later"
+            case .deferred: "deferred"
             }
         let dimensions = [("provider", platform.rawValue), ("outcome", name)]
         Counter(label: "postline_device_notifications_total", dimensions: dimensions, factory: factory).increment()
@@ -35,7 +35,7 @@ struct PushMetrics: Sendable {
         .recordNanoseconds(duration.count(of: .nanoseconds(1)))
     }
 
-    func gaveUp(_ count: Int) { abandoned.increment(by: count) }
+    func recordAbandoned(_ count: Int) { abandoned.increment(by: count) }
 }
 
 extension Pusher {

@@ -39,13 +39,13 @@ public struct PushSettings: Sendable {
         /// - Parameters:
         ///   - key: the `.p8` file's text.
         ///   - topic: the app's bundle id.
-        ///   - url: where the service is, for tests.
-        /// - Throws: `PushError` where the key is none.
+        ///   - url: the service's URL, for tests.
+        /// - Throws: `PushError` if the key is invalid.
         public init(key: String, keyID: String, teamID: String, topic: String, url: String? = nil) throws {
             do {
                 self.key = try ES256PrivateKey(pem: key)
             } catch {
-                throw PushError("is no private key of APNs (a .p8 file, PEM, P-256).")
+                throw PushError("must be an APNs private key (a .p8 file: PEM, P-256).")
             }
             self.keyID = keyID
             self.teamID = teamID
@@ -79,17 +79,17 @@ public struct PushSettings: Sendable {
 
         /// - Parameters:
         ///   - serviceAccount: the JSON file's bytes.
-        ///   - url: where the service is, for tests.
-        /// - Throws: `PushError` where it is none.
+        ///   - url: the service's URL, for tests.
+        /// - Throws: `PushError` if the file is invalid.
         public init(serviceAccount: Data, url: String? = nil) throws {
             guard let file = try? JSONDecoder().decode(File.self, from: serviceAccount) else {
                 throw PushError(
-                    "is no service account: a JSON file with project_id, client_email, private_key and token_uri.")
+                    "must be a service account: a JSON file with project_id, client_email, private_key and token_uri.")
             }
             do {
                 key = try Insecure.RSA.PrivateKey(pem: file.private_key)
             } catch {
-                throw PushError("has a private_key that is no RSA key (PEM).")
+                throw PushError("must have an RSA key (PEM) as its private_key.")
             }
             projectID = file.project_id
             keyID = file.private_key_id

@@ -16,14 +16,14 @@ public struct PushTexts: Sendable {
     /// - Throws: `PushError`, which names the error.
     public init(replacedBy file: Data) throws {
         guard let given = try? JSONDecoder().decode([String: [String: String]].self, from: file) else {
-            throw PushError("is no JSON object of languages, each with an object of texts.")
+            throw PushError("must be a JSON object of languages, each an object of texts.")
         }
         for (locale, texts) in given {
             var known = self.texts(for: locale)
             for (name, text) in texts {
                 guard let place = Texts.places[name] else {
                     throw PushError(
-                        "has a text \"\(locale).\(name)\", of which there is none: there are "
+                        "has an unknown text \"\(locale).\(name)\"; the texts are "
                             + "\(Texts.places.keys.sorted().joined(separator: ", ")).")
                 }
                 try Self.check(text, "\(locale).\(name)")
@@ -35,7 +35,7 @@ public struct PushTexts: Sendable {
 
     private static func check(_ text: String, _ name: String) throws {
         guard Template.hasOnly(["{sender}", "{group}", "{content}"], in: text) else {
-            throw PushError("has in \"\(name)\" a brace that is none of {sender}, {group} and {content}.")
+            throw PushError("has an unknown placeholder in \"\(name)\"; use {sender}, {group}, {content}.")
         }
     }
 

@@ -53,7 +53,7 @@ public final class Pusher: Service {
         let (orders, order) = AsyncStream<PushOrder>.makeStream()
         await withDiscardingTaskGroup { group in
             group.addTask {
-                await cancelWhenGracefulShutdown { await self.keepServing(order) }
+                await cancelWhenGracefulShutdown { await self.runServeLoop(order) }
                 order.finish()
             }
             // A push in flight is completed, whatever happens to the connection or this node.
@@ -66,7 +66,7 @@ public final class Pusher: Service {
         try await client.shutdown()
     }
 
-    private func keepServing(_ order: AsyncStream<PushOrder>.Continuation) async {
+    private func runServeLoop(_ order: AsyncStream<PushOrder>.Continuation) async {
         var backoff = Backoff(base: .milliseconds(250), limit: .seconds(2))
         while !Task.isCancelled {
             do {
@@ -77,7 +77,7 @@ public final class Pusher: Service {
                 metrics.leads(false)
                 if Task.isCancelled { break }
                 if backoff.attempts == 0 {
-                    logger.warning("pushes wait for the database", metadata: ["error": "\(error)"])
+                    logger.warning("cannot reach the push queue; retrying", metadata: ["error": "\(error)"])
                 }
                 try? await Task.sleep(for: backoff.next())
             }
@@ -122,22 +122,22 @@ public final class Pusher: Service {
         _ = try await queue.note()
         metrics.leads(true)
         defer { metrics.leads(false) }
-        logger.info("this node pushes")
-        var nextLook = ContinuousClock.now
+        logger.info("this node sends device pushes")
+        var nextPoll = ContinuousClock.now
         while true {
             if nextRenewal <= .now {
                 nextRenewal = .now + Self.renewal
                 guard try await queue.lead(as: node) else { return }
             }
             try await settle(queue)
-            if nextLook <= .now {
+            if nextPoll <= .now {
                 _ = try await queue.note()
-                nextLook = .now + .milliseconds(500)
+                nextPoll = .now + .milliseconds(500)
             }
             let room = Self.maxInFlight - inFlight.load(ordering: .relaxed)
             if room > 0 {
                 let (orders, late) = try await queue.due(most: room, withText: settings.hasPreviews)
-                metrics.gaveUp(late)
+                metrics.recordAbandoned(late)
                 inFlight.add(orders.count, ordering: .relaxed)
                 for given in orders { order.yield(given) }
             }
@@ -162,17 +162,18 @@ public final class Pusher: Service {
             outcome = await provider.deliver(Push(order: order, text: settings.texts.text(of: order)))
         } else {
             // Another node may have this provider.
-            outcome = .later("this node does not push by it", after: .seconds(60))
+            outcome = .deferred("this node has no credentials for the provider", after: .seconds(60))
         }
         metrics.settled(order.device.platform, outcome, after: .now - start)
         switch outcome {
-        case .refused(let why), .later(let why, _):
+        case .rejected(let why), .deferred(let why, _):
             logger.notice(
-                "a push was not taken",
+                "push not accepted",
                 metadata: [
-                    "provider": "\(order.device.platform.rawValue)", "device": "\(order.device.id)", "answer": "\(why)",
+                    "provider": "\(order.device.platform.rawValue)", "device": "\(order.device.id)",
+                    "response": "\(why)",
                 ])
-        case .taken, .unregistered: break
+        case .accepted, .unregistered: break
         }
         outcomes.withLock { $0.append((order, outcome)) }
     }

@@ -40,8 +40,8 @@ package struct SignedWebhook: Sendable {
             let answer = try await post(["type": "check"], id: "check")
             switch answer.status {
             case 200..<300: return nil
-            case 401, 403: return "it answered \(answer.summary) (is the secret the same there?)"
-            default: return "it answered \(answer.summary)"
+            case 401, 403: return "it responded with \(answer.summary) (check that both have the same secret)"
+            default: return "it responded with \(answer.summary)"
             }
         } catch {
             return "\(error)"

@@ -33,9 +33,9 @@ struct ExpectedSchemaTests {
     func questions() {
         let files = SQLFile.files(in: "doctor").map(\.name)
         #expect(files == DoctorQuery.allCases.map(\.rawValue).sorted())
-        for question in DoctorQuery.allCases {
-            let takesOthers = [.obstacles, .session].contains(question)
-            #expect(question.sql.contains("$1") == (question.takesTables || takesOthers), "\(question)")
+        for query in DoctorQuery.allCases {
+            let takesOthers = [.obstacles, .session].contains(query)
+            #expect(query.sql.contains("$1") == (query.hasTablesParameter || takesOthers), "\(query)")
         }
     }
 }

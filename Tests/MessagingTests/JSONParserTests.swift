@@ -37,7 +37,7 @@ struct JSONParserTests {
 
     @Test("reports the offset of an error")
     func offset() {
-        #expect(throws: JSONError.malformed(offset: 5, reason: "a digit is missing")) { try JSON(parsing: "[1,2.]") }
+        #expect(throws: JSONError.malformed(offset: 5, reason: "a digit is expected")) { try JSON(parsing: "[1,2.]") }
     }
 
     @Test("parses escapes and surrogate pairs")

@@ -85,14 +85,14 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test("describes params that exclude each other")
+    @Test("describes mutually exclusive params")
     func alternatives() {
         func description(_ method: String) -> JSON? {
             guard case .object(let schema)? = api.request(of: method) else { return nil }
             return schema["description"]
         }
-        #expect(description("profiles.get") == .string("Either \"ids\" or \"username\" must be there, and not both."))
-        #expect(description("messages.list") == .string("\"before_seq\" and \"after_seq\" exclude each other."))
+        #expect(description("profiles.get") == .string("Exactly one of \"ids\" and \"username\" is required."))
+        #expect(description("messages.list") == .string("\"before_seq\" and \"after_seq\" are mutually exclusive."))
         #expect(description("me.get") == nil)
     }
 

@@ -12,8 +12,8 @@ struct RequestCoalescerTests {
         private var held: [CheckedContinuation<Void, Never>] = []
         private var isOpen = false
 
-        func call(_ questions: [Int]) async {
-            calls.append(questions)
+        func call(_ requests: [Int]) async {
+            calls.append(requests)
             if !isOpen { await withCheckedContinuation { held.append($0) } }
         }
 
@@ -26,11 +26,11 @@ struct RequestCoalescerTests {
 
     /// Sends a request that is echoed. Returns the code of an error, or nil.
     private func code(
-        _ coalescer: RequestCoalescer<Int, Int>, _ question: Int, sourceLocation: SourceLocation = #_sourceLocation
+        _ coalescer: RequestCoalescer<Int, Int>, _ request: Int, sourceLocation: SourceLocation = #_sourceLocation
     ) async -> ErrorCode? {
         do throws(ProtocolError) {
-            let reply = try await coalescer.load(question)
-            #expect(reply == question, sourceLocation: sourceLocation)
+            let reply = try await coalescer.load(request)
+            #expect(reply == request, sourceLocation: sourceLocation)
             return nil
         } catch {
             return error.code
@@ -41,9 +41,9 @@ struct RequestCoalescerTests {
     func shared() async throws {
         let held = Held()
         let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: 60, on: Reactor(name: "test")) {
-            questions throws(ProtocolError) in
-            await held.call(questions)
-            return questions.map { $0 * 2 }
+            requests throws(ProtocolError) in
+            await held.call(requests)
+            return requests.map { $0 * 2 }
         }
         let replies = try await withThrowingTaskGroup(of: (Int, Int).self) { group in
             group.addTask { (0, try await coalescer.load(0)) }
@@ -64,9 +64,9 @@ struct RequestCoalescerTests {
     func waitTimeout() async throws {
         let held = Held()
         let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: 2, waitTimeout: .zero, on: Reactor(name: "test")) {
-            questions throws(ProtocolError) in
-            await held.call(questions)
-            return questions
+            requests throws(ProtocolError) in
+            await held.call(requests)
+            return requests
         }
         let late = try await withThrowingTaskGroup(of: ErrorCode?.self) { group in
             group.addTask { await code(coalescer, 0) }
@@ -85,10 +85,10 @@ struct RequestCoalescerTests {
     func failures() async throws {
         let held = Held()
         let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: .max, on: Reactor(name: "test")) {
-            questions throws(ProtocolError) in
-            await held.call(questions)
-            guard questions == [0] || questions == [3] else { throw .unavailable }
-            return questions
+            requests throws(ProtocolError) in
+            await held.call(requests)
+            guard requests == [0] || requests == [3] else { throw .unavailable }
+            return requests
         }
         let codes = try await withThrowingTaskGroup(of: ErrorCode?.self) { group in
             group.addTask { await code(coalescer, 0) }

@@ -46,9 +46,9 @@ struct SuspensionTests {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let executors = [PreferredLoop(group.next()), PreferredLoop(group.next())]
         let reactor = Reactor(name: "test")
-        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: .max, on: reactor) { questions throws(ProtocolError) in
+        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: .max, on: reactor) { requests throws(ProtocolError) in
             await Task.yield()
-            return questions
+            return requests
         }
         let limiter = ConcurrencyLimiter(width: 2, on: reactor)
         let answered = Tally()

@@ -12,7 +12,7 @@ import Glibc
 
 extension DatabaseTests {
     @Suite struct ListenerTests {
-        @Test("it says that it listens, and gives each notification of its channel with its sender, in order")
+        @Test("reports each notification with its sender, in order")
         func notifications() async throws {
             try await TestDatabase.withConnection { connection in
                 let channel = "it's a \"channel\""
@@ -33,7 +33,7 @@ extension DatabaseTests {
         }
 
         @Test(
-            "row 18: after its backend was terminated it tells of the loss, listens again, and misses nothing that follows"
+            "row 18: reports the loss of its backend and listens again"
         )
         func termination() async throws {
             try await TestDatabase.withConnection { connection in
@@ -55,7 +55,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("row 19: a backend that is frozen is found by the keepalive, and another listens in its place")
+        @Test("row 19: replaces a frozen backend, found by keepalive")
         func frozenBackend() async throws {
             try await TestDatabase.withConnection { connection in
                 var options = ListenerOptions()
@@ -77,7 +77,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("twenty thousand notifications of one transaction are each told, in order")
+        @Test("reports 20,000 notifications of one transaction in order")
         func many() async throws {
             try await TestDatabase.withConnection { connection in
                 try await self.listen(to: "doorbell") { events in
@@ -95,7 +95,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("with no PostgreSQL there it tells of each failure, and listens once it comes")
+        @Test("reports each failure to connect, and listens once it succeeds")
         func awayAndBack() async throws {
             let directory = try TestDirectory.make()
             let home = try SocketHome(directory)

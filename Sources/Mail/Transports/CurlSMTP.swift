@@ -36,7 +36,7 @@ enum CurlSMTP {
         _ letter: Letter?, _ settings: MailSettings.SMTP, from sender: MailAddress, authorities: String?
     ) -> Result<Void, Failure> {
         guard isReady, let curl = Curl() else {
-            return .failure(Failure(reply: 0, stage: .setup, description: "libcurl cannot be used."))
+            return .failure(Failure(reply: 0, stage: .setup, description: "libcurl cannot be initialized."))
         }
         return curl.perform(letter, settings, sender: sender.address, greeting: sender.domain, authorities: authorities)
     }
@@ -91,13 +91,14 @@ enum CurlSMTP {
             isSet = isSet && set(CURLOPT_CUSTOMREQUEST, "MAIL FROM:<\(sender)>") && set(CURLOPT_NOBODY, 1)
         }
         guard isSet else {
-            return .failure(CurlSMTP.Failure(reply: 0, stage: .setup, description: "libcurl takes not these settings."))
+            return .failure(
+                CurlSMTP.Failure(reply: 0, stage: .setup, description: "libcurl rejected the SMTP options."))
         }
         // The bytes stay in place during the transfer.
         let code = unsafe (letter?.bytes ?? []).withUnsafeBytes { bytes in
             unsafe exchange.pointee.next = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
             unsafe exchange.pointee.left = bytes.count
-            unsafe exchange.pointee.patience = 120
+            unsafe exchange.pointee.response_timeout = 120
             return unsafe curl_easy_perform(handle)
         }
         return code == CURLE_OK ? .success(()) : .failure(failure(code, isEncrypted: settings.url.hasPrefix("smtps")))
@@ -136,14 +137,14 @@ enum CurlSMTP {
     private static func advice(_ code: CURLcode, reply: Int, isEncrypted: Bool) -> String {
         switch code {
         case CURLE_PEER_FAILED_VERIFICATION:
-            " (POSTLINE_MAIL_AUTHORITIES_FILE names certificates to trust beside the system's)"
-        case CURLE_SSL_CACERT_BADFILE: " (POSTLINE_MAIL_AUTHORITIES_FILE must name certificates, as PEM)"
+            " (set POSTLINE_MAIL_AUTHORITIES_FILE to trust more certificates than the system's)"
+        case CURLE_SSL_CACERT_BADFILE: " (POSTLINE_MAIL_AUTHORITIES_FILE must be a PEM file of certificates)"
         case CURLE_USE_SSL_FAILED:
-            " (where it need not encrypt, set POSTLINE_MAIL_SMTP_TLS=off; where it does from the start, smtps://)"
-        case CURLE_SSL_CONNECT_ERROR where isEncrypted: " (where it encrypts by STARTTLS, its URL begins with smtp://)"
+            " (without encryption, set POSTLINE_MAIL_SMTP_TLS=off; with implicit TLS, use smtps://)"
+        case CURLE_SSL_CONNECT_ERROR where isEncrypted: " (with STARTTLS, use smtp://)"
         case CURLE_OPERATION_TIMEDOUT where !isEncrypted:
-            " (where it encrypts from the start, its URL begins with smtps://)"
-        default: reply == 530 ? " (POSTLINE_MAIL_SMTP_USER and POSTLINE_MAIL_SMTP_PASSWORD sign in)" : ""
+            " (with implicit TLS, use smtps://)"
+        default: reply == 530 ? " (set POSTLINE_MAIL_SMTP_USER and POSTLINE_MAIL_SMTP_PASSWORD)" : ""
         }
     }
 

@@ -18,12 +18,12 @@ struct MailFolder: MailTransport {
         let bytes = message.bytes(to: address, at: date)
         do {
             let flaw = try await BlockingCall.value { [path] in Self.write(bytes, to: name, in: path) }
-            if let flaw { return .later(flaw, logged: "not written") }
+            if let flaw { return .deferred(flaw, logged: "not written") }
         } catch {
-            return .later("\(error)", logged: "no thread")
+            return .deferred("\(error)", logged: "no thread")
         }
         written("\(path)/\(name)")
-        return .taken()
+        return .accepted()
     }
 
     /// Does not create the folder, which would hide a misspelt path.
@@ -32,7 +32,7 @@ struct MailFolder: MailTransport {
             return try await BlockingCall.value { [path] in
                 var isFolder = false
                 guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-                    return "there is no folder \(path) yet"
+                    return "the folder \(path) does not exist"
                 }
                 let probe = "\(path)/.probe-\(ID.random())"
                 guard isFolder, FileManager.default.createFile(atPath: probe, contents: nil) else {
@@ -47,7 +47,7 @@ struct MailFolder: MailTransport {
     }
 
     private static func flaw(_ path: String) -> String {
-        "\(path) is no folder that this user can write to"
+        "\(path) must be a folder that this user can write to"
     }
 
     /// Writes the file atomically. Returns nil or the error.
@@ -71,16 +71,16 @@ struct MailFolder: MailTransport {
 }
 
 extension Delivery {
-    static func later(_ why: String, after: Duration? = nil, logged: String) -> Delivery {
-        Delivery(outcome: .later(why, after: after), logged: logged)
+    static func deferred(_ why: String, after: Duration? = nil, logged: String) -> Delivery {
+        Delivery(outcome: .deferred(why, after: after), logged: logged)
     }
 
-    static func refused(_ why: String, logged: String) -> Delivery {
-        Delivery(outcome: .refused(why), logged: logged)
+    static func rejected(_ why: String, logged: String) -> Delivery {
+        Delivery(outcome: .rejected(why), logged: logged)
     }
 
     /// Few mail servers accept quotes, comments and non-ASCII letters, and each can change the meaning of an address.
-    static let unusableAddress = refused(
-        "The address has characters that no mail is sent to: it must be letters, digits and signs of ASCII.",
+    static let unusableAddress = rejected(
+        "The address has unsupported characters: it must have only ASCII letters, digits and symbols.",
         logged: "unusable address")
 }

@@ -32,14 +32,14 @@ struct MailWebhook: MailTransport {
             let answer = try await webhook.post(Body(type: "mail", mail: mail), id: "\(order.id)")
             let logged = "\(answer.status)"
             return switch answer.status {
-            case 200..<300: .taken(logged)
-            case 408, 425, 429, 500...: .later(answer.summary, after: answer.retryAfter, logged: logged)
+            case 200..<300: .accepted(logged)
+            case 408, 425, 429, 500...: .deferred(answer.summary, after: answer.retryAfter, logged: logged)
             // The webhook is misconfigured or not ready.
-            case 401, 403, 404: .later(answer.summary, after: .seconds(60), logged: logged)
-            default: .refused(answer.summary, logged: logged)
+            case 401, 403, 404: .deferred(answer.summary, after: .seconds(60), logged: logged)
+            default: .rejected(answer.summary, logged: logged)
             }
         } catch {
-            return .later("\(error)", logged: "\(error)")
+            return .deferred("\(error)", logged: "\(error)")
         }
     }
 

@@ -18,7 +18,7 @@ struct SMTPTransport: MailTransport {
         let bytes = message.bytes(to: address, at: Date())
         let letter = CurlSMTP.Letter(from: from.address, to: address.address, bytes: bytes)
         switch await answer(to: letter) {
-        case .success: return .taken()
+        case .success: return .accepted()
         case .failure(let failure): return Self.delivery(failure)
         }
     }
@@ -43,9 +43,9 @@ struct SMTPTransport: MailTransport {
     static func delivery(_ failure: CurlSMTP.Failure) -> Delivery {
         let logged = failure.reply > 0 ? "\(failure.reply)" : failure.stage.rawValue
         switch (failure.stage, failure.reply) {
-        case (.mail, 500...599): return .refused(failure.description, logged: logged)
-        case (.mail, _), (.connection, _): return .later(failure.description, logged: logged)
-        case (.setup, _): return .later(failure.description, after: .seconds(60), logged: logged)
+        case (.mail, 500...599): return .rejected(failure.description, logged: logged)
+        case (.mail, _), (.connection, _): return .deferred(failure.description, logged: logged)
+        case (.setup, _): return .deferred(failure.description, after: .seconds(60), logged: logged)
         }
     }
 }

@@ -6,7 +6,7 @@ public enum DoctorQuery: String, CaseIterable, Sendable {
     public var sql: String { SQLFile.files(in: "doctor/\(rawValue).sql").first?.sql ?? "" }
 
     /// True if the statement takes the names of our tables (`ExpectedSchema.tables`) as its one parameter.
-    public var takesTables: Bool {
+    public var hasTablesParameter: Bool {
         switch self {
         case .login, .rights, .excess, .tables, .policies, .upkeep, .owners, .catalogue, .structure: true
         case .server, .roles, .ledger, .owner, .slots, .durability, .log, .horizon, .replica, .bypass,

@@ -12,7 +12,7 @@ package struct LoginBypassesRLS: Error, CustomStringConvertible {
 
     package static let advice = "Connect as the role postline, or as a member of its roles."
 
-    package var description: String { "\(matter): no rule would hold for it. \(Self.advice)" }
+    package var description: String { "\(matter): row-level security would not apply to it. \(Self.advice)" }
 
     /// A query for it, which every role may run.
     static let call = Call(Statement("bypass", DoctorQuery.bypass.sql))

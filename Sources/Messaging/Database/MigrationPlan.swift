@@ -81,8 +81,8 @@ extension MigrationPlan {
             guard case .server(let refusal) = error else { throw error }
             _ = try await connection.execute("rollback")
             throw MigrationError.obstructed([
-                "The extension \(name) cannot be created: \(refusal.message). Create it in a schema of its own, or rename "
-                    + "what is in its way."
+                "The extension \(name) cannot be created: \(refusal.message). Create it in a separate schema, or rename "
+                    + "the conflicting object."
             ])
         }
     }

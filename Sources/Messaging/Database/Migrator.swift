@@ -91,8 +91,8 @@ public struct Migrator: Sendable {
     }
 
     private static let readOnly =
-        "The database accepts no writes: it is a standby, or default_transaction_read_only is on. Let "
-        + "POSTLINE_DATABASE_URL lead to the primary, or turn that setting off."
+        "The database accepts no writes: it is a standby, or default_transaction_read_only is on. Set "
+        + "POSTLINE_DATABASE_URL to the primary, or turn that setting off."
 
     private func withConnection<Value: Sendable>(
         _ body: (Connection) async throws -> Value
@@ -114,8 +114,8 @@ extension Migrator {
         guard state.text(0, 0) == "t" else { return nil }
         guard state.text(0, 1) == "t" else {
             throw MigrationError.obstructed([
-                "The table app.migrations exists and is not Postline's, which needs the schema app: rename that, or let "
-                    + "Postline have a database of its own."
+                "The table app.migrations exists and is not Postline's, which needs the schema app: rename that schema, "
+                    + "or use a separate database for Postline."
             ])
         }
         let rows = try await connection.execute(DoctorQuery.ledger.sql)[0]
@@ -245,7 +245,7 @@ extension Migrator {
             } catch let error as TableInUse {
                 let users = try await connection.execute(Self.users)[0]
                 logger.notice(
-                    "it is tried again until a table that is to be changed is not in use",
+                    "a table to be changed is in use; retrying",
                     metadata: ["file": "sql/\(error.path)", "used_by": "\(users.text(0, 0) ?? "somebody")"])
                 // Others get at least as long as they waited behind this.
                 try await Task.sleep(for: Self.lockWait + backoff.next())

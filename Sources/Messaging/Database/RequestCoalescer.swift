@@ -5,17 +5,17 @@ internal import Threads
 ///
 /// An idle coalescer calls at once. Under load each call carries all waiting requests, so that they need few calls and
 /// one connection.
-actor RequestCoalescer<Question: Sendable, Reply: Sendable> {
-    /// Calls the database with several questions, and returns a reply for each, in order.
-    typealias Ask = @Sendable ([Question]) async throws(ProtocolError) -> [Reply]
+actor RequestCoalescer<Request: Sendable, Reply: Sendable> {
+    /// Calls the database with several requests, and returns a reply for each, in order.
+    typealias BatchCall = @Sendable ([Request]) async throws(ProtocolError) -> [Reply]
 
     private let mostAtOnce: Int
-    private let ask: Ask
-    private var isAsking = false
+    private let call: BatchCall
+    private var isCalling = false
     private var waiting: WaitingQueue<Waiter>
 
     private struct Waiter {
-        let question: Question
+        let request: Request
         let turn: CheckedContinuation<Turn, Never>
     }
 
@@ -23,7 +23,7 @@ actor RequestCoalescer<Question: Sendable, Reply: Sendable> {
         case answered(Result<Reply, ProtocolError>)
 
         /// This waiter must make the next call.
-        case asks
+        case mustCall
     }
 
     private nonisolated let reactor: Reactor
@@ -32,11 +32,11 @@ actor RequestCoalescer<Question: Sendable, Reply: Sendable> {
     /// - Parameters:
     ///   - waitTimeout: the maximum wait. A request that exceeds it fails when its call would begin.
     ///   - reactor: the thread of the database's connections.
-    init(mostAtOnce: Int, waitTimeout: Duration = .seconds(30), on reactor: Reactor, _ ask: @escaping Ask) {
+    init(mostAtOnce: Int, waitTimeout: Duration = .seconds(30), on reactor: Reactor, _ call: @escaping BatchCall) {
         self.mostAtOnce = mostAtOnce
         waiting = WaitingQueue(waitTimeout: waitTimeout)
         self.reactor = reactor
-        self.ask = ask
+        self.call = call
     }
 
     /// The number of requests that wait for the running call.
@@ -45,27 +45,29 @@ actor RequestCoalescer<Question: Sendable, Reply: Sendable> {
     /// Returns the reply of a call that began after this was called.
     ///
     /// - Throws: `unavailable` after the wait timeout, or the call's error, to all that shared it.
-    func load(_ question: Question) async throws(ProtocolError) -> Reply {
+    func load(_ request: Request) async throws(ProtocolError) -> Reply {
         let turn: Turn = await withSuspension { caller in
-            if isAsking {
-                waiting.append(Waiter(question: question, turn: caller))
+            if isCalling {
+                waiting.append(Waiter(request: request, turn: caller))
                 return .suspend
             }
-            isAsking = true
-            return .resume(.asks)
+            isCalling = true
+            return .resume(.mustCall)
         }
         if case .answered(let result) = turn { return try result.get() }
         let others = waiting.popFirst(mostAtOnce - 1)
         let result: Result<[Reply], ProtocolError>
         do throws(ProtocolError) {
-            let replies = try await ask([question] + others.map(\.question))
-            guard replies.count == others.count + 1 else { throw .fault("there are not as many replies as questions") }
+            let replies = try await call([request] + others.map(\.request))
+            guard replies.count == others.count + 1 else {
+                throw .fault("the call returned \(replies.count) replies for \(others.count + 1) requests")
+            }
             result = .success(replies)
         } catch {
             result = .failure(error)
         }
         for late in waiting.popLate() { late.turn.resume(returning: .answered(.failure(.unavailable))) }
-        if let next = waiting.popFirst() { next.turn.resume(returning: .asks) } else { isAsking = false }
+        if let next = waiting.popFirst() { next.turn.resume(returning: .mustCall) } else { isCalling = false }
         for (index, other) in others.enumerated() {
             other.turn.resume(returning: .answered(result.map { $0[index + 1] }))
         }

@@ -46,7 +46,7 @@ extension Rows {
     /// Returns the number that a function returned.
     func count(of function: String) throws(ProtocolError) -> Int {
         guard count == 1, let number = text(0, 0).flatMap({ Int($0) }) else {
-            throw .fault("\(function) returned no number")
+            throw .fault("\(function) did not return a number")
         }
         return number
     }

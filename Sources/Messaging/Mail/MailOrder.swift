@@ -51,21 +51,21 @@ public struct MailOrder: Sendable {
 /// The outcome of a mail, with the reason for a failure.
 public enum MailOutcome: Sendable, Equatable {
     /// The mail was accepted.
-    case taken
+    case accepted
     /// The mail was rejected permanently.
-    case refused(String)
+    case rejected(String)
     /// The mail must be retried, after the time that the server names, if any.
-    case later(String, after: Duration?)
+    case deferred(String, after: Duration?)
     /// The mail was abandoned after a day.
     case abandoned(String)
 
     /// Returns the outcome after that many attempts: a mail is abandoned after a day.
     public func settled(after attempts: Int) -> MailOutcome {
-        guard case .later(let why, let told) = self else { return self }
+        guard case .deferred(let why, let requested) = self else { return self }
         guard attempts + 1 < Self.tries else { return .abandoned(why) }
         // Greylisting servers expect the mail again within minutes.
         let next = min(Self.longestWait, .seconds(5 << min(attempts, 10)))
-        return .later(why, after: min(Self.longestWait, max(told ?? .zero, next)))
+        return .deferred(why, after: min(Self.longestWait, max(requested ?? .zero, next)))
     }
 
     /// With waits of 5 s, 10 s, … an hour, this many attempts take a day.

@@ -29,7 +29,7 @@ public struct MailQueue: Sendable {
             Self.settleThem,
             [
                 array { order, _ in "\(order.id)" }, array { order, _ in "\(order.attempts)" },
-                array { _, outcome in outcome.name }, array { _, outcome in outcome.reason.quotedElement },
+                array { _, outcome in outcome.storedName }, array { _, outcome in outcome.reason.quotedElement },
                 array { _, outcome in "\(outcome.retry / .milliseconds(1) / 1_000)" },
             ], as: .accounts)
     }
@@ -55,25 +55,35 @@ extension MailOrder {
 }
 
 extension MailOutcome {
-    /// The name in metrics and the database.
+    /// The name in metrics and logs.
     public var name: String {
         switch self {
-        case .taken: "taken"
-        case .refused: "refused"
-        case .later: "later"
+        case .accepted: "accepted"
+        case .rejected: "rejected"
+        case .deferred: "deferred"
+        case .abandoned: "abandoned"
+        }
+    }
+
+    /// The name in the database.
+    fileprivate var storedName: String {
+        switch self {
+        case .accepted: "taken"
+        case .rejected: "refused"
+        case .deferred: "later"
         case .abandoned: "given_up"
         }
     }
 
     fileprivate var reason: String {
         switch self {
-        case .taken: ""
-        case .refused(let why), .later(let why, _), .abandoned(let why): why
+        case .accepted: ""
+        case .rejected(let why), .deferred(let why, _), .abandoned(let why): why
         }
     }
 
     fileprivate var retry: Duration {
-        if case .later(_, let after) = self { after ?? .zero } else { .zero }
+        if case .deferred(_, let after) = self { after ?? .zero } else { .zero }
     }
 }
 

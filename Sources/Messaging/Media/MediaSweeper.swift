@@ -23,7 +23,7 @@ struct MediaSweeper: Sendable {
             } catch {
                 // The database may be closed before the cancellation arrives.
                 if Task.isCancelled { return }
-                logger.warning("pictures cannot be removed now", metadata: ["error": "\(error)"])
+                logger.warning("cannot remove pictures; retrying", metadata: ["error": "\(error)"])
             }
             rounds += 1
             try? await Task.sleep(for: .seconds(.random(in: 4...6)))
@@ -46,7 +46,7 @@ struct MediaSweeper: Sendable {
                 removed.append((id, purpose))
             } catch {
                 // The removal is due again in a minute.
-                logger.warning("a picture cannot be removed", metadata: ["id": "\(id)", "error": "\(error)"])
+                logger.warning("cannot remove a picture; retrying", metadata: ["id": "\(id)", "error": "\(error)"])
             }
         }
         if !removed.isEmpty {

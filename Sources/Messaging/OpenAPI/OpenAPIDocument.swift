@@ -104,13 +104,14 @@ public enum OpenAPIDocument {
     private static let headers: [Int: JSONObject] = [
         401: [
             "WWW-Authenticate": .object([
-                "description": .string("The scheme to authenticate by."), "required": .bool(true),
+                "description": .string("The authentication scheme."), "required": .bool(true),
                 "schema": Schema.string.json,
             ])
         ],
         429: [
             "Retry-After": .object([
-                "description": .string("In how many seconds the request may succeed."), "required": .bool(true),
+                "description": .string("The number of seconds after which the request may succeed."),
+                "required": .bool(true),
                 "schema": Schema.integer.json,
             ])
         ],
@@ -150,8 +151,8 @@ extension Operation {
 
     /// A sentence that names the method's own errors.
     private var ownErrors: String {
-        guard !errors.isEmpty else { return "It has no errors but those of every method." }
-        return "Beyond the errors of every method: \(errors.map { "`\($0.rawValue)`" }.joined(separator: ", "))."
+        guard !errors.isEmpty else { return "Only the errors of every method." }
+        return "Errors besides those of every method: \(errors.map { "`\($0.rawValue)`" }.joined(separator: ", "))."
     }
 
     private var success: JSONObject.Member {
@@ -175,6 +176,6 @@ extension Operation {
 
     private static let idempotencyKey: JSON = .object([
         "name": .string("Idempotency-Key"), "in": .string("header"), "required": .bool(false),
-        "description": .string("Stands for client_id."), "schema": Schema(of: .uuid).json,
+        "description": .string("Equivalent to client_id."), "schema": Schema(of: .uuid).json,
     ])
 }

@@ -25,9 +25,9 @@ extension Schema {
         if parameter.acceptsNull || parameter.exemption != nil { schema = schema.nullable }
         if let standard = parameter.defaultValue { schema = schema.adding(["default": standard]) }
         let bound = parameter.type.boundInWords.map { " \($0)" } ?? ""
-        let null = parameter.presence == .clearable ? " Null clears it, to leave it out leaves it as it is." : ""
+        let null = parameter.presence == .clearable ? " Null clears it; if absent, it is unchanged." : ""
         let exemption = parameter.exemption.map {
-            " It must be there, and not be empty, unless \"\($0.parameter)\" is \"\($0.value)\"."
+            " Required and not empty unless \"\($0.parameter)\" is \"\($0.value)\"."
         }
         self = schema.described(parameter.summary + bound + null + (exemption ?? ""))
     }
@@ -99,7 +99,7 @@ extension ParameterType {
         case .string(.languageTag, _): "A BCP 47 tag."
         case .string(.phoneNumber, _): "An E.164 number."
         case .string(.username, _): "It is stored in lower case."
-        case .object(let maxBytes?, _): "At most \(maxBytes / 1024) KiB, written without blanks."
+        case .object(let maxBytes?, _): "At most \(maxBytes / 1024) KiB, encoded without whitespace."
         case .string, .integer, .number, .bool, .uuid, .uuids, .object, .fields: nil
         }
     }
@@ -109,7 +109,7 @@ extension Alternatives {
     /// A sentence about the permitted combination.
     fileprivate var rule: String {
         isRequired
-            ? "Either \"\(first)\" or \"\(second)\" must be there, and not both."
-            : "\"\(first)\" and \"\(second)\" exclude each other."
+            ? "Exactly one of \"\(first)\" and \"\(second)\" is required."
+            : "\"\(first)\" and \"\(second)\" are mutually exclusive."
     }
 }

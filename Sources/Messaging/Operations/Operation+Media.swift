@@ -114,7 +114,7 @@ extension MessagingService {
         guard hasRoom else {
             logger.error("the media disk is almost full: media.create is rejected (POSTLINE_MEDIA_MIN_FREE_BYTES)")
             throw ProtocolError(
-                .unavailable, "The server's disk is almost full, so it takes no pictures now. Try again later.")
+                .unavailable, "The server's disk is almost full, so it accepts no pictures now. Try again later.")
         }
     }
 }

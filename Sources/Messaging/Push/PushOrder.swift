@@ -50,11 +50,11 @@ public struct PushOrder: Sendable {
 /// The outcome of a push.
 public enum PushOutcome: Sendable, Equatable {
     /// The provider accepted the push.
-    case taken
+    case accepted
     /// The push was rejected permanently.
-    case refused(String)
+    case rejected(String)
     /// The device is no longer registered.
     case unregistered
     /// The push must be retried, after the time that the provider names, if any.
-    case later(String, after: Duration?)
+    case deferred(String, after: Duration?)
 }

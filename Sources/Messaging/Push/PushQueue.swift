@@ -64,7 +64,7 @@ public struct PushQueue: Sendable {
             [
                 array { order, _ in "\(order.device.id)" }, array { order, _ in "\(order.conversation)" },
                 array { order, _ in "\(order.seq)" }, array { order, _ in order.kind.rawValue },
-                array { _, outcome in outcome.name },
+                array { _, outcome in outcome.storedName },
                 array { order, outcome in "\(outcome.retry(after: order.attempts) / .milliseconds(1) / 1_000)" },
             ])
     }
@@ -108,18 +108,19 @@ extension PushOrder {
 }
 
 extension PushOutcome {
-    fileprivate var name: String {
+    /// The name in the database.
+    fileprivate var storedName: String {
         switch self {
-        case .taken: "taken"
-        case .refused: "refused"
+        case .accepted: "taken"
+        case .rejected: "refused"
         case .unregistered: "unregistered"
-        case .later: "later"
+        case .deferred: "later"
         }
     }
 
     /// Returns the wait before a retry: the provider's, or 2 s, 4 s, … up to an hour.
     fileprivate func retry(after attempts: Int) -> Duration {
-        guard case .later(_, let told) = self else { return .zero }
-        return min(.seconds(3_600), max(told ?? .zero, .seconds(2 << min(attempts, 12))))
+        guard case .deferred(_, let requested) = self else { return .zero }
+        return min(.seconds(3_600), max(requested ?? .zero, .seconds(2 << min(attempts, 12))))
     }
 }

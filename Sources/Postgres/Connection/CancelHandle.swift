@@ -2,7 +2,7 @@ import CPostgres
 import Synchronization
 import Threads
 
-/// The owner of a `PGcancel`, by which a server is asked to cancel a connection's statement.
+/// The owner of a `PGcancel`, which sends cancel requests for a connection's statement.
 ///
 /// Sendable without the compiler's check: it is a copy of the server's address and key that nothing changes, any thread
 /// may use it, and being noncopyable it is freed once.
@@ -26,14 +26,14 @@ import Threads
     /// At most 16 such threads run per process, since `PQcancel` has no timeout. Beyond them no request is sent: the
     /// server detects the closed connection, or ends the statement by its `statement_timeout`.
     consuming func cancelInBackground() {
-        let mayStart = Self.underWay.withLock { count in
+        let mayStart = Self.inFlight.withLock { count in
             guard count < 16 else { return false }
             count += 1
             return true
         }
         guard mayStart else { return }
         let parcel = Transfer(self)
-        let finish: @Sendable () -> Void = { Self.underWay.withLock { $0 -= 1 } }
+        let finish: @Sendable () -> Void = { Self.inFlight.withLock { $0 -= 1 } }
         do {
             try DetachedThread.start(name: "cancel") {
                 parcel.open()?.cancel()
@@ -44,5 +44,5 @@ import Threads
         }
     }
 
-    private static let underWay = Mutex(0)
+    private static let inFlight = Mutex(0)
 }

@@ -32,7 +32,7 @@ actor ConnectAttempt {
 
     private func start(_ conninfo: Conninfo, _ timeout: Duration, _ options: ConnectionOptions) {
         let timer = reactor.watch(nil) { [weak self] _ in
-            self?.assumeIsolated { $0.finish(.failure(.connectFailed("no answer within \(timeout)"))) }
+            self?.assumeIsolated { $0.finish(.failure(.connectFailed("no response within \(timeout)"))) }
         }
         self.timer = timer
         // A little later than the thread's own timeout, whose error is more precise.

@@ -111,8 +111,8 @@ public actor Connection {
     ///
     /// - Parameters:
     ///   - calls: the statements in order. The first failure ends the transaction, and the rest is skipped.
-    ///   - deadline: the maximum time that the caller waits, including the queue; nil for no limit. After it the
-    ///     server is asked to cancel, and the connection is closed if the run had begun.
+    ///   - deadline: the maximum time that the caller waits, including the queue; nil for no limit. After it a
+    ///     cancel request is sent, and the connection is closed if the run had begun.
     /// - Throws: `server`, `connectionLost`, `deadlineExceeded`, `cancelled` (with the effects of a deadline) and
     ///   `refused`. After a `server` error about a stale prepared statement the connection is closed.
     public func run(_ calls: [Call], deadline: Duration? = nil) async throws(PostgresError) -> [Rows] {
@@ -139,7 +139,7 @@ public actor Connection {
 
     /// Closes the connection. Running and queued requests fail with `connectionLost`.
     public func close() {
-        end(.connectionLost(sent: true, "closed by this program"), tellsOfLoss: false)
+        end(.connectionLost(sent: true, "closed by this process"), notifiesHandler: false)
     }
 
     /// True if the connection has ended.
@@ -198,10 +198,10 @@ public actor Connection {
         active = nil
         if request.error?.sqlState == .readOnlyTransaction {
             // The session's server may have become a standby, or writes may have been enabled again.
-            end(.connectionLost(sent: true, "closed, because it takes no writes"), tellsOfLoss: true)
-        } else if request.error?.tellsOfStalePlan == true, case .pipeline = request.work {
+            end(.connectionLost(sent: true, "closed, because the session is read-only"), notifiesHandler: true)
+        } else if request.error?.indicatesStalePlan == true, case .pipeline = request.work {
             // The statements prepared here would keep failing; a new connection prepares them again.
-            end(.connectionLost(sent: true, "closed, because a prepared statement has gone stale"), tellsOfLoss: true)
+            end(.connectionLost(sent: true, "closed, because a prepared statement is stale"), notifiesHandler: true)
         }
         // The next request starts before the caller gets its result.
         beginNext()
@@ -266,13 +266,13 @@ public actor Connection {
         for call in calls {
             let statement = call.statement
             if call.parameters.count > 65_535 {
-                return "\(statement.name) has \(call.parameters.count) parameters; PostgreSQL takes 65535"
+                return "\(statement.name) has \(call.parameters.count) parameters; PostgreSQL allows 65535"
             }
             if let sql = prepared[statement.name], sql != statement.sql {
-                return "the name \(statement.name) stands for two statements"
+                return "two statements have the name \(statement.name)"
             }
             for (index, parameter) in call.parameters.enumerated() where !buffer.append(parameter) {
-                return "parameter $\(index + 1) of \(statement.name) holds a NUL character"
+                return "parameter $\(index + 1) of \(statement.name) contains a NUL character"
             }
         }
         return nil
@@ -280,7 +280,7 @@ public actor Connection {
 
     private func sendScript(_ sql: String, _ request: inout PipelineRequest) {
         if sql.utf8.contains(0) {
-            request.reply(.failure(.refused("the script holds a NUL character")))
+            request.reply(.failure(.refused("the script contains a NUL character")))
             return
         }
         if isPipelining {
@@ -333,7 +333,7 @@ public actor Connection {
             case .more: break
             case .prepared(let statement): prepared[statement.name] = statement.sql
             case .finished: if let active { finish(active) }
-            case .unusable(let reason): end(.connectionLost(sent: true, reason), tellsOfLoss: true)
+            case .unusable(let reason): end(.connectionLost(sent: true, reason), notifiesHandler: true)
             }
         }
     }
@@ -362,7 +362,7 @@ public actor Connection {
         } else if let request = active, request.id == id {
             active = nil
             cancelHandle.take()?.cancelInBackground()
-            end(.connectionLost(sent: true, "closed, because a run was given up: \(error)"), tellsOfLoss: true)
+            end(.connectionLost(sent: true, "closed, because a request was abandoned: \(error)"), notifiesHandler: true)
             request.reply(.failure(error))
         }
     }
@@ -373,10 +373,10 @@ public actor Connection {
         // The server's last message, if it gave a reason.
         if let last = active?.error, last.endsConnection { reason = last.description }
         if reason.isEmpty { reason = "the server closed the connection" }
-        end(.connectionLost(sent: true, reason), tellsOfLoss: true)
+        end(.connectionLost(sent: true, reason), notifiesHandler: true)
     }
 
-    private func end(_ error: PostgresError, tellsOfLoss: Bool) {
+    private func end(_ error: PostgresError, notifiesHandler: Bool) {
         if handle.isClosed { return }
         if let watch { reactor.remove(watch) }
         watch = nil
@@ -390,7 +390,7 @@ public actor Connection {
         let handler = lossHandler
         lossHandler = nil
         notificationHandler = nil
-        if tellsOfLoss { handler?(error) }
+        if notifiesHandler { handler?(error) }
         if let ended { ended.reply(.failure(.connectionLost(sent: ended.isSent, reason))) }
         for request in waiting { request.reply(.failure(.connectionLost(sent: false, reason))) }
     }

@@ -46,11 +46,12 @@ import Glibc
                 switch error {
                 case .failed(let reason):
                     guard !silent.isEmpty else { throw .connectFailed(reason) }
-                    throw .connectFailed("no answer within \(share) from \(silent.joined(separator: ", ")); \(reason)")
+                    throw .connectFailed(
+                        "no response within \(share) from \(silent.joined(separator: ", ")); \(reason)")
                 case .silent(let server):
                     silent.append(server.address.isEmpty ? server.host : server.address)
                     guard list.remove(server) else {
-                        throw .connectFailed("no answer within \(share * count)")
+                        throw .connectFailed("no response within \(share * count)")
                     }
                 }
             }

@@ -31,7 +31,7 @@ extension PostgresError {
     var isTransient: Bool {
         switch self {
         case .server(let error):
-            error.sqlState == .serializationFailure || error.sqlState == .deadlockDetected || error.tellsOfStalePlan
+            error.sqlState == .serializationFailure || error.sqlState == .deadlockDetected || error.indicatesStalePlan
         case .connectionLost(let sent, _): !sent
         case .connectFailed, .unavailable, .shareExceeded, .deadlineExceeded, .cancelled, .refused: false
         }
@@ -43,12 +43,12 @@ extension PostgresError: CustomStringConvertible {
         switch self {
         case .server(let error): error.description
         case .connectFailed(let reason): "no connection to PostgreSQL: \(reason)"
-        case .connectionLost(sent: true, let reason): "connection lost before the answer: \(reason)"
+        case .connectionLost(sent: true, let reason): "connection lost before the response: \(reason)"
         case .connectionLost(sent: false, let reason): "connection lost before anything was sent: \(reason)"
         case .unavailable(let reason): "PostgreSQL is unavailable: \(reason)"
-        case .shareExceeded(let wait): "the request's owner has used up its share of the pool, for \(wait)"
-        case .deadlineExceeded: "the deadline passed before PostgreSQL answered"
-        case .cancelled: "cancelled before PostgreSQL answered"
+        case .shareExceeded(let wait): "the request's owner has exceeded its share of the pool; retry after \(wait)"
+        case .deadlineExceeded: "deadline exceeded before PostgreSQL responded"
+        case .cancelled: "cancelled before PostgreSQL responded"
         case .refused(let reason): "not sent to PostgreSQL: \(reason)"
         }
     }

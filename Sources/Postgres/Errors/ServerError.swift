@@ -58,7 +58,7 @@ extension ServerError: CustomStringConvertible {
 extension ServerError {
     /// True if the statement was prepared for tables or functions that have changed since, or is unknown to this
     /// backend: nothing was done, and a new connection will succeed.
-    var tellsOfStalePlan: Bool {
+    var indicatesStalePlan: Bool {
         sqlState == .invalidStatementName || (sqlState == .featureNotSupported && routine == "RevalidateCachedQuery")
     }
 }

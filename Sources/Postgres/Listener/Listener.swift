@@ -96,7 +96,7 @@ public actor Listener {
         let rows = try await connection.run([Call(statement, [])], deadline: options.keepaliveDeadline)
         guard let rows = rows.first, Set(channels).isSubset(of: (0..<rows.count).compactMap { rows.text($0, 0) }) else {
             throw .connectionLost(
-                sent: true, "the session no longer listens: a pooler between us and PostgreSQL must not share it")
+                sent: true, "the session no longer listens: use a connection that no pooler shares")
         }
     }
 }

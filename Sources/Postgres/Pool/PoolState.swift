@@ -91,7 +91,7 @@ struct PoolState {
     private(set) var shareRefusedCount = 0
 
     init(size: Int, backoff: Backoff, share: PoolShare? = nil) {
-        precondition(size > 0, "a pool has one connection at least")
+        precondition(size > 0, "a pool has at least one connection")
         shares = PoolShares(share)
         self.size = size
         self.backoff = backoff
@@ -215,7 +215,7 @@ struct PoolState {
             if waiter.isHeld, !shares.mayRun(waiter.request.owner, now: now) {
                 actions.append(shareRefusal(waiter.request, now: now))
             } else {
-                actions.append(refusal(waiter.request.id, failure ?? "all \(size) connections stayed in use"))
+                actions.append(refusal(waiter.request.id, failure ?? "all \(size) connections are in use"))
             }
         }
         if case .closing(let limit) = mode, limit <= now { actions += closeAll() }

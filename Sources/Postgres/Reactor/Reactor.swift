@@ -21,7 +21,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, Sendable {
         do {
             try DetachedThread.start(name: name) { loop.run() }
         } catch {
-            fatalError("The reactor \(name) cannot start: \(error).")
+            fatalError("Cannot start the reactor \(name): \(error).")
         }
     }
 
@@ -37,7 +37,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, Sendable {
 
     /// Called by the runtime when an actor's state is used outside its jobs, as by a watch's handler.
     public func checkIsolated() {
-        precondition(loop.isOnThread, "this belongs to a reactor's thread")
+        precondition(loop.isOnThread, "call this on the reactor's thread")
     }
 
     public func isIsolatingCurrentContext() -> Bool? { loop.isOnThread }

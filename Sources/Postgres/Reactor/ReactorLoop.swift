@@ -36,7 +36,7 @@ final class ReactorLoop: Sendable {
         // A non-empty buffer has an address.
         // swift-format-ignore: NeverForceUnwrap
         guard unsafe ends.withUnsafeMutableBufferPointer({ unsafe pipe($0.baseAddress!) }) == 0 else {
-            fatalError("A reactor cannot start: no pipe (error \(errno)).")
+            fatalError("Cannot start a reactor: cannot create a pipe (error \(errno)).")
         }
         for end in ends {
             _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK)
@@ -73,7 +73,7 @@ final class ReactorLoop: Sendable {
     }
 
     func change<Value>(_ body: (inout PollSet) -> sending Value) -> Value {
-        precondition(isOnThread, "a watch belongs to its reactor's thread")
+        precondition(isOnThread, "call this on the reactor's thread")
         return polled.withLock { body(&$0) }
     }
 

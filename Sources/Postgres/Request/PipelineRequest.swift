@@ -82,7 +82,7 @@ struct PipelineRequest: Sendable {
                 rows.append(Rows(result))
                 return .more
             }
-            guard step < steps.count else { return .unusable("an answer that belongs to no statement") }
+            guard step < steps.count else { return .unusable("a result without a statement") }
             switch steps[step] {
             case .prepare(let statement): return .prepared(statement)
             case .prelude: return .more
@@ -106,6 +106,6 @@ struct PipelineRequest: Sendable {
         if case .script = work { return .finished }
         step += 1
         // An error at the Sync itself, from a deferred constraint, has its own end.
-        return step <= steps.count + 1 ? .more : .unusable("more answers than statements")
+        return step <= steps.count + 1 ? .more : .unusable("more results than statements")
     }
 }

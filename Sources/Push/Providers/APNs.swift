@@ -42,7 +42,7 @@ struct APNs: PushProvider {
             let answer = try await post(push, to: push.order.device, bearer)
             return await outcome(of: answer, bearer)
         } catch {
-            return .later("\(error)", after: nil)
+            return .deferred("\(error)", after: nil)
         }
     }
 
@@ -107,17 +107,17 @@ struct APNs: PushProvider {
 
     private func outcome(of answer: ProviderAnswer, _ bearer: String) async -> PushOutcome {
         switch (answer.status, reason(of: answer)) {
-        case (200, _): return .taken
+        case (200, _): return .accepted
         case (410, _), (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"): return .unregistered
         case (403, let reason):
             // The key is wrong or revoked: the operator must fix that, and no device is unregistered for it.
             if reason == "ExpiredProviderToken" {
                 await token.forget(bearer)
-                return .later(answer.summary, after: nil)
+                return .deferred(answer.summary, after: nil)
             }
-            return .later(answer.summary, after: .seconds(60))
-        case (429, _), (500..., _): return .later(answer.summary, after: answer.retryAfter)
-        default: return .refused(answer.summary)
+            return .deferred(answer.summary, after: .seconds(60))
+        case (429, _), (500..., _): return .deferred(answer.summary, after: answer.retryAfter)
+        default: return .rejected(answer.summary)
         }
     }
 }

@@ -47,7 +47,7 @@ struct FCM: PushProvider {
         let answer = try await client.post(
             account.tokenURL, [("content-type", "application/x-www-form-urlencoded")], Array(form.utf8))
         guard answer.status == 200, let granted = try? JSONDecoder().decode(Granted.self, from: Data(answer.body))
-        else { throw PushError("no access token for the service account: \(answer.summary)") }
+        else { throw PushError("the service account got no access token: \(answer.summary)") }
         return (granted.access_token, .seconds(max(1, granted.expires_in - 60)))
     }
 
@@ -60,7 +60,7 @@ struct FCM: PushProvider {
                 try Self.body(of: push))
             return await outcome(of: answer, bearer)
         } catch {
-            return .later("\(error)", after: nil)
+            return .deferred("\(error)", after: nil)
         }
     }
 
@@ -109,14 +109,14 @@ struct FCM: PushProvider {
     static func outcome(of answer: ProviderAnswer) -> PushOutcome {
         let refusal = try? JSONDecoder().decode(FCMRefusal.self, from: Data(answer.body))
         switch answer.status {
-        case 200: return .taken
+        case 200: return .accepted
         case 400...404 where refusal?.isOfDevice == true && answer.status != 401: return .unregistered
-        case 401: return .later(answer.summary, after: nil)
-        case 403: return .later(answer.summary, after: .seconds(60))
+        case 401: return .deferred(answer.summary, after: nil)
+        case 403: return .deferred(answer.summary, after: .seconds(60))
         // Google recommends a minute if it does not specify the time.
-        case 429: return .later(answer.summary, after: answer.retryAfter ?? .seconds(60))
-        case 500...: return .later(answer.summary, after: answer.retryAfter)
-        default: return .refused(answer.summary)
+        case 429: return .deferred(answer.summary, after: answer.retryAfter ?? .seconds(60))
+        case 500...: return .deferred(answer.summary, after: answer.retryAfter)
+        default: return .rejected(answer.summary)
         }
     }
 }

@@ -27,15 +27,15 @@ struct Webhook: PushProvider {
                 Body(type: push.text == nil ? "read" : "message", device: described, push: push.payload),
                 id: "\(device.id)/\(push.order.conversation)/\(push.order.kind.rawValue)/\(push.order.seq)")
             return switch answer.status {
-            case 200..<300: .taken
+            case 200..<300: .accepted
             case 410: .unregistered
-            case 408, 425, 429, 500...: .later(answer.summary, after: answer.retryAfter)
+            case 408, 425, 429, 500...: .deferred(answer.summary, after: answer.retryAfter)
             // The webhook is misconfigured or not ready.
-            case 401, 403, 404: .later(answer.summary, after: .seconds(60))
-            default: .refused(answer.summary)
+            case 401, 403, 404: .deferred(answer.summary, after: .seconds(60))
+            default: .rejected(answer.summary)
             }
         } catch {
-            return .later("\(error)", after: nil)
+            return .deferred("\(error)", after: nil)
         }
     }
 
