@@ -177,7 +177,7 @@ create policy feed_select on public.conversations for select to postline_feed us
 
 -- conversation_members: members read; each moves its own mark, which a trigger keeps from going back. Of a group, owner
 -- and admins add members, each member leaves, admins remove members, the owner whom it likes. Roles nobody writes: see
--- app.give_role.
+-- app.set_member_role.
 grant select on public.conversation_members to authenticated, postline_feed;
 grant insert (conversation_id, user_id), delete on public.conversation_members to authenticated;
 grant update (last_read_seq) on public.conversation_members to authenticated;
@@ -189,7 +189,7 @@ create policy own_update on public.conversation_members for update to authentica
     using (user_id = (select auth.uid()) and not is_deleted) with check (user_id = (select auth.uid()));
 drop policy if exists manager_insert on public.conversation_members;
 create policy manager_insert on public.conversation_members for insert to authenticated
-    with check (app.manages(conversation_id));
+    with check (app.is_manager(conversation_id));
 drop policy if exists group_delete on public.conversation_members;
 create policy group_delete on public.conversation_members for delete to authenticated
     using (user_id = (select auth.uid()) and conversation_id in (select app.my_groups())
@@ -241,9 +241,9 @@ create policy feed_select on public.messages for select to postline_feed using (
 -- Who hides is not to be read.
 grant select (user_id, is_online, last_seen_at, changed_xid) on public.presence to authenticated;
 grant select on public.presence to postline_feed;
-drop policy if exists sight_select on public.presence;
-create policy sight_select on public.presence for select to authenticated
-    using (user_id = (select auth.uid()) or user_id in (select app.users_in_sight()));
+drop policy if exists visible_select on public.presence;
+create policy visible_select on public.presence for select to authenticated
+    using (user_id = (select auth.uid()) or user_id in (select app.presence_visible_users()));
 drop policy if exists feed_select on public.presence;
 create policy feed_select on public.presence for select to postline_feed using (true);
 
@@ -336,23 +336,22 @@ grant execute on function
     accounts.change_password(uuid, uuid, text, text), accounts.confirm_email(text), accounts.credentials(text),
     accounts.delete_by_identity(uuid, text, text, text, double precision), accounts.delete_user(uuid, text),
     accounts.ended_sessions(pg_snapshot), accounts.ensure_profile(uuid, boolean),
-    accounts.enter_by_identity(text, text, text, text, text, double precision, uuid, integer, integer),
+    accounts.sign_in_by_identity(text, text, text, text, text, double precision, uuid, integer, integer),
     accounts.guest(text), accounts.identified_account(text, text, text),
-    accounts.keep_ticket(text, uuid, text, double precision),
+    accounts.store_ticket(text, uuid, text, double precision),
     accounts.logout(uuid, uuid, boolean), accounts.merge_external_guest(uuid, uuid),
     accounts.merge_guest(uuid, text, uuid, integer, integer), accounts.open_session(uuid, uuid, text),
-    accounts.password_hash(uuid), accounts.refresh(uuid, integer, integer), accounts.register(text, text, text, text),
-    accounts.register(text, text, text, text, boolean, integer), accounts.renew_hash(uuid, text, text),
+    accounts.password_hash(uuid), accounts.refresh(uuid, integer, integer), accounts.register(text, text, text, text, boolean, integer), accounts.renew_hash(uuid, text, text),
     accounts.request_email_change(uuid, text, text, integer), accounts.request_password_reset(text, integer),
     accounts.reset_password(text, text), accounts.resettable_account(text),
-    accounts.settle_mails(uuid[], integer[], text[], text[], double precision[]), accounts.take_mails(text[]),
-    accounts.take_ticket(text, boolean),
-    accounts.upgrade(uuid, text, text, text), accounts.upgrade(uuid, text, text, text, boolean, integer),
+    accounts.record_mail_results(uuid[], integer[], text[], text[], double precision[]), accounts.claim_mails(text[]),
+    accounts.redeem_ticket(text, boolean),
+    accounts.upgrade(uuid, text, text, text, boolean, integer),
     accounts.use_session(uuid, uuid)
     to postline_accounts;
 grant execute on function
-    feed.concerned(pg_snapshot, uuid[]), feed.look(pg_snapshot), feed.missed_nothing(text[], uuid[], pg_snapshot[]),
-    feed.mutes(uuid, uuid[]), feed.next_look(pg_snapshot), feed.next_look(pg_snapshot, text[]), app.opening_bytes()
+    feed.users_with_changes(pg_snapshot, uuid[]), feed.read_changes(pg_snapshot), feed.has_no_changes(text[], uuid[], pg_snapshot[]),
+    feed.mutes(uuid, uuid[]), feed.poll_changes(pg_snapshot, text[]), app.opening_bytes()
     to postline_feed;
 
 -- What operations, policies and views call.
@@ -360,14 +359,14 @@ grant execute on function app.utc(timestamptz), app.quoted_utc(timestamptz),
     app.message_object(public.messages, json, bigint), app.message_object(public.messages, text, text, bigint),
     app.sender_members(uuid, json), app.conversation_member(uuid), app.attachment_object(jsonb), app.quoted(text),
     app.presence_object(uuid, boolean, timestamptz), app.epoch(),
-    app.note_ended(pg_snapshot, timestamptz), app.standby_snapshot(), app.is_behind(pg_snapshot, pg_snapshot)
+    app.record_ended_transactions(pg_snapshot, timestamptz), app.standby_snapshot(), app.is_behind(pg_snapshot, pg_snapshot)
     to authenticated, postline_feed;
 grant execute on function
-    app.seal(), app.log_end(pg_lsn), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes(),
-    app.note_pushes(), app.due_pushes(integer, boolean), app.note_stored(uuid), app.due_removals(integer),
-    app.removed_media(uuid[]), app.removed_media(uuid[], text[]), app.lead(text, uuid, double precision),
-    app.resign(text, uuid), app.move_messages(uuid, boolean),
-    app.settle_pushes(uuid[], uuid[], bigint[], text[], text[], double precision[])
+    app.wait_for_wal_flush(), app.log_end(pg_lsn), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes(),
+    app.queue_pushes(), app.claim_pushes(integer, boolean), app.record_stored_media(uuid), app.claim_removals(integer),
+    app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
+    app.release_lease(text, uuid), app.move_messages(uuid, boolean),
+    app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
     app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),
@@ -378,23 +377,40 @@ grant execute on function
     app.spellings(text), app.meant_words(text), app.folded(text), app.spelled_out(text), app.words_of(text),
     app.lower_ascii(text), app.is_host(text), app.host_label(text), app.punycode_decoded(text), app.language_tag(text),
     app.repeats_subtag(text),
-    app.word_likeness(text, text), app.likeness(text, text), app.is_like_word(text, text),
-    app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.controls(), app.unseen(),
+    app.word_similarity(text, text), app.similarity(text, text), app.is_similar_word(text, text),
+    app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.control_characters(), app.invisible_characters(),
     app.has_control(text),
-    app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.make_group(text),
+    app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.create_group(text),
     app.answer_bytes(), app.page_bytes(), app.page_time(), app.joined(text[], boolean, bigint),
-    app.seat_participants(uuid),
-    app.is_present(uuid),
-    app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid), app.my_conversations(),
+    app.ensure_participants(uuid),
+    app.is_active_user(uuid),
+    app.set_member_role(uuid, uuid, text), app.my_groups(text[]), app.is_manager(uuid), app.my_conversations(),
     app.is_member(uuid), app.my_message(uuid, bigint), app.message_page(uuid, bigint, bigint, integer),
-    app.claim_message(uuid, bigint), app.sender_of(uuid), app.split_full_name(text),
-    app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot),
-    app.my_sight(), app.users_in_sight(), app.news(pg_snapshot), app.register_device(text, text, text, text),
+    app.move_message(uuid, bigint), app.sender_of(uuid), app.split_full_name(text),
+    app.message_hash(text, text, jsonb), app.is_change(xid8, pg_snapshot, pg_snapshot),
+    app.presence_visibility(), app.presence_visible_users(), app.changes_since(pg_snapshot), app.register_device(text, text, text, text),
     app.checked_time(text, text), app.media_id(jsonb), app.is_media_url(text, uuid),
-    app.create_media(text, text, bigint, uuid, integer, integer), app.whole_attachment(jsonb), app.counted(jsonb),
+    app.create_media(text, text, bigint, uuid, integer, integer), app.complete_attachment(jsonb), app.normalized_counts(jsonb),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
     app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer) to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     to authenticated, service_role;
 -- Whoever writes a message by itself has its id made by this.
 grant execute on function app.message_id() to authenticated, service_role;
+
+-- Names by which nodes of the previous version call functions: remove after 0.1.
+grant execute on function
+    feed.next_look(pg_snapshot), feed.next_look(pg_snapshot, text[]), feed.look(pg_snapshot),
+    feed.concerned(pg_snapshot, uuid[]), feed.missed_nothing(text[], uuid[], pg_snapshot[]),
+    app.seal(), app.note_pushes(), app.due_pushes(integer, boolean),
+    app.settle_pushes(uuid[], uuid[], bigint[], text[], text[], double precision[]),
+    app.note_stored(uuid), app.due_removals(integer), app.removed_media(uuid[]), app.removed_media(uuid[], text[]),
+    app.lead(text, uuid, double precision), app.resign(text, uuid)
+    to postline_feed;
+grant execute on function app.note_ended(pg_snapshot, timestamptz) to authenticated, postline_feed;
+grant execute on function
+    accounts.enter_by_identity(text, text, text, text, text, double precision, uuid, integer, integer),
+    accounts.keep_ticket(text, uuid, text, double precision), accounts.register(text, text, text, text),
+    accounts.settle_mails(uuid[], integer[], text[], text[], double precision[]), accounts.take_mails(text[]),
+    accounts.take_ticket(text, boolean), accounts.upgrade(uuid, text, text, text)
+    to postline_accounts;

@@ -11,7 +11,7 @@ create schema tests;
 grant usage on schema tests to public;
 
 do $$ begin create role tests_login noinherit nologin; exception when duplicate_object then null; end $$;
-select app.admit('tests_login');
+select app.grant_service_roles('tests_login');
 
 create table tests.ids (name text primary key, id uuid not null);
 grant select on tests.ids to public;
@@ -50,7 +50,7 @@ end $$;
 -- Until the end of the transaction groups have no events: for tests of what else a change of a group does.
 create function tests.without_events() returns void language plpgsql as $$
 begin
-    create or replace function app.tells_events(conversation_id uuid) returns boolean language sql as 'select false';
+    create or replace function app.creates_event(conversation_id uuid) returns boolean language sql as 'select false';
 end $$;
 
 create function tests.conversation(room text) returns public.conversations language sql stable as $$
@@ -188,16 +188,16 @@ begin
     alter table public.conversation_mutes enable trigger keep;
 end $$;
 
--- Whether feed.missed_nothing speaks of somebody. Each delta that a test reads is held against it: of whom it speaks
+-- Whether feed.has_no_changes speaks of somebody. Each delta that a test reads is held against it: of whom it speaks
 -- the delta is empty, and the conversations are the same.
-create function tests.missed_nothing(who text, since text, changes text default null, conversations text default null)
+create function tests.has_no_changes(who text, since text, changes text default null, conversations text default null)
 returns boolean language plpgsql as $$
 declare
     said record;
 begin
     perform tests.authenticate_as('postline_feed');
     select * into said
-      from feed.missed_nothing(array[app.epoch()], array[tests.id(who)], array[since::pg_snapshot]);
+      from feed.has_no_changes(array[app.epoch()], array[tests.id(who)], array[since::pg_snapshot]);
     perform tests.owner();
     if said.place is not null and changes is not null
        and (changes, conversations) is distinct from ('{}', said.conversation_ids) then

@@ -71,7 +71,7 @@ select is(tests.as('bob', format('api.messages(%L)::json -> ''messages'' -> 0 ->
 select is(tests.as('mallory', format('api.open_conversation(%L) ->> ''id''',
         tests.id('alice'))) = tests.id('direct')::text,
     false, 'a stranger opens its own');
-select is(tests.as('mallory', format('app.seat_participants(%L)', tests.id('carol'))),
+select is(tests.as('mallory', format('app.ensure_participants(%L)', tests.id('carol'))),
     null, 'and is seated in none that there is not');
 select set_eq($$select user_id from public.conversation_members where conversation_id = tests.id('direct')$$,
     array[tests.id('alice'), tests.id('bob')], 'the two and no other');

@@ -54,7 +54,7 @@ begin
     perform set_config('role', 'postline_feed', true);
     select jsonb_agg(jsonb_build_array(l.kind, l.conversation_id, l.user_id, l.seq, pg_temp.plain(l.object), l.marks)
                      order by l.kind, l.conversation_id, l.user_id, l.seq)
-      into news from feed.look('4:4:') l;
+      into news from feed.read_changes('4:4:') l;
     perform tests.owner();
     return jsonb_build_array(
         news,

@@ -4,7 +4,7 @@ begin;
 select no_plan();
 select tests.make_world();
 
-select is((select replayed from app.note_ended(null, null)), null, 'a primary replays nothing');
+select is((select replayed from app.record_ended_transactions(null, null)), null, 'a primary replays nothing');
 select is(app.snapshot_of('{}', 7)::text, '7:7:', 'all before the next is seen');
 select is(app.snapshot_of('{5,3}', 7)::text, '3:7:3,5', 'but for what is open');
 
@@ -43,9 +43,9 @@ select is(pg_visible_in_snapshot(xid::text::xid8, app.standby_snapshot()), true,
 
 select is(tests.attempt(who, statement), '42501', who || ' may not ask: ' || statement)
   from unnest(array['anon', 'service_role', 'postline_sender', 'postline_accounts', 'tests_login']) who,
-       unnest(array['select app.note_ended(null, null)', 'select app.standby_snapshot()']) statement;
+       unnest(array['select app.record_ended_transactions(null, null)', 'select app.standby_snapshot()']) statement;
 select is(tests.attempt(who, statement), '1', who || ' asks: ' || statement)
   from unnest(array['postline_feed', 'alice']) who,
-       unnest(array['select app.note_ended(null, null)', 'select app.standby_snapshot()']) statement;
+       unnest(array['select app.record_ended_transactions(null, null)', 'select app.standby_snapshot()']) statement;
 select * from finish();
 rollback;

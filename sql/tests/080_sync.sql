@@ -18,7 +18,7 @@ begin
     select * into answer from api.sync(epoch, since::pg_snapshot, until::pg_snapshot, "position", messages, bytes);
     perform tests.owner();
     if since is not null and "position" is null and epoch = app.epoch() then
-        perform tests.missed_nothing(who, since, answer.changes::text, answer.conversation_ids::text);
+        perform tests.has_no_changes(who, since, answer.changes::text, answer.conversation_ids::text);
     end if;
     return answer;
 end $$;
@@ -225,29 +225,29 @@ create temporary table people as select unnest(array['alice', 'bob', 'carol', 'm
 select is((tests.sync(who)).changes, '{}', who || ' has missed nothing') from people;
 select is((tests.sync(who)).conversation_ids, (tests.sync(who, null)).conversation_ids,
     'and streams on in the conversations of a whole view') from people;
-select ok(tests.missed_nothing(who, '4:4:', '{}', (tests.sync(who)).conversation_ids::text),
+select ok(tests.has_no_changes(who, '4:4:', '{}', (tests.sync(who)).conversation_ids::text),
     'of ' || who || ' that is said at once, with the same conversations') from people;
 select tests.say('direct', 'alice', 'new');
-select is(tests.missed_nothing(who, '4:4:'), who in ('carol', 'mallory'), 'and not of whom a message is for: ' || who)
+select is(tests.has_no_changes(who, '4:4:'), who in ('carol', 'mallory'), 'and not of whom a message is for: ' || who)
   from people;
 select tests.age();
 -- Asked together, each with a cursor of its own.
 select tests.say('direct', 'bob', 'new');
 select tests.authenticate_as('postline_feed');
 select results_eq($$
-    select place, epoch, snapshot, sees_presence from feed.missed_nothing(
+    select place, epoch, snapshot, sees_presence from feed.has_no_changes(
         array[app.epoch(), app.epoch(), 'another', app.epoch(), app.epoch()],
         array(select tests.id(who) from unnest(array['mallory', 'alice', 'mallory', 'mallory', 'mallory']) who),
         array['4:4:', '4:4:', '4:4:', '99999999999:99999999999:', '3:3:']::pg_snapshot[])
 $$, $$values (1, app.epoch(), pg_current_snapshot()::text, true)$$,
     'of who missed something, comes from another epoch, from the future or from long ago it does not speak');
-select is((select count(*) from feed.missed_nothing('{}', '{}', '{}')), 0::bigint, 'of nobody: nothing');
+select is((select count(*) from feed.has_no_changes('{}', '{}', '{}')), 0::bigint, 'of nobody: nothing');
 select tests.owner();
 select tests.age();
 insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 511);
-select is(tests.missed_nothing('alice', '4:4:'), true, 'of 511 strangers'' profiles it asks whose they are');
+select is(tests.has_no_changes('alice', '4:4:'), true, 'of 511 strangers'' profiles it asks whose they are');
 insert into auth.users (id, is_anonymous) values (gen_random_uuid(), true);
-select is(tests.missed_nothing('alice', '4:4:'), false, 'of 512 it does not');
+select is(tests.has_no_changes('alice', '4:4:'), false, 'of 512 it does not');
 select tests.age();
 with made as (
     insert into public.conversations (kind, title)
@@ -257,13 +257,13 @@ with made as (
     returning id)
 insert into public.conversation_members (conversation_id, user_id) select m.id, tests.id('mallory') from made m;
 select tests.age();
-select is(tests.missed_nothing('mallory', '4:4:'), false, 'nor does it speak of who is in 257 conversations');
+select is(tests.has_no_changes('mallory', '4:4:'), false, 'nor does it speak of who is in 257 conversations');
 delete from public.conversation_members m
  where (m.conversation_id, m.user_id) in (
     select o.conversation_id, o.user_id from public.conversation_members o
      where o.user_id = tests.id('mallory') limit 1);
 select tests.age();
-select is(tests.missed_nothing('mallory', '4:4:'), true, 'of who is in 256 it does');
+select is(tests.has_no_changes('mallory', '4:4:'), true, 'of who is in 256 it does');
 select is(tests.account(format('accounts.delete_user(%L, null)', tests.id('mallory'))), '{"deleted":true}', 'one goes');
 select tests.age();
 select is((tests.sync('mallory')).conversation_ids, '{}', 'who is deleted streams on in none');

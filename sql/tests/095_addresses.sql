@@ -60,7 +60,7 @@ update auth.users set email_confirmed_at = now() where email = 'karl@example.com
 select is(accounts.identified_account('apple', 'subject', 'KARL@Example.com'),
     (select id from auth.users where email = 'karl@example.com'), 'also by a provider that writes capitals');
 select is(accounts.identified_account('apple', 'subject', e'\u212aarl@example.com'), null, 'not by a Kelvin sign');
-select is((select array_agg(n) from admin.named(who) n),
+select is((select array_agg(n) from admin.matching_users(who) n),
     array(select id from auth.users where email = 'karl@example.com'),
     'an operator finds it as ' || who) from unnest(array['karl@example.com', 'KARL@EXAMPLE.COM']) who;
 select * from finish();

@@ -101,7 +101,7 @@ select results_eq($$
      where id = tests.id('bob')
 $$, $$values (null::text, null::text, null::text)$$, 'setting is_deleted is all it takes');
 select is(tests.as('bob', format('app.my_message(%L, 1)', tests.id('direct'))), null, 'a deleted user reads none');
-select is(tests.as('bob', format('app.seat_participants(%L)', tests.id('alice'))), null, 'nor comes back');
+select is(tests.as('bob', format('app.ensure_participants(%L)', tests.id('alice'))), null, 'nor comes back');
 select is((select role::text from public.conversation_members where conversation_id = tests.id('group')),
     'owner', 'the last member of a group owns it');
 select tests.make_user('visitor', true);

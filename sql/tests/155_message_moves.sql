@@ -114,9 +114,9 @@ select ok((select bool_or(p ->> 'id' = tests.id('guest')::text and (p ->> 'is_de
              from jsonb_array_elements(tests.changes('bob') -> 'profiles') p), 'whose profile is known');
 select matches(tests.as('bob', format('api.edit_message(%L, 1, ''x'')', tests.id('club'))),
     '^PL007 ', 'who was not its sender does not edit it');
-select matches(tests.as('mallory', format('app.claim_message(%L, 1)', tests.id('club'))),
+select matches(tests.as('mallory', format('app.move_message(%L, 1)', tests.id('club'))),
     '^PL008 ', 'nor does a stranger get it');
-select is(tests.as('bob', format('app.claim_message(%L, 1)', tests.id('club'))), 'false', 'nor another member');
+select is(tests.as('bob', format('app.move_message(%L, 1)', tests.id('club'))), 'false', 'nor another member');
 select is(tests.as('carol', format('api.messages(%L)', tests.id('guest bob')))::text like 'PL008%', true,
     'what has left its conversation is seen by nobody');
 select is(tests.as('alice', format('api.edit_message(%L, 1, ''edited'')', tests.id('club')))::jsonb

@@ -304,9 +304,9 @@ select is(tests.try(who, statement), outcome, who || ': ' || statement)
             'values (tests.id(''direct''), tests.id(''erik''))', '42501'),
         ('mallory', 'insert into members (conversation_id, user_id) '
             'values (tests.id(''nowhere''), tests.id(''erik''))', '42501'),
-        ('mallory', 'select app.make_group(''x'')', '1'),
-        ('mallory', 'select app.give_role(tests.id(''group''), tests.id(''mallory''), ''owner'')', 'PL008'),
-        ('bob', 'select app.give_role(tests.id(''group''), tests.id(''bob''), ''owner'')', 'PL007'),
+        ('mallory', 'select app.create_group(''x'')', '1'),
+        ('mallory', 'select app.set_member_role(tests.id(''group''), tests.id(''mallory''), ''owner'')', 'PL008'),
+        ('bob', 'select app.set_member_role(tests.id(''group''), tests.id(''bob''), ''owner'')', 'PL007'),
         ('mallory', 'select app.lock_conversation(tests.id(''group''))', 'PL008'),
         ('service_role', 'delete from members where $(''alice'')', '1'),
         ('service_role', 'update members set role = ''owner'' where $(''carol'')', '1')) as t (who, statement, outcome);

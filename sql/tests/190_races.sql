@@ -256,7 +256,7 @@ language plpgsql as $$
 declare
     answers text := tests.race('postline_feed', first, second_user, second);
 begin
-    perform app.settle_presence('{}');
+    perform app.update_presence('{}');
     return answers || ': ' || coalesce(tests.online(), 'nobody');
 end $$;
 select is(tests.presence_race(tests.report(1, '', '', true), tests.report(2, '', '', true)),
@@ -367,7 +367,7 @@ select is((select count(*) from public.presence p where p.is_online and p.user_i
 delete from app.node_users;
 select tests.fresh_world();
 delete from app.push_cursor;
-select tests.call_beside('lock table tests.ids in access share mode', 'select app.note_pushes()');
+select tests.call_beside('lock table tests.ids in access share mode', 'select app.queue_pushes()');
 insert into app.devices (user_id, platform, token, environment)
 select tests.id(n), 'apns', 'race ' || n, 'production' from unnest(array['carol', 'dora']) n;
 select tests.say('group', 'alice', 'to both');
@@ -375,9 +375,9 @@ create function tests.noted() returns text language sql as $$
     select coalesce(string_agg(d.token, ', ' order by d.token), 'none')
       from app.pushes p join app.devices d on d.id = p.device_id and d.token like 'race %'
 $$;
-select tests.call_beside('delete from app.devices where token = ''race dora''', 'select app.note_pushes()');
+select tests.call_beside('delete from app.devices where token = ''race dora''', 'select app.queue_pushes()');
 select is(tests.noted(), 'race carol', 'a device that is just going keeps nobody''s pushes back');
-select tests.call_beside('lock table tests.ids in access share mode', 'select app.note_pushes()');
+select tests.call_beside('lock table tests.ids in access share mode', 'select app.queue_pushes()');
 select is(tests.noted(), 'race carol, race dora', 'and where it stays it is told too');
 select is((select count(*) from app.push_backlog), 0::bigint, 'once');
 drop function tests.call_beside, tests.noted();

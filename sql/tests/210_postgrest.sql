@@ -25,14 +25,14 @@ create function tests.marks() returns text language sql as $$
       from public.conversation_members m
       join tests.ids i on i.id = m.user_id join tests.ids r on r.id = m.conversation_id
 $$;
-create function tests.looked() returns text[] language plpgsql as $$
+create function tests.polled() returns text[] language plpgsql as $$
 declare
     lines text[];
 begin
     perform set_config('role', 'postline_feed', true);
     lines := array(select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
                                     (select i.name from tests.ids i where i.id = l.user_id), l.seq)
-                     from feed.look('4:4:') l);
+                     from feed.read_changes('4:4:') l);
     perform tests.owner();
     return lines;
 end $$;
@@ -86,10 +86,10 @@ select is(tests.rest('bob', 'select bool_and(is_read) as read from messages wher
 select is((select count(*) from rows_before b
              join public.messages m on m.id = b.id and m.ctid = b.place and m.xmin::text = b.writer),
     6::bigint, 'no message was written');
-select is(tests.looked(), array['read direct alice 3'], 'the feed tells of one mark, and of nothing else');
+select is(tests.polled(), array['read direct alice 3'], 'the feed tells of one mark, and of nothing else');
 select tests.age();
 select isnt(tests.read_as('alice', tests.in_room('direct')), '[]', 'again');
-select is(tests.looked(), '{}', 'is no news');
+select is(tests.polled(), '{}', 'is no news');
 
 -- In a group a message is read when all others have read it: the answer says so too.
 select is((select jsonb_agg(o order by o ->> 'content') from jsonb_array_elements(

@@ -9,7 +9,7 @@ declare
     entered record;
 begin
     perform tests.authenticate_as('postline_accounts');
-    select * into entered from accounts.enter_by_identity('apple', subject, email, 'Tap Apple',
+    select * into entered from accounts.sign_in_by_identity('apple', subject, email, 'Tap Apple',
         encode(sha256(token::bytea), 'hex'), extract(epoch from now() + interval '1 hour'), guest, 0, 10);
     perform tests.owner();
     return concat_ws(' ', coalesce((select i.name from tests.ids i where i.id = entered.user_id limit 1), 'new'),

@@ -45,7 +45,7 @@ select is(array_agg(distinct tests.attempt(who, order_)), array['42501'], 'every
            $$select admin.enable('me', 'tap_bob')$$, $$select admin.delete_user('me', 'tap_bob', null)$$,
            $$select admin.mails(10, true)$$, $$select admin.retry_mails('me', null)$$, $$select admin.pushes(10)$$,
            $$select admin.retry_pushes('me', null)$$, $$select admin.log(null, 10)$$,
-           $$select admin.note('me', 'delete', null, '{}')$$, $$select * from admin.audit$$,
+           $$select admin.record_action('me', 'delete', null, '{}')$$, $$select * from admin.audit$$,
            $$insert into admin.audit (operator, action) values ('me', 'delete')$$]) order_;
 select is_empty('select from admin.audit', 'and nothing is noted of it');
 select is_empty($$select from pg_proc where pronamespace = 'admin'::regnamespace and prosecdef$$,
@@ -206,7 +206,7 @@ select is((select count(*) from admin.audit where detail::text ~ 'example|tap_')
 select throws_ok('update admin.audit set operator = ''them''', '23001', null, 'it is not changed');
 select throws_ok('delete from admin.audit', '23001', null, 'nor removed');
 select throws_ok('truncate admin.audit', '23001', null, 'nor all of it');
-select is(tests.refusal($$admin.note(repeat('x', 201), 'x', null, '{}')$$) like 'PA001 %', true, 'a long name');
+select is(tests.refusal($$admin.record_action(repeat('x', 201), 'x', null, '{}')$$) like 'PA001 %', true, 'a long name');
 
 select * from finish();
 rollback;

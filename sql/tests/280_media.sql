@@ -9,7 +9,7 @@ $$;
 create function tests.store(picture uuid) returns void language plpgsql as $$
 begin
     perform tests.authenticate_as('postline_feed');
-    perform app.note_stored(picture);
+    perform app.record_stored_media(picture);
     perform tests.owner();
 end $$;
 create function tests.removals() returns text language sql as $$
@@ -44,9 +44,9 @@ select is(tests.attempt('mallory',
 select is(tests.attempt('anon', 'select api.create_media(''avatar'', ''image/png'', 10)'), '42501', 'nobody uploads');
 select is(tests.attempt('alice', 'insert into public.media (owner_id, purpose, mime_type, bytes)
     values (tests.id(''alice''), ''avatar'', ''image/png'', 1)'), '42501', 'not past the function');
-select is(tests.attempt('alice', 'select app.note_stored(gen_random_uuid())'), '42501',
+select is(tests.attempt('alice', 'select app.record_stored_media(gen_random_uuid())'), '42501',
     'users do not say what is there');
-select is(tests.attempt('alice', 'select * from app.due_removals(1)'), '42501', 'nor what is to go');
+select is(tests.attempt('alice', 'select * from app.claim_removals(1)'), '42501', 'nor what is to go');
 
 -- A message's picture.
 insert into tests.ids select 'cat', tests.create('alice', '''message'',
@@ -131,8 +131,8 @@ select is(tests.field_of('alice', format('select api.set_avatar(''custom'', null
         'http://127.0.0.1:7433/v1/media/' || tests.id('face'))), 'PL001 avatar_url',
     'plain addresses are for uploads');
 -- A10
-select is(tests.attempt('bob', 'select app.take_avatar()'), '42501', 'the trigger alone takes a picture');
-select is(tests.attempt('bob', 'select app.take_avatar(tests.id(''face'')::text, ''https://a.example'', ''x'')'),
+select is(tests.attempt('bob', 'select app.use_avatar()'), '42501', 'the trigger alone takes a picture');
+select is(tests.attempt('bob', 'select app.use_avatar(tests.id(''face'')::text, ''https://a.example'', ''x'')'),
     '42883', 'no function takes one without a profile');
 insert into tests.ids select p, tests.create('bob', '''avatar'', ''image/jpeg'', 10')
   from unnest(array['cap', 'wig', 'bow']) p;
@@ -177,7 +177,7 @@ declare
     due bigint;
 begin
     perform tests.authenticate_as('postline_feed');
-    select count(*) into due from app.due_removals(100);
+    select count(*) into due from app.claim_removals(100);
     perform tests.owner();
     return due;
 end $$;
@@ -195,15 +195,13 @@ select is(tests.due(), 2::bigint, 'the picture, and what was put to its upload a
 create function tests.removed(arguments text) returns text language plpgsql as $$
 begin
     perform tests.authenticate_as('postline_feed');
-    execute 'select app.removed_media(' || replace(arguments, 'ID', quote_literal(
+    execute 'select app.complete_removals(' || replace(arguments, 'ID', quote_literal(
         current_setting('tests.removed'))) || ')';
     perform tests.owner();
     return (select coalesce(string_agg(r.purpose, ', ' order by r.purpose), 'none') from app.media_removals r);
 end $$;
 select set_config('tests.removed', (select r.id::text from app.media_removals r limit 1), true);
 select is(tests.removed('array[ID]::uuid[], ''{avatar}'''), 'upload', 'one of them is removed');
-select is(tests.removed('array[ID]::uuid[]'), 'upload',
-    'a node of the previous version, which knows of no upload, leaves that to others');
 select is(tests.removed('array[ID]::uuid[], ''{upload}'''), 'none', 'and the other');
 delete from app.media_removals;
 insert into tests.ids select 'late', tests.create('alice', '''avatar'', ''image/webp'', 10');

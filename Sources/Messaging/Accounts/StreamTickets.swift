@@ -88,8 +88,9 @@ public struct StreamTickets: Sendable {
     }
 
     private enum Functions {
-        static let keep = Statement("accounts.keep_ticket", "select accounts.keep_ticket($1, $2::uuid, $3, $4::float8)")
-        static let take = Statement("accounts.take_ticket", "select accounts.take_ticket($1, $2::boolean)")
+        static let keep = Statement(
+            "accounts.store_ticket", "select accounts.store_ticket($1, $2::uuid, $3, $4::float8)")
+        static let take = Statement("accounts.redeem_ticket", "select accounts.redeem_ticket($1, $2::boolean)")
     }
 }
 

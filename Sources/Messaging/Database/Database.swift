@@ -123,7 +123,7 @@ struct Database: Sendable {
         try await durabilityWaits.load(())
     }
 
-    static let awaitDurable = Statement("app.seal", "select app.seal()")
+    static let awaitDurable = Statement("app.wait_for_wal_flush", "select app.wait_for_wal_flush()")
 
     /// Calls a function that returns one JSON value, which is passed on as it is.
     func json(_ function: Statement, _ parameters: [String?], as caller: Caller) async throws(ProtocolError)

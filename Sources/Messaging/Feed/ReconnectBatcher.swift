@@ -52,7 +52,7 @@ struct ReconnectBatcher: Sendable {
             guard let place = rows.text(row, 0).flatMap({ Int($0) }), pages.indices.contains(place - 1),
                 let epoch = rows.text(row, 1), let snapshot = rows.text(row, 2).flatMap({ Snapshot($0) }),
                 let conversations = rows.ids(row, 3)
-            else { throw .fault("feed.missed_nothing returned an invalid row") }
+            else { throw .fault("feed.has_no_changes returned an invalid row") }
             isDurable = isDurable && rows.text(row, 4) == "t"
             let seen = snapshot.union(clients[place - 1].snapshot)
             pages[place - 1] = SyncPage(
@@ -86,10 +86,10 @@ struct ReconnectBatcher: Sendable {
     }
 
     private static let missedNothing = Statement(
-        "feed.missed_nothing",
+        "feed.has_no_changes",
         """
         select place, epoch, snapshot, conversation_ids, is_durable, sees_presence \
-        from feed.missed_nothing($1::text[], $2::uuid[], $3::pg_snapshot[])
+        from feed.has_no_changes($1::text[], $2::uuid[], $3::pg_snapshot[])
         """)
 
     /// Returns a PostgreSQL array literal of texts without quotes and backslashes.

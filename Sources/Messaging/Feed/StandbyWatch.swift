@@ -150,14 +150,15 @@ actor StandbyWatch {
     }
 
     private static let noteEnded = Statement(
-        "app.note_ended", "select replayed, started from app.note_ended($1::pg_snapshot, $2::timestamptz)")
+        "app.record_ended_transactions",
+        "select replayed, started from app.record_ended_transactions($1::pg_snapshot, $2::timestamptz)")
 
     private static let logEnd = Statement("app.log_end", "select app.log_end()")
     private static let epoch = Statement("feed.epoch", "select app.epoch()")
 }
 
 extension StandbyWatch.Moment {
-    /// Parses the result of `app.note_ended`.
+    /// Parses the result of `app.record_ended_transactions`.
     ///
     /// - Throws: `noStandby` if the server is not in recovery.
     init(_ rows: Rows) throws(FeedError) {

@@ -1,4 +1,4 @@
-/// A mail that is to be sent: a row of `accounts.take_mails`.
+/// A mail that is to be sent: a row of `accounts.claim_mails`.
 public struct MailOrder: Sendable {
     public let id: ID
     public let kind: Kind

@@ -60,7 +60,8 @@ struct MediaSweeper: Sendable {
     /// In place of a purpose: what a client has put to the upload address since.
     private static let upload = "upload"
 
-    private static let dueRemovals = Statement("app.due_removals", "select id, purpose from app.due_removals($1::int)")
+    private static let dueRemovals = Statement(
+        "app.claim_removals", "select id, purpose from app.claim_removals($1::int)")
     private static let removedMedia = Statement(
-        "app.removed_media", "select app.removed_media($1::uuid[], $2::text[])")
+        "app.complete_removals", "select app.complete_removals($1::uuid[], $2::text[])")
 }

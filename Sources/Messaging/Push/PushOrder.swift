@@ -1,4 +1,4 @@
-/// What one device is to be told of one conversation: a row of `app.due_pushes`.
+/// What one device is to be told of one conversation: a row of `app.claim_pushes`.
 public struct PushOrder: Sendable {
     public let kind: Kind
     public let device: Device

@@ -32,7 +32,7 @@ public struct PushQueue: Sendable {
 
     /// Looks for what is new, as the leader. Returns of how many devices and conversations there is something to tell.
     public func note() async throws -> Int {
-        try await run(Self.noteNew, []).count(of: "app.note_pushes")
+        try await run(Self.noteNew, []).count(of: "app.queue_pushes")
     }
 
     /// The pushes that are due for the leader, and the number of those given up after a day.
@@ -73,18 +73,18 @@ public struct PushQueue: Sendable {
             [preamble.call(for: .feed), Call(statement, parameters)], deadline: preamble.limits.deadline)[1]
     }
 
-    private static let takeLease = Statement("app.lead", "select app.lead('push', $1::uuid, 4)")
-    private static let giveLease = Statement("app.resign", "select app.resign('push', $1::uuid)")
-    private static let noteNew = Statement("app.note_pushes", "select app.note_pushes()")
+    private static let takeLease = Statement("app.acquire_lease", "select app.acquire_lease('push', $1::uuid, 4)")
+    private static let giveLease = Statement("app.release_lease", "select app.release_lease('push', $1::uuid)")
+    private static let noteNew = Statement("app.queue_pushes", "select app.queue_pushes()")
     private static let takeDue = Statement(
-        "app.due_pushes",
+        "app.claim_pushes",
         """
         select kind, device_id, conversation_id, seq, user_id, platform, token, environment, locale, sender_id, \
-        sender_name, title, message_kind, content, badge, attempts from app.due_pushes($1::int, $2::boolean)
+        sender_name, title, message_kind, content, badge, attempts from app.claim_pushes($1::int, $2::boolean)
         """)
     private static let settleThem = Statement(
-        "app.settle_pushes",
-        "select app.settle_pushes($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::float8[])")
+        "app.record_push_results",
+        "select app.record_push_results($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::float8[])")
 }
 
 extension PushOrder {

@@ -40,15 +40,6 @@ begin
 end
 $$;
 
--- For the nodes of the version before, which send no mail.
-create or replace function accounts.register(
-    email text, password_hash text, username text, full_name text) returns uuid
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-    return accounts.register(email, password_hash, username, full_name, false, null);
-end
-$$;
-
 create or replace function accounts.credentials(email text) returns table (user_id uuid, password_hash text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -142,15 +133,6 @@ begin
 end
 $$;
 
--- For the nodes of the version before, which send no mail.
-create or replace function accounts.upgrade(
-    user_id uuid, email text, password_hash text, full_name text default null) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-    perform accounts.upgrade(user_id, email, password_hash, full_name, false, null);
-end
-$$;
-
 -- Sets another password, and ends every other session of the user. `old_hash` is the stored hash that the service has
 -- verified the current password against: where it is not the stored one any more, another change came first.
 create or replace function accounts.change_password(
@@ -216,7 +198,7 @@ begin
     if not found then
         raise exception using errcode = 'PL004', message = 'This account is not known here.';
     end if;
-    perform app.adopt_account(account);
+    perform app.upsert_profile(account);
     return coalesce(account.is_anonymous, false);
 end
 $$;
@@ -229,7 +211,7 @@ declare
     address text := pg_catalog.btrim(email);
     parts text[] := pg_catalog.regexp_match(address, '^([^@\s\u0001-\u001f\u007f]{1,64})@([^@[]*[^@.])$');
 begin
-    if coalesce(parts[1] ~ app.unseen() or not app.is_host(parts[2]) or parts[2] ~ '(^|\.)[0-9]+$', true)
+    if coalesce(parts[1] ~ app.invisible_characters() or not app.is_host(parts[2]) or parts[2] ~ '(^|\.)[0-9]+$', true)
        or pg_catalog.octet_length(address) > 254 then
         perform app.refuse_param('email', 'That is not an email address.');
     end if;

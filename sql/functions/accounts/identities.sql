@@ -41,7 +41,7 @@ $$;
 -- Whose account it is, by a provider's word: the one that is identified, else that of the guest who comes along, which
 -- keeps its id, else a new one. `email` is an address that the provider has verified, or null. A guest who comes along
 -- to another account is merged into it: `merged` is what accounts.merge_guest answers. All of it or nothing.
-create or replace function accounts.enter_by_identity(
+create or replace function accounts.sign_in_by_identity(
     provider text, subject text, email text, full_name text, token_hash text, expires_at double precision,
     guest_session uuid, guest_generation integer, reuse_seconds integer)
 returns table (user_id uuid, password_hash text, merged json)
@@ -54,12 +54,12 @@ declare
     session app.sessions;
     found_id uuid;
 begin
-    perform app.use_identity_token(token_hash, enter_by_identity.expires_at);
+    perform app.use_identity_token(token_hash, sign_in_by_identity.expires_at);
     -- Of two sign-ins at once by a new identity, the second waits for the first, and finds what it made. An advisory
     -- lock would be one that every role of the database may take.
     insert into app.identity_attempts (provider, subject) values (provider, subject);
     delete from app.identity_attempts a
-     where a.provider = enter_by_identity.provider and a.subject = enter_by_identity.subject;
+     where a.provider = sign_in_by_identity.provider and a.subject = sign_in_by_identity.subject;
     found_id := accounts.identified_account(provider, subject, address);
     if guest_session is not null then
         select u.* into guest from auth.users u
@@ -69,19 +69,19 @@ begin
     if found_id is null and guest_session is not null then
         select s.* into session from app.sessions s where s.id = guest_session;
         if not coalesce(guest.is_anonymous and guest.deleted_at is null and not app.is_banned(guest)
-                        and app.is_taken(session, guest_generation, reuse_seconds), false) then
+                        and app.accepts_generation(session, guest_generation, reuse_seconds), false) then
             raise exception using errcode = 'PL004', message = 'That guest is not known here.';
         end if;
-        perform app.name_guest(guest.id, provider, address, full_name);
+        perform app.upgrade_guest(guest.id, provider, address, full_name);
         found_id := guest.id;
     elsif found_id is null then
-        found_id := app.make_account(provider, address, full_name);
+        found_id := app.create_account(provider, address, full_name);
     end if;
     insert into app.identities (provider, subject, user_id, email)
     values (provider, subject, found_id, address)
     on conflict do nothing;
     if found then
-        perform app.shut_out_others(found_id);
+        perform app.revoke_other_credentials(found_id);
     end if;
 
     select u.* into account from auth.users u where u.id = found_id;
@@ -103,21 +103,21 @@ $$;
 -- Of an account to which a provider's word has just led by its address: whoever set its password need not be who owns
 -- the address, and had only to wait for a click in a mail that its owner did not ask for. So the password goes, which a
 -- mail sets anew, and every session of before ends. A new account and a guest have no password.
-create or replace function app.shut_out_others(user_id uuid) returns void
+create or replace function app.revoke_other_credentials(user_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update auth.users u set encrypted_password = null, updated_at = pg_catalog.now()
-     where u.id = shut_out_others.user_id and nullif(u.encrypted_password::text, '') is not null;
+     where u.id = revoke_other_credentials.user_id and nullif(u.encrypted_password::text, '') is not null;
     if found then
         perform app.cancel_mails(user_id, array['change_email', 'reset_password']);
         update app.sessions s set revoked_at = pg_catalog.now()
-         where s.user_id = shut_out_others.user_id and s.revoked_at is null;
+         where s.user_id = revoke_other_credentials.user_id and s.revoked_at is null;
     end if;
 end
 $$;
 
 -- A new account that a provider's word leads to. Where the address is taken it has none.
-create or replace function app.make_account(provider text, email text, full_name text) returns uuid
+create or replace function app.create_account(provider text, email text, full_name text) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     address text := email;
@@ -130,7 +130,7 @@ begin
                                 raw_app_meta_data, raw_user_meta_data, created_at, updated_at)
         values ('00000000-0000-0000-0000-000000000000', pg_catalog.gen_random_uuid(), 'authenticated',
                 'authenticated', address, case when address is not null then pg_catalog.now() end, '', '', '', '',
-                pg_catalog.now(), app.metadata_of(provider),
+                pg_catalog.now(), app.provider_metadata(provider),
                 pg_catalog.json_strip_nulls(pg_catalog.json_build_object('full_name', name))::jsonb,
                 pg_catalog.now(), pg_catalog.now())
         on conflict do nothing
@@ -138,13 +138,13 @@ begin
         exit when new_id is not null;
         address := null;
     end loop;
-    perform app.note_proof(new_id, address);
+    perform app.record_email_proof(new_id, address);
     return new_id;
 end
 $$;
 
 -- Makes a guest a full account of the same id, as accounts.upgrade does. Where the address is taken it has none.
-create or replace function app.name_guest(guest uuid, provider text, email text, full_name text) returns void
+create or replace function app.upgrade_guest(guest uuid, provider text, email text, full_name text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     address text := email;
@@ -152,7 +152,7 @@ declare
 begin
     update auth.users u
        set is_anonymous = false, updated_at = pg_catalog.now(),
-           raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}') || app.metadata_of(provider)
+           raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}') || app.provider_metadata(provider)
      where u.id = guest;
     begin
         update auth.users u
@@ -161,14 +161,14 @@ begin
     exception when unique_violation then
         address := null;
     end;
-    perform app.note_proof(guest, address);
+    perform app.record_email_proof(guest, address);
     if name is not null then
         update public.user_profiles p set full_name = name where p.id = guest;
     end if;
 end
 $$;
 
-create or replace function app.metadata_of(provider text) returns jsonb
+create or replace function app.provider_metadata(provider text) returns jsonb
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     return pg_catalog.jsonb_build_object('provider', provider, 'providers', pg_catalog.jsonb_build_array(provider));
@@ -176,16 +176,16 @@ end
 $$;
 
 -- Notes that the user has proven that address; null: none.
-create or replace function app.note_proof(user_id uuid, email text) returns void
+create or replace function app.record_email_proof(user_id uuid, email text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.identities i
-     where i.provider = 'email' and (i.user_id = note_proof.user_id or i.subject = app.lower_ascii(note_proof.email));
+     where i.provider = 'email' and (i.user_id = record_email_proof.user_id or i.subject = app.lower_ascii(record_email_proof.email));
     if email is not null then
         -- Nothing here keeps another auth server from what it does: not even a user who was never seen.
         insert into app.identities (provider, subject, user_id, email)
         select 'email', app.lower_ascii(email), p.id, app.lower_ascii(email)
-          from public.user_profiles p where p.id = note_proof.user_id
+          from public.user_profiles p where p.id = record_email_proof.user_id
         on conflict do nothing;
     end if;
 end
@@ -193,14 +193,14 @@ $$;
 
 -- An address that was there before it was confirmed, was proven by that. One that is confirmed in the statement that
 -- sets it was not: so accounts were made before there was mail. A proof goes with its address.
-create or replace function app.follow_proof() returns trigger
+create or replace function app.propagate_email_proof() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.email = old.email and old.email_confirmed_at is null and new.email_confirmed_at is not null
        and new.deleted_at is null then
-        perform app.note_proof(new.id, new.email::text);
+        perform app.record_email_proof(new.id, new.email::text);
     elsif new.email is distinct from old.email or new.email_confirmed_at is null then
-        perform app.note_proof(new.id, null);
+        perform app.record_email_proof(new.id, null);
     end if;
     return null;
 end
@@ -208,7 +208,7 @@ $$;
 create or replace trigger postline_proven_account after update on auth.users
     for each row when (old.email is distinct from new.email
                        or old.email_confirmed_at is distinct from new.email_confirmed_at)
-    execute function app.follow_proof();
+    execute function app.propagate_email_proof();
 
 -- Deletes an account by a fresh token of the provider that leads to it, in place of a password.
 create or replace function accounts.delete_by_identity(
@@ -253,8 +253,8 @@ begin
            or coalesce(account.is_anonymous, false) then
             raise exception using errcode = 'PL004', message = 'That guest is not known here.';
         end if;
-        perform app.adopt_account(guest);
-        perform app.adopt_account(account);
+        perform app.upsert_profile(guest);
+        perform app.upsert_profile(account);
         merged := app.merge_users(guest.id, account.id);
     end if;
     return pg_catalog.format('{"conversations":%s,"messages":%s}', merged.conversations, merged.messages);

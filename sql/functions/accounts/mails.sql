@@ -3,7 +3,7 @@
 -- What is due, judged now, as many at most as there are hashes; each is due again in four minutes, by when its sender
 -- knows. Those that have a token have taken one of the hashes, SHA-256 in hexadecimal digits, for it. What nobody wants
 -- any more goes, and takes nobody's place: how many addresses were made up, no other mail tells.
-create or replace function accounts.take_mails(hashes text[]) returns table (
+create or replace function accounts.claim_mails(hashes text[]) returns table (
     id uuid, kind text, email text, user_id uuid, locale text, attempts integer, token_hash text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
@@ -13,7 +13,7 @@ declare
     whom uuid;
     place integer := 0;
 begin
-    perform app.forget_mails();
+    perform app.prune_mails();
     for mail in
         select m.* from app.mails m where m.due_at <= pg_catalog.clock_timestamp()
          order by m.due_at limit 500 for update skip locked
@@ -27,7 +27,7 @@ begin
         if account.id is null and exists (select from auth.users u where u.id = whom) then
             update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '1 second' where m.id = mail.id;
             continue;
-        elsif not app.is_wanted(mail, account) then
+        elsif not app.is_still_needed(mail, account) then
             delete from app.mails m where m.id = mail.id;
             continue;
         end if;
@@ -63,7 +63,7 @@ $$;
 --
 -- `tries` is how often it had been tried before. Who says so late, after another node has taken it, is heard only where
 -- the mail was taken.
-create or replace function accounts.settle_mails(
+create or replace function accounts.record_mail_results(
     ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin

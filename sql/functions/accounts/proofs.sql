@@ -53,7 +53,7 @@ begin
        set encrypted_password = reset_password.password_hash, updated_at = pg_catalog.now(),
            email_confirmed_at = coalesce(u.email_confirmed_at, pg_catalog.now())
      where u.id = account.id;
-    perform app.note_proof(account.id, account.email::text);
+    perform app.record_email_proof(account.id, account.email::text);
     perform app.cancel_mails(account.id, array['confirm_email', 'change_email', 'reset_password']);
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = account.id and s.revoked_at is null;
     return account.id;
@@ -114,7 +114,7 @@ begin
          where u.id = account.id;
         perform app.cancel_mails(account.id, array['confirm_email', 'change_email']);
     end if;
-    perform app.note_proof(account.id, address);
+    perform app.record_email_proof(account.id, address);
     return '{"email":' || pg_catalog.to_json(address) || '}';
 end
 $$;

@@ -30,7 +30,7 @@ begin
      where s.id in (select l.id from app.sessions l
                      where l.user_id = open_session.user_id and l.revoked_at is null
                      order by l.refreshed_at desc, l.id offset 99);
-    perform app.forget_sessions();
+    perform app.prune_sessions();
     return query
         with opened as (
             insert into app.sessions as s (id, user_id, refreshed_at)
@@ -54,7 +54,7 @@ end
 $$;
 
 -- Removes some of the sessions that ended long ago: more with each sign-in than that brings.
-create or replace function app.forget_sessions() returns void
+create or replace function app.prune_sessions() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.sessions s
@@ -94,13 +94,13 @@ $$;
 
 -- Whether a refresh token of that generation is taken: the active one, or its parent within the reuse window, for a
 -- client that did not get the answer.
-create or replace function app.is_taken(session app.sessions, generation integer, reuse_seconds integer)
+create or replace function app.accepts_generation(session app.sessions, generation integer, reuse_seconds integer)
 returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return session.revoked_at is null and (
-        session.generation = is_taken.generation
-        or session.generation - 1 = is_taken.generation
+        session.generation = accepts_generation.generation
+        or session.generation - 1 = accepts_generation.generation
            and app.now() <= session.refreshed_at + reuse_seconds * interval '1 second');
 end
 $$;
@@ -122,7 +122,7 @@ begin
         outcome := 'unknown';
         return next;
         return;
-    elsif session.revoked_at is null and not app.is_taken(session, generation, reuse_seconds) then
+    elsif session.revoked_at is null and not app.accepts_generation(session, generation, reuse_seconds) then
         update app.sessions s set revoked_at = pg_catalog.now() where s.id = session.id
         returning s.* into session;
     end if;

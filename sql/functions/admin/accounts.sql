@@ -28,7 +28,7 @@ begin
         raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
     end if;
     update auth.users u set banned_until = ends_at, updated_at = pg_catalog.now() where u.id = account.id;
-    perform admin.note(operator, 'disable', account.id, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'disable', account.id, pg_catalog.jsonb_build_object(
         'until', admin.utc(ends_at), 'reason', reason, 'ended_sessions', living));
     return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'ended_sessions', living);
 end
@@ -71,7 +71,7 @@ declare
 begin
     update auth.users u set banned_until = null, updated_at = pg_catalog.now()
      where u.id = account.id and u.banned_until is not null;
-    perform admin.note(operator, 'enable', account.id, pg_catalog.jsonb_build_object('was_disabled', was_disabled));
+    perform admin.record_action(operator, 'enable', account.id, pg_catalog.jsonb_build_object('was_disabled', was_disabled));
     return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'was_disabled', was_disabled);
 end
 $$;
@@ -87,9 +87,9 @@ begin
         raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
     end if;
     -- One that no trigger saw come has no profile yet.
-    perform app.adopt_account(account);
+    perform app.upsert_profile(account);
     update public.user_profiles p set is_deleted = true where p.id = account.id;
-    perform admin.note(operator, 'delete', account.id, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'delete', account.id, pg_catalog.jsonb_build_object(
         'reason', reason, 'ended_sessions', living));
     return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'ended_sessions', living);
 end

@@ -5,7 +5,7 @@
 -- be one of several, PA004 that cannot be done to it.
 
 -- Notes an order, in its own transaction. Nothing stands in `detail` that a deletion would have to erase.
-create or replace function admin.note(operator text, action text, user_id uuid, detail jsonb) returns void
+create or replace function admin.record_action(operator text, action text, user_id uuid, detail jsonb) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not coalesce(octet_length(operator) between 1 and 200 and operator !~ '[\u0001-\u001f\u007f]', false) then
@@ -13,7 +13,7 @@ begin
             message = 'Who gives the order is not said: give --as NAME, of at most 200 bytes.';
     end if;
     insert into admin.audit (operator, action, user_id, detail)
-    values (note.operator, note.action, note.user_id, pg_catalog.jsonb_strip_nulls(note.detail));
+    values (record_action.operator, record_action.action, record_action.user_id, pg_catalog.jsonb_strip_nulls(record_action.detail));
 end
 $$;
 
@@ -66,7 +66,7 @@ end
 $$;
 
 -- An address as it is shown: enough to know it again, and not to write to it.
-create or replace function admin.shown_email(email text, in_full boolean) returns text
+create or replace function admin.masked_email(email text, in_full boolean) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     return case when in_full then email else pg_catalog.regexp_replace(email, '^(.).*(@[^@]*)$', '\1…\2') end;

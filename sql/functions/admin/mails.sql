@@ -6,7 +6,7 @@ begin
     perform admin.check_limit(most);
     return pg_catalog.json_build_object('mails', coalesce((
         select pg_catalog.json_agg(pg_catalog.json_build_object(
-                   'id', l.id, 'kind', l.kind, 'email', admin.shown_email(l.email, in_full), 'user_id', l.user_id,
+                   'id', l.id, 'kind', l.kind, 'email', admin.masked_email(l.email, in_full), 'user_id', l.user_id,
                    'state', case when l.due_at is null then 'given_up' else 'waiting' end,
                    'created_at', app.utc(l.created_at), 'attempts', l.attempts, 'due_at', app.utc(l.due_at),
                    -- A mail server likes to quote the address.
@@ -31,7 +31,7 @@ begin
     if one is not null and retried = 0 then
         raise exception using errcode = 'PA002', message = 'There is no such mail: it was sent, or never was.';
     end if;
-    perform admin.note(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object('mail', one, 'retried', retried));
+    perform admin.record_action(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object('mail', one, 'retried', retried));
     return pg_catalog.json_build_object('retried', retried);
 end
 $$;

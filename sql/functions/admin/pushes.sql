@@ -33,7 +33,7 @@ begin
     update app.pushes p set due_at = pg_catalog.clock_timestamp(), attempts = 0
      where p.due_at is not null and (one is null or p.device_id = one);
     get diagnostics retried = row_count;
-    perform admin.note(operator, 'retry-push', whom, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'retry-push', whom, pg_catalog.jsonb_build_object(
         'device', one, 'retried', retried));
     return pg_catalog.json_build_object('retried', retried);
 end

@@ -36,7 +36,7 @@ begin
     update app.sessions s set revoked_at = pg_catalog.now()
      where s.user_id = whom and s.revoked_at is null and (one is null or s.id = one);
     get diagnostics ended = row_count;
-    perform admin.note(operator, 'end-sessions', whom, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'end-sessions', whom, pg_catalog.jsonb_build_object(
         'session', one, 'ended_sessions', ended));
     return pg_catalog.json_build_object('user', admin.user_object(whom, false), 'ended_sessions', ended);
 end

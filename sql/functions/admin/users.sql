@@ -3,7 +3,7 @@
 -- All users of that id, email address or username; the last two in any case, the username also with an @ before it.
 -- `who` is trimmed. An address may be that of several, where accounts come from an enterprise's sign-in
 -- (`is_sso_user`).
-create or replace function admin.named(who text) returns setof uuid
+create or replace function admin.matching_users(who text) returns setof uuid
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     wanted text := app.lower_ascii(pg_catalog.btrim(who, E' \t\n\r'));
@@ -25,7 +25,7 @@ $$;
 create or replace function admin.user_id(who text) returns uuid
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-    found_ids uuid[] := array(select n from admin.named(who) n order by n limit 11);
+    found_ids uuid[] := array(select n from admin.matching_users(who) n order by n limit 11);
 begin
     if pg_catalog.cardinality(found_ids) = 1 then
         return found_ids[1];
@@ -51,7 +51,7 @@ begin
     return (
         select pg_catalog.json_build_object(
                    'id', u.id, 'username', p.username, 'full_name', p.full_name,
-                   'email', admin.shown_email(nullif(u.email::text, ''), in_full),
+                   'email', admin.masked_email(nullif(u.email::text, ''), in_full),
                    'email_confirmed_at', admin.utc(u.email_confirmed_at),
                    'is_guest', coalesce(u.is_anonymous, false),
                    'created_at', admin.utc(coalesce(u.created_at, p.created_at)),
@@ -73,7 +73,7 @@ $$;
 create or replace function admin.users(query text, most integer, in_full boolean) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-    exact uuid[] := array(select n from admin.named(query) n);
+    exact uuid[] := array(select n from admin.matching_users(query) n);
     -- Names are compared folded, as a search does.
     pattern text := '%' || pg_catalog.regexp_replace(
         app.folded(pg_catalog.btrim(query, E' \t\n\r')), '([\\%_])', '\\\1', 'g') || '%';

@@ -17,27 +17,27 @@ begin
      where c.participant1_id = least(me, open_conversation.user_id)
        and c.participant2_id = greatest(me, open_conversation.user_id);
     if found_id is null then
-        if not app.is_present(open_conversation.user_id) then
+        if not app.is_active_user(open_conversation.user_id) then
             perform app.refuse_hidden('There is no such user.');
         end if;
         -- Without a conflict target: naming one asks for the right to see the row before its members are added.
         insert into public.conversations (kind, participant1_id, participant2_id)
         values ('direct', least(me, open_conversation.user_id), greatest(me, open_conversation.user_id))
         on conflict do nothing;
-        found_id := app.seat_participants(open_conversation.user_id);
+        found_id := app.ensure_participants(open_conversation.user_id);
     elsif (select count(*) from public.conversation_members m where m.conversation_id = found_id) < 2
-          and app.is_present(open_conversation.user_id) then
-        perform app.seat_participants(open_conversation.user_id);
+          and app.is_active_user(open_conversation.user_id) then
+        perform app.ensure_participants(open_conversation.user_id);
     end if;
     return api.conversation(found_id, profiles);
 end
 $$;
 
 -- Whether somebody is behind that id, and no tombstone.
-create or replace function app.is_present(user_id uuid) returns boolean
+create or replace function app.is_active_user(user_id uuid) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
-    return exists (select from public.user_profiles p where p.id = is_present.user_id and not p.is_deleted);
+    return exists (select from public.user_profiles p where p.id = is_active_user.user_id and not p.is_deleted);
 end
 $$;
 

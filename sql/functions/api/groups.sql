@@ -18,7 +18,7 @@ begin
     if pg_catalog.cardinality(others) not between 1 and 255 then
         perform app.refuse_param('member_ids', 'A group has 1 to 255 members beside you.');
     end if;
-    made := app.make_group(title);
+    made := app.create_group(title);
     insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
     return api.conversation(made, profiles);
 end
@@ -117,7 +117,7 @@ begin
     if not coalesce(role in ('owner', 'admin', 'member'), false) then
         perform app.refuse_param('role', 'A role is "owner", "admin" or "member".');
     end if;
-    perform app.give_role(conversation_id, user_id, role);
+    perform app.set_member_role(conversation_id, user_id, role);
     return api.conversation(conversation_id, profiles);
 end
 $$;

@@ -37,7 +37,7 @@ begin
         perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
     end if;
     if attachment is not null and attachment ? 'media_id' then
-        attachment := app.whole_attachment(attachment);
+        attachment := app.complete_attachment(attachment);
     end if;
     insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment)
     values (conversation_id, me, client_id, kind, content, attachment);
@@ -58,9 +58,9 @@ begin
     kind := coalesce(kind, 'text');
     content := coalesce(content, case when kind = 'image' then '' end);
     if attachment is not null and attachment ? 'media_id' then
-        attachment := app.whole_attachment(attachment);
+        attachment := app.complete_attachment(attachment);
     end if;
-    attachment := app.counted(attachment);
+    attachment := app.normalized_counts(attachment);
     select m.* into sent from public.messages m
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
@@ -211,7 +211,7 @@ begin
      where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
-    elsif message.sender_id <> me and not app.claim_message(conversation_id, seq) or message.kind = 'system' then
+    elsif message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system' then
         perform app.refuse_forbidden('Only its sender edits a message.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message is not changed any more.');
@@ -243,7 +243,7 @@ begin
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
     elsif seat.role = 'member'
-          and (message.sender_id <> me and not app.claim_message(conversation_id, seq) or message.kind = 'system') then
+          and (message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system') then
         perform app.refuse_forbidden('A message is deleted by its sender, or by the owner or an admin of its group.');
     elsif message.deleted_at is null then
         update public.messages m set deleted_at = pg_catalog.clock_timestamp()

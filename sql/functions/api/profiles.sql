@@ -133,7 +133,7 @@ begin
                        count(*) filter (where k.name = k.form) as exact,
                        bool_or(position(' ' || k.form in ' ' || k.name) > 0) as starts,
                        bool_or(position(k.form in k.name) > 0) as holds,
-                       max(app.word_likeness(k.form, k.name)) as likeness
+                       max(app.word_similarity(k.form, k.name)) as likeness
                   from (select distinct c as user_id from unnest(candidates) as c where c <> me) c
                   join app.search_names n on n.user_id = c.user_id
                  cross join lateral (

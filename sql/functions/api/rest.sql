@@ -46,7 +46,7 @@ $$;
 -- after the last row, or after the last before another conversation's. No message is written.
 -- Definer: the rows are those that the caller sees, the mark is its own, and row-level security would be asked anew for
 -- each of them.
-create or replace function app.note_read() returns trigger
+create or replace function app.record_read() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := auth.uid();
@@ -64,7 +64,7 @@ begin
     end if;
     noted := pg_catalog.string_to_array(pg_catalog.current_setting('postline.read', true), ' ');
     if noted[1] is distinct from old.conversation_id::text then
-        perform app.move_noted_mark();
+        perform app.move_recorded_mark();
         noted := array[old.conversation_id::text, '0', (
             select coalesce(min(m.last_read_seq), 9223372036854775807)::text from public.conversation_members m
              where m.conversation_id = old.conversation_id and m.user_id <> me)];
@@ -78,7 +78,7 @@ begin
 end
 $$;
 
-create or replace function app.move_noted_mark() returns void
+create or replace function app.move_recorded_mark() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     noted text[] := pg_catalog.string_to_array(
@@ -95,7 +95,7 @@ $$;
 create or replace function app.move_mark() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform app.move_noted_mark();
+    perform app.move_recorded_mark();
     return null;
 end
 $$;
@@ -103,7 +103,7 @@ $$;
 create or replace trigger change instead of update on rest.messages
     for each row execute function app.change_message();
 create or replace trigger note_read instead of update on rest.messages
-    for each row execute function app.note_read();
+    for each row execute function app.record_read();
 create or replace trigger move_mark after update on rest.messages
     for each statement execute function app.move_mark();
 

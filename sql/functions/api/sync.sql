@@ -1,5 +1,5 @@
 -- Whether a transaction's rows are news: not seen by `since` (null: nothing was), seen by `until` (null: all are).
-create or replace function app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) returns boolean
+create or replace function app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) returns boolean
 language sql immutable parallel safe
 begin atomic
     select (since is null or not pg_catalog.pg_visible_in_snapshot(xid, since))
@@ -13,9 +13,9 @@ end;
 -- A cursor is fresh most times it is given. Then little has changed since, of everybody's: that is walked in the
 -- indexes on changed_xid, and asked whether it is the caller's, instead of all that the caller may see being asked
 -- whether it has changed.
-create or replace function app.news(
-    since pg_snapshot, out mine uuid[], out is_any boolean, out of_profiles boolean, out of_presence boolean,
-    out of_members boolean, out of_leaving boolean)
+create or replace function app.changes_since(
+    since pg_snapshot, out mine uuid[], out has_any boolean, out has_profiles boolean, out has_presence boolean,
+    out has_members boolean, out has_removals boolean)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -34,7 +34,7 @@ begin
                        where x.user_id = me and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
            or exists (select from public.presence p
                        where p.user_id = me and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
-      into mine, is_any
+      into mine, has_any
       from public.conversation_members m
       join public.conversations c on c.id = m.conversation_id
      where m.user_id = me and not m.is_deleted;
@@ -42,11 +42,11 @@ begin
     changed := array(
         select m.conversation_id from public.conversation_members m
          where m.changed_xid >= oldest order by m.changed_xid limit most);
-    of_members := pg_catalog.cardinality(changed) = most or changed && mine;
+    has_members := pg_catalog.cardinality(changed) = most or changed && mine;
     changed := array(
         select f.user_id from app.former_members f
          where f.changed_xid >= oldest order by f.changed_xid limit most);
-    of_leaving := pg_catalog.cardinality(changed) = most or me = any (changed);
+    has_removals := pg_catalog.cardinality(changed) = most or me = any (changed);
     -- Who left may have come and written since.
     is_left := pg_catalog.cardinality(changed) = most
         or changed <> '{}' and exists (
@@ -55,7 +55,7 @@ begin
     changed := array(
         select p.id from public.user_profiles p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
-    of_profiles := pg_catalog.cardinality(changed) = most or me = any (changed)
+    has_profiles := pg_catalog.cardinality(changed) = most or me = any (changed)
         or changed <> '{}' and (
             exists (select from unnest(changed) u join public.conversation_members m on m.user_id = u
                      where m.conversation_id = any (mine))
@@ -65,12 +65,12 @@ begin
     changed := array(
         select p.user_id from public.presence p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
-    of_presence := mine <> '{}' and (
+    has_presence := mine <> '{}' and (
         pg_catalog.cardinality(changed) = most
         or changed <> '{}' and exists (
             select from unnest(changed) u join public.conversation_members m on m.user_id = u
              where u <> me and m.conversation_id = any (mine)));
-    is_any := is_any or of_members or of_leaving or of_profiles or of_presence;
+    has_any := has_any or has_members or has_removals or has_profiles or has_presence;
 end
 $$;
 
@@ -112,9 +112,9 @@ declare
     me_object text;
     left_ids text[] := '{}';
     profiles text[] := '{}';
-    news record;        -- of what kind there may be some
-    sight record;       -- whether the user is shown others' presence
-    flipped boolean;    -- whether that is news
+    changed record;     -- the kinds that may have changes
+    visibility record;  -- whether the user sees others' presence
+    flipped boolean;    -- whether that has changed
     presence text[] := '{}';
     conversations text[] := '{}';
     messages text[] := '{}';
@@ -160,24 +160,24 @@ begin
     end if;
 
     if whole or "position" is not null then
-        select true as of_profiles, true as of_presence, true as of_members, true as of_leaving into news;
+        select true as has_profiles, true as has_presence, true as has_members, true as has_removals into changed;
     else
-        news := app.news(since);
-        if not news.is_any then
+        changed := app.changes_since(since);
+        if not changed.has_any then
             changes := '{}';
-            conversation_ids := news.mine::text;
+            conversation_ids := changed.mine::text;
             return;
         end if;
     end if;
 
     muted := array(
         select x.conversation_id from public.conversation_mutes x
-         where x.user_id = me and app.is_news(x.changed_xid, since, until));
+         where x.user_id = me and app.is_change(x.changed_xid, since, until));
     -- Of a membership that began after `until`, the delta that follows tells.
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
-               where w.entered or app.is_news(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
+               where w.entered or app.is_change(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
                where w.entered and c.last_seq > 0
                      or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
@@ -190,20 +190,20 @@ begin
     <<view>>
     begin
         if "position" is null then
-            if news.of_profiles and exists (
+            if changed.has_profiles and exists (
                 select from public.user_profiles p
-                 where p.id = me and app.is_news(p.changed_xid, since, until)) then
+                 where p.id = me and app.is_change(p.changed_xid, since, until)) then
                 select o.object::text into me_object from app.me_objects o where o.id = me;
             end if;
             room := room - coalesce(pg_catalog.octet_length(me_object), 0);
         end if;
 
-        if section = 'left' and not whole and news.of_leaving then
+        if section = 'left' and not whole and changed.has_removals then
             for part in
                 select f.conversation_id as id
                   from app.former_members f
                  where f.user_id = me and (after_id is null or f.conversation_id > after_id)
-                   and app.is_news(f.changed_xid, since, until)
+                   and app.is_change(f.changed_xid, since, until)
                  order by f.conversation_id
             loop
                 left_ids := left_ids || ('"' || part.id || '"');
@@ -219,7 +219,7 @@ begin
             after_id := null;
         end if;
 
-        if section = 'profiles' and mine <> '{}' and (news.of_profiles or news.of_members) then
+        if section = 'profiles' and mine <> '{}' and (changed.has_profiles or changed.has_members) then
             for part in
                 select o.id, o.object::text as object
                   from app.profile_objects o
@@ -232,14 +232,14 @@ begin
                          where m.conversation_id = any(mine)
                            and (m.conversation_id = any(entered) and (until is null
                                     or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
-                                or app.is_news(m.joined_xid, since, until)
-                                or app.is_news(p.public_changed_xid, since, until))
+                                or app.is_change(m.joined_xid, since, until)
+                                or app.is_change(p.public_changed_xid, since, until))
                         union
                         select f.user_id from app.former_members f
                           join public.user_profiles p on p.id = f.user_id
                          where f.wrote and f.conversation_id = any(mine)
-                           and (f.conversation_id = any(entered) or app.is_news(f.joined_xid, since, until)
-                                or app.is_news(p.public_changed_xid, since, until)))
+                           and (f.conversation_id = any(entered) or app.is_change(f.joined_xid, since, until)
+                                or app.is_change(p.public_changed_xid, since, until)))
                    and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
                  order by o.id
             loop
@@ -257,27 +257,27 @@ begin
         end if;
 
         if section = 'presence' and mine <> '{}' then
-            sight := app.my_sight();
-            flipped := not whole and coalesce(app.is_news(sight.changed_xid, since, until), false);
+            visibility := app.presence_visibility();
+            flipped := not whole and coalesce(app.is_change(visibility.changed_xid, since, until), false);
         end if;
-        if section = 'presence' and mine <> '{}' and (news.of_presence or news.of_members or flipped) then
+        if section = 'presence' and mine <> '{}' and (changed.has_presence or changed.has_members or flipped) then
             for part in
                 -- Of whom something is known; in a delta also of whom nothing is any more. Who has begun to hide is
                 -- told of everybody that there is nothing to see: in its sight there is no row.
                 select o.id, app.presence_object(o.id, p.is_online, p.last_seen_at) as object
                   from (select m.user_id as id, pg_catalog.bool_or(
-                                m.conversation_id = any(entered) or app.is_news(m.joined_xid, since, until)) as is_new
+                                m.conversation_id = any(entered) or app.is_change(m.joined_xid, since, until)) as is_new
                           from public.conversation_members m
                          where m.conversation_id = any(mine) and m.user_id <> me
                            and (after_id is null or m.user_id > after_id)
                            and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
                          group by m.user_id) o
                   left join public.presence p on p.user_id = o.id
-                 where sight.is_open
-                       and (o.is_new or flipped or app.is_news(p.changed_xid, since, until))
+                 where visibility.sees_others
+                       and (o.is_new or flipped or app.is_change(p.changed_xid, since, until))
                        and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
                        and (p.is_online or p.last_seen_at is not null or p.user_id is not null and not whole)
-                    or not sight.is_open and flipped
+                    or not visibility.sees_others and flipped
                  order by o.id
             loop
                 presence := presence || part.object;
@@ -370,7 +370,7 @@ begin
                                          where m.conversation_id = c.id
                                            and m.version > 1 and m.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
                                            and (c.after_seq is null or m.seq > c.after_seq)
-                                           and app.is_news(m.changed_xid, since, until)
+                                           and app.is_change(m.changed_xid, since, until)
                                            and pg_catalog.pg_visible_in_snapshot(m.sent_xid, since) offset 0) w
                                  order by w.seq limit greatest(room, 0) / 256 + 2) e
                          where not whole and not c.entered),
@@ -423,15 +423,15 @@ begin
         end if;
 
         -- A mark that its member's message moved is in a conversation that is active.
-        if not whole and mine <> '{}' and (news.of_members or active <> '{}') then
+        if not whole and mine <> '{}' and (changed.has_members or active <> '{}') then
             for part in
                 select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
                        || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
                   from public.conversation_members m
                  where m.conversation_id = any(mine) and m.conversation_id <> all(given)
                    and (after_id is null or (m.conversation_id, m.user_id) > (after_id, after_user))
-                   and (app.is_news(m.changed_xid, since, until)
-                        or m.sent_xid is not null and app.is_news(m.sent_xid, since, until))
+                   and (app.is_change(m.changed_xid, since, until)
+                        or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
                  order by m.conversation_id, m.user_id
             loop
                 reads := reads || part.object;
@@ -497,8 +497,8 @@ returns table (
     is_durable boolean, sees_presence boolean)
 language sql stable
 begin atomic
-    select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids, p.is_durable, s.is_open
+    select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids, p.is_durable, s.sees_others
       from app.sync_page(live_page.epoch, live_page.since, live_page.until, live_page."position",
                          live_page.messages_per_conversation, live_page.max_bytes) p
-     cross join app.my_sight() s;
+     cross join app.presence_visibility() s;
 end;

@@ -9,6 +9,6 @@ begin
          where m.conversation_id = typing.conversation_id and m.user_id = app.caller()) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    return (app.my_sight()).is_open;
+    return (app.presence_visibility()).sees_others;
 end
 $$;

@@ -1,7 +1,7 @@
 -- What holds of conversations and their members whoever writes them.
 -- Lock order: conversation, then its members, then its messages.
 
-create or replace function app.keep_conversation() returns trigger
+create or replace function app.validate_conversation() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     first uuid := least(new.participant1_id, new.participant2_id);
@@ -48,11 +48,11 @@ begin
 end
 $$;
 create or replace trigger keep before insert on public.conversations
-    for each row execute function app.keep_conversation();
+    for each row execute function app.validate_conversation();
 -- A message's update of last_* does not pay for this: it names none of these columns.
 create or replace trigger keep_changed
     before update of id, kind, participant1_id, participant2_id, title, created_by on public.conversations
-    for each row execute function app.keep_conversation();
+    for each row execute function app.validate_conversation();
 
 create or replace function app.add_participants() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -83,13 +83,13 @@ begin
 end
 $$;
 
-create or replace function app.keep_new_member() returns trigger
+create or replace function app.validate_new_member() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     newest bigint := app.touch_conversation(new.conversation_id);
 begin
     -- Against a deletion or merge under way: it waits for that, and then finds the tombstone. Those lock the profile
-    -- `for update` (app.keep_profile), so that no other change of the profile waits for this transaction.
+    -- `for update` (app.validate_profile), so that no other change of the profile waits for this transaction.
     perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for key share;
     if not found then
         perform app.refuse_hidden('There is no such user.');
@@ -103,11 +103,11 @@ begin
 end
 $$;
 create or replace trigger keep_new before insert on public.conversation_members
-    for each row execute function app.keep_new_member();
+    for each row execute function app.validate_new_member();
 
 -- What the conversation is decides only after the policies have let the rows in: a refusal before would tell strangers
 -- of it.
-create or replace function app.note_arrivals() returns trigger
+create or replace function app.record_arrivals() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     room record;
@@ -133,7 +133,7 @@ begin
             perform app.refuse_param(
                 'user_ids', 'A user can be in at most ' || app.max_conversations() || ' conversations.');
         else
-            perform app.seat_owner(room.id);
+            perform app.ensure_owner(room.id);
             perform app.write_arrivals(room.id, room.user_ids);
         end if;
     end loop;
@@ -141,10 +141,10 @@ begin
 end
 $$;
 create or replace trigger note_arrivals after insert on public.conversation_members
-    referencing new table as arrived for each statement execute function app.note_arrivals();
+    referencing new table as arrived for each statement execute function app.record_arrivals();
 
 -- A mark never goes back and never beyond the newest message.
-create or replace function app.keep_mark() returns trigger
+create or replace function app.validate_read_mark() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     newest bigint;
@@ -159,9 +159,9 @@ end
 $$;
 -- sent_seq moves with a message, which is the news itself: changed_xid and its index stay as they are.
 create or replace trigger keep_mark before update of last_read_seq on public.conversation_members
-    for each row when (new.sent_seq = old.sent_seq) execute function app.keep_mark();
+    for each row when (new.sent_seq = old.sent_seq) execute function app.validate_read_mark();
 
-create or replace function app.keep_member() returns trigger
+create or replace function app.validate_member() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
@@ -189,9 +189,9 @@ end
 $$;
 create or replace trigger keep_changed
     before update of conversation_id, user_id, role, joined_at on public.conversation_members
-    for each row execute function app.keep_member();
+    for each row execute function app.validate_member();
 
-create or replace function app.note_removal() returns trigger
+create or replace function app.record_removal() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     is_named boolean;
@@ -207,10 +207,10 @@ begin
            -- Whose messages stood there already was told of by then.
            joined_xid = case when f.wrote then f.joined_xid else excluded.joined_xid end;
     if old.role = 'owner' then
-        perform app.seat_owner(old.conversation_id);
+        perform app.ensure_owner(old.conversation_id);
     end if;
     return null;
 end
 $$;
 create or replace trigger note_removal after delete on public.conversation_members
-    for each row execute function app.note_removal();
+    for each row execute function app.record_removal();

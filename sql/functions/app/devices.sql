@@ -38,7 +38,7 @@ begin
 end
 $$;
 
-create or replace function app.forget_devices() returns trigger
+create or replace function app.delete_session_devices() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.devices d where d.session_id = new.id;
@@ -46,4 +46,4 @@ begin
 end
 $$;
 create or replace trigger forget_devices after update on app.sessions
-    for each row when (new.revoked_at is not null and old.revoked_at is null) execute function app.forget_devices();
+    for each row when (new.revoked_at is not null and old.revoked_at is null) execute function app.delete_session_devices();

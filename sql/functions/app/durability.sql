@@ -2,7 +2,7 @@
 -- aborted, wrote nothing but its end, or asked not to wait for the disk. A crash undoes such an end, and PostgreSQL
 -- gives the number to another transaction, whose changes an older snapshot takes for seen. So a snapshot becomes a
 -- cursor only after this: the log is on disk as far as it was written when the snapshot was taken.
-create or replace function app.seal() returns void
+create or replace function app.wait_for_wal_flush() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if pg_catalog.pg_current_wal_insert_lsn() > pg_catalog.pg_current_wal_flush_lsn() then

@@ -1,5 +1,5 @@
 -- What changed_xid values and cursors belong to: one cluster, one database in it.
-create or replace function app.home() returns text
+create or replace function app.cluster_identity() returns text
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select s.system_identifier::text || ':' || d.oid::text
       from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
@@ -29,7 +29,7 @@ declare
     home text := pg_catalog.current_setting('postline.home', true);
 begin
     if coalesce(home, '') = '' then
-        home := app.home();
+        home := app.cluster_identity();
         perform pg_catalog.set_config('postline.home', home, false);
     end if;
     return pg_catalog.left(pg_catalog.md5(
@@ -50,7 +50,7 @@ declare
 begin
     insert into app.settings as s (name, value) values ('epoch', '1')
     on conflict (name) do update set value = (s.value::bigint + 1)::text;
-    insert into app.settings (name, value) values ('home', app.home())
+    insert into app.settings (name, value) values ('home', app.cluster_identity())
     on conflict (name) do update set value = excluded.value;
     update public.user_profiles set changed_xid = least(changed_xid, '3'), public_changed_xid = '3'
      where changed_xid > horizon or public_changed_xid > horizon;
@@ -74,12 +74,12 @@ end
 $$;
 
 -- Called after every migration: renews the epoch where the database came here by dump and restore. True if it did.
-create or replace function app.settle() returns boolean
+create or replace function app.renew_epoch_after_restore() returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     known text := (select s.value from app.settings s where s.name = 'home');
 begin
-    if known = app.home() then
+    if known = app.cluster_identity() then
         return false;
     end if;
     perform app.renew_epoch();

@@ -8,15 +8,15 @@
 -- The content says the same in English without names, which would grow old in it.
 
 -- Returns whether a change of the conversation's membership or title, made now, is an event.
-create or replace function app.tells_events(conversation_id uuid) returns boolean
+create or replace function app.creates_event(conversation_id uuid) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return auth.uid() is not null and not app.is_merging()
-       and exists (select from public.conversations c where c.id = tells_events.conversation_id and c.kind = 'group')
+       and exists (select from public.conversations c where c.id = creates_event.conversation_id and c.kind = 'group')
        -- The user who joined in this transaction has just made the group.
        and not exists (
             select from public.conversation_members m
-             where m.conversation_id = tells_events.conversation_id and m.user_id = auth.uid()
+             where m.conversation_id = creates_event.conversation_id and m.user_id = auth.uid()
                and m.joined_xid = pg_catalog.pg_current_xact_id());
 end
 $$;
@@ -33,7 +33,7 @@ $$;
 create or replace function app.write_arrivals(conversation_id uuid, user_ids uuid[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    if app.tells_events(conversation_id) then
+    if app.creates_event(conversation_id) then
         perform app.write_event(
             conversation_id,
             pg_catalog.jsonb_build_object('type', 'members_added', 'user_ids', pg_catalog.to_jsonb(user_ids)),
@@ -48,7 +48,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     has_left boolean := user_id = auth.uid();
 begin
-    if not app.tells_events(conversation_id)
+    if not app.creates_event(conversation_id)
        or not exists (select from public.conversation_members m
                        where m.conversation_id = write_departure.conversation_id) then
         return false;
@@ -66,7 +66,7 @@ $$;
 create or replace function app.write_title() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    if app.tells_events(new.id) then
+    if app.creates_event(new.id) then
         perform app.write_event(
             new.id, pg_catalog.jsonb_build_object('type', 'renamed', 'title', new.title),
             pg_catalog.format('The group is called “%s” now.', new.title));

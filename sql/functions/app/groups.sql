@@ -2,18 +2,18 @@
 
 -- Gives a group that has members and no owner one: the oldest admin, else the oldest member. A merge seats the account
 -- in the guest's place by itself.
-create or replace function app.seat_owner(conversation_id uuid) returns void
+create or replace function app.ensure_owner(conversation_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if exists (select from public.conversation_members m
-                where m.conversation_id = seat_owner.conversation_id and m.role = 'owner')
+                where m.conversation_id = ensure_owner.conversation_id and m.role = 'owner')
        or app.is_merging() then
         return;
     end if;
     update public.conversation_members m set role = 'owner'
-     where m.conversation_id = seat_owner.conversation_id
+     where m.conversation_id = ensure_owner.conversation_id
        and m.user_id = (select n.user_id from public.conversation_members n
-                         where n.conversation_id = seat_owner.conversation_id
+                         where n.conversation_id = ensure_owner.conversation_id
                          order by n.role = 'admin' desc, n.joined_at, n.user_id limit 1);
 end
 $$;
@@ -38,7 +38,7 @@ end
 $$;
 
 -- A group of the caller alone, its owner. Definer: before its first member nobody may see a group, nor add to it.
-create or replace function app.make_group(title text) returns uuid
+create or replace function app.create_group(title text) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     made uuid;
@@ -53,7 +53,7 @@ $$;
 
 -- The direct conversation of the caller and another, with both in it: the rows that were deleted by SQL come back.
 -- Definer: of a conversation that one is no member of one sees nothing and adds nobody to it.
-create or replace function app.seat_participants(other uuid) returns uuid
+create or replace function app.ensure_participants(other uuid) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     room uuid;
@@ -72,7 +72,7 @@ $$;
 
 -- Definer: a policy tells rows apart and no columns, so who might write the role of a row might write its mark too, and
 -- everybody may write the mark of their own.
-create or replace function app.give_role(conversation_id uuid, user_id uuid, role text) returns void
+create or replace function app.set_member_role(conversation_id uuid, user_id uuid, role text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     seat record := app.lock_conversation(conversation_id);
@@ -84,14 +84,14 @@ begin
         perform app.refuse_forbidden('Only the owner of a group gives roles.');
     end if;
     select m.role into present from public.conversation_members m
-     where m.conversation_id = give_role.conversation_id and m.user_id = give_role.user_id;
+     where m.conversation_id = set_member_role.conversation_id and m.user_id = set_member_role.user_id;
     if present is null then
         perform app.refuse_hidden('There is no such member.');
     elsif present = 'owner' and role <> 'owner' then
         perform app.refuse_forbidden('The owner stays the owner until another is made it.');
     elsif present <> role then
-        update public.conversation_members m set role = give_role.role
-         where m.conversation_id = give_role.conversation_id and m.user_id = give_role.user_id;
+        update public.conversation_members m set role = set_member_role.role
+         where m.conversation_id = set_member_role.conversation_id and m.user_id = set_member_role.user_id;
     end if;
 end
 $$;

@@ -2,7 +2,7 @@
 -- service's own role writes by these functions: an advisory lock could be taken by every role of the database.
 
 -- Takes or renews a lease for so many seconds. Returns whether `holder` has it.
-create or replace function app.lead(name text, holder uuid, seconds double precision) returns boolean
+create or replace function app.acquire_lease(name text, holder uuid, seconds double precision) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     insert into app.leases as l (name, holder, expires_at)
@@ -14,7 +14,7 @@ end
 $$;
 
 -- Gives a lease back, if `holder` has it.
-create or replace function app.resign(name text, holder uuid) returns void
+create or replace function app.release_lease(name text, holder uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
-    delete from app.leases l where l.name = resign.name and l.holder = resign.holder
+    delete from app.leases l where l.name = release_lease.name and l.holder = release_lease.holder
 $$;

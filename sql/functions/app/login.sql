@@ -1,6 +1,6 @@
 -- Makes a login role one that the service may run as: it inherits nothing, and sets the role it needs for each
 -- request. To be called by whoever may grant them, for each login role, after every application of this file.
-create or replace function app.admit(login name) returns void
+create or replace function app.grant_service_roles(login name) returns void
 language plpgsql set search_path = pg_catalog, pg_temp set client_min_messages = warning as $$
 declare
     name text;
@@ -20,7 +20,7 @@ $$;
 
 -- Makes the service's login role where it is missing, and admits it. It has no rights of its own: each request takes on
 -- a role. A null is no password.
-create or replace function app.make_login(login name, password text) returns void
+create or replace function app.create_login_role(login name, password text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not exists (select from pg_catalog.pg_roles r where r.rolname = login) then
@@ -31,6 +31,6 @@ begin
             null;
         end;
     end if;
-    perform app.admit(login);
+    perform app.grant_service_roles(login);
 end
 $$;

@@ -1,13 +1,13 @@
 -- Mails: what tells that whoever asks reads the mail of an address.
 --
 -- A transaction that needs one writes a row (app.queue_mail). Every node asks twice a second for what is due
--- (accounts.take_mails) and gives it to the operator's mail server; accounts.settle_mails notes what that said. A mail
+-- (accounts.claim_mails) and gives it to the operator's mail server; accounts.record_mail_results notes what that said. A mail
 -- that is being sent is due again four minutes later, for the case that the node ends with it: so each is sent at least
 -- once, and twice only where a node ended between the server's answer and the note of it.
 --
 -- A token is made when its mail is sent: the node has it, the mail has it, and here is its hash. So no row holds what
 -- could be used, and a request for an address that nobody has is the same work as for one that somebody has: whose it
--- is, accounts.take_mails looks, and nobody waits for that.
+-- is, accounts.claim_mails looks, and nobody waits for that.
 
 -- Queues a mail to an address, `most` of that kind an hour; null: as many as there are.
 create or replace function app.queue_mail(kind text, email text, user_id uuid, most integer) returns void
@@ -44,7 +44,7 @@ end
 $$;
 
 -- Whether there is still a reason to send the mail, now that it is due.
-create or replace function app.is_wanted(mail app.mails, account auth.users) returns boolean
+create or replace function app.is_still_needed(mail app.mails, account auth.users) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     if account.id is null or account.deleted_at is not null or app.is_banned(account) then
@@ -60,7 +60,7 @@ end
 $$;
 
 -- Removes some of what is over: tokens that have expired, counts of an hour ago, mails that were given up a month ago.
-create or replace function app.forget_mails() returns void
+create or replace function app.prune_mails() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.mail_tokens t

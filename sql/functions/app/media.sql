@@ -1,5 +1,5 @@
 -- Pictures: a row is made before the bytes come, and says what they must be. Once they are there and are that
--- (app.note_stored), a profile or a message takes it, once. What nobody took is gone after a day; what a deleted
+-- (app.record_stored_media), a profile or a message takes it, once. What nobody took is gone after a day; what a deleted
 -- message or a changed profile had taken, at once. Where bytes are the database does not know: a node's store does.
 
 -- Whether an address may be that of a picture: https, or plain where the server has no certificate.
@@ -53,10 +53,10 @@ end;
 
 -- Records that the bytes are there, and are what was promised: the word of a node, whose store has looked. What a
 -- client puts to the upload address afterwards, where the store allows that, is removed once the address has expired.
-create or replace function app.note_stored(id uuid) returns void
+create or replace function app.record_stored_media(id uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
     with stored as (
-        update public.media m set stored_at = pg_catalog.now() where m.id = note_stored.id and m.stored_at is null
+        update public.media m set stored_at = pg_catalog.now() where m.id = record_stored_media.id and m.stored_at is null
         returning m.id, m.created_at)
     insert into app.media_removals (id, purpose, due_at)
     select s.id, 'upload', app.last_upload(s.created_at) from stored s
@@ -64,7 +64,7 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- A message takes a picture: one that its sender has uploaded for its conversation, and that no other has.
-create or replace function app.take_picture(message public.messages) returns void
+create or replace function app.use_picture(message public.messages) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.media m set used_at = pg_catalog.clock_timestamp(), message_id = message.id
@@ -82,7 +82,7 @@ $$;
 -- A profile takes the picture whose address its avatar is: one that its user has uploaded as an avatar and not used.
 -- Users may say where it is, and no more than that: the address ends in the picture's id. It is the trigger's work, so
 -- that no picture counts as used which no profile has.
-create or replace function app.take_avatar() returns trigger
+create or replace function app.use_avatar() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.media m set used_at = pg_catalog.clock_timestamp(), url = new.avatar_url
@@ -95,8 +95,7 @@ $$;
 -- Before the trigger `keep`, which takes an address that is not https from a picture of the user's alone.
 create or replace trigger avatar before update of avatar_url on public.user_profiles
     for each row when (new.avatar_url is distinct from old.avatar_url and new.avatar_url is not null)
-    execute function app.take_avatar();
-drop function if exists app.take_avatar(text, text, text);
+    execute function app.use_avatar();
 
 -- The picture of an attachment; null where it has none.
 create or replace function app.media_id(attachment jsonb) returns uuid
@@ -108,7 +107,7 @@ end;
 
 -- An attachment with what is known of the caller's picture beside what the caller says of it. Of the same picture it is
 -- always the same, also once its bytes are gone.
-create or replace function app.whole_attachment(attachment jsonb) returns jsonb
+create or replace function app.complete_attachment(attachment jsonb) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
     known jsonb;
@@ -122,7 +121,7 @@ end
 $$;
 
 -- What became of a message's picture: it moves with its message, changes its sender with it, and goes with it.
-create or replace function app.follow_picture() returns trigger
+create or replace function app.propagate_picture() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if app.media_id(new.attachment) is distinct from app.media_id(old.attachment) then
@@ -140,10 +139,10 @@ create or replace trigger follow_picture after update on public.messages
         old.attachment is not null and old.attachment ? 'media_id'
         and row(new.conversation_id, new.sender_id, new.attachment)
             is distinct from row(old.conversation_id, old.sender_id, old.attachment))
-    execute function app.follow_picture();
+    execute function app.propagate_picture();
 
 -- An avatar that is one no more goes.
-create or replace function app.follow_avatar() returns trigger
+create or replace function app.propagate_avatar() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.avatar_url is distinct from old.avatar_url then
@@ -153,7 +152,7 @@ begin
 end
 $$;
 create or replace trigger follow_avatar after update of avatar_url, is_deleted on public.user_profiles
-    for each row execute function app.follow_avatar();
+    for each row execute function app.propagate_avatar();
 
 -- The bytes go after the row. One whose bytes may still be on their way goes once nobody can bring them any more.
 create or replace function app.queue_removal() returns trigger
@@ -174,8 +173,8 @@ create or replace trigger queue_removed after update on public.media
 
 -- Lets go what nobody took within a day, and returns what is to be removed from the store, `most` at most: by its
 -- purpose a picture, or what was put to its upload address since. Each is due again in a minute, until
--- app.removed_media says that it is gone.
-create or replace function app.due_removals(most integer) returns table (id uuid, purpose text)
+-- app.complete_removals says that it is gone.
+create or replace function app.claim_removals(most integer) returns table (id uuid, purpose text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin
     delete from public.media m
@@ -191,15 +190,10 @@ begin
 end
 $$;
 
-create or replace function app.removed_media(ids uuid[], purposes text[]) returns void
+create or replace function app.complete_removals(ids uuid[], purposes text[]) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
     delete from app.media_removals r
      where (r.id, r.purpose) in (select u.id, u.purpose from unnest(ids, purposes) as u (id, purpose))
-$$;
--- Of nodes of the previous version. Remove after 0.1.
-create or replace function app.removed_media(ids uuid[]) returns void
-language sql security definer set search_path = pg_catalog, pg_temp as $$
-    delete from app.media_removals r where r.id = any (ids) and r.purpose <> 'upload'
 $$;
 
 -- The guest's pictures become the account's; those of messages follow them, when they are moved. An avatar that the

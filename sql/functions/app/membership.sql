@@ -29,12 +29,12 @@ $$;
 
 -- Whether the caller is owner or admin, for the check of a new member. Volatile, so that it sees what was committed
 -- while the trigger before it waited for the conversation's lock.
-create or replace function app.manages(conversation_id uuid) returns boolean
+create or replace function app.is_manager(conversation_id uuid) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return exists (
         select from public.conversation_members m
-         where m.conversation_id = manages.conversation_id and m.user_id = auth.uid() and m.role in ('owner', 'admin'));
+         where m.conversation_id = is_manager.conversation_id and m.user_id = auth.uid() and m.role in ('owner', 'admin'));
 end
 $$;
 

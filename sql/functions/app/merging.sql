@@ -47,7 +47,7 @@ begin
     if not found then
         select s.* into session from app.sessions s where s.id = session_id;
         if not coalesce(guest.is_anonymous and guest.deleted_at is null
-                        and app.is_taken(session, generation, reuse_seconds), false)
+                        and app.accepts_generation(session, generation, reuse_seconds), false)
            or (select u.is_anonymous from auth.users u where u.id = merge_guest.user_id) then
             raise exception using errcode = 'PL004', message = 'That guest is not known here.';
         end if;
@@ -70,7 +70,7 @@ end
 $$;
 
 -- The conversations that a guest is in, and the groups that it wrote in and left.
-create or replace function app.rooms_of_guest(guest uuid) returns uuid[]
+create or replace function app.guest_conversations(guest uuid) returns uuid[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select array(
         select m.conversation_id from public.conversation_members m where m.user_id = guest
@@ -100,7 +100,7 @@ declare
 begin
     insert into app.merged_guests as g (guest_id, account_id) values (guest, account) returning g.* into merged;
 
-    rooms := array(select r from unnest(app.rooms_of_guest(guest)) r order by r);
+    rooms := array(select r from unnest(app.guest_conversations(guest)) r order by r);
     foreach room_id in array rooms loop
         select c.last_seq, greatest(c.last_seq - countable, 0) as after_seq into room
           from public.conversations c where c.id = room_id;
@@ -116,7 +116,7 @@ begin
 
     perform 1 from public.conversations c
      where c.id in (
-            select unnest(app.rooms_of_guest(guest))
+            select unnest(app.guest_conversations(guest))
             union
             select t.id from public.conversation_members m
               join public.conversation_members o on o.conversation_id = m.conversation_id and o.user_id <> guest
@@ -124,7 +124,7 @@ begin
                                          and t.participant2_id = greatest(account, o.user_id)
              where m.user_id = guest)
      order by c.id for update;
-    -- From here on nobody adds the guest to a conversation: app.keep_new_member waits, and finds the tombstone.
+    -- From here on nobody adds the guest to a conversation: app.validate_new_member waits, and finds the tombstone.
     perform 1 from public.user_profiles p where p.id = guest for update;
 
     for room in
@@ -134,25 +134,25 @@ begin
                         where m.conversation_id = c.id and m.user_id = guest) as present,
                greatest(20, most_moved / count(*) over ())::integer as most
           from public.conversations c
-         where c.id = any (app.rooms_of_guest(guest))
+         where c.id = any (app.guest_conversations(guest))
          order by c.id
     loop
         merged.conversations := merged.conversations + (room.present and not (room.direct and room.own))::integer;
         if room.direct and room.own then
-            perform app.empty_conversation(room.id);
+            perform app.remove_all_members(room.id);
             continue;
         end if;
         -- Messages that were sent between the first count and the lock.
         place := pg_catalog.array_position(rooms, room.id);
         merged.messages := merged.messages
             + app.count_messages(room.id, guest, coalesce(counted_to[place], 0), room.last_seq);
-        twin := case when room.direct then app.seat_participant(room.id, account, room.other) end;
+        twin := case when room.direct then app.replace_participant(room.id, account, room.other) end;
         if twin is null then
-            perform app.take_seat(room.id, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
+            perform app.transfer_membership(room.id, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
         else
             perform app.append_conversation(
                 room.id, twin, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
-            perform app.empty_conversation(room.id);
+            perform app.remove_all_members(room.id);
         end if;
     end loop;
 
@@ -167,28 +167,28 @@ end
 $$;
 
 -- It then stands in nobody's list.
-create or replace function app.empty_conversation(conversation_id uuid) returns void
+create or replace function app.remove_all_members(conversation_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     member uuid;
 begin
     for member in
         select m.user_id from public.conversation_members m
-         where m.conversation_id = empty_conversation.conversation_id order by m.user_id
+         where m.conversation_id = remove_all_members.conversation_id order by m.user_id
     loop
         delete from public.conversation_members m
-         where m.conversation_id = empty_conversation.conversation_id and m.user_id = member;
+         where m.conversation_id = remove_all_members.conversation_id and m.user_id = member;
     end loop;
 end
 $$;
 
 -- Makes the account a participant in the guest's place; or answers the direct conversation that the two have already.
-create or replace function app.seat_participant(conversation_id uuid, account uuid, other uuid) returns uuid
+create or replace function app.replace_participant(conversation_id uuid, account uuid, other uuid) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.conversations c
        set participant1_id = least(account, other), participant2_id = greatest(account, other)
-     where c.id = seat_participant.conversation_id;
+     where c.id = replace_participant.conversation_id;
     return null;
 exception when unique_violation then
     return (select c.id from public.conversations c
@@ -196,12 +196,11 @@ exception when unique_violation then
 end
 $$;
 
-drop function if exists app.take_seat(uuid, uuid, uuid);
 drop function if exists app.append_conversation(uuid, uuid, uuid, uuid);
 
 -- The guest's membership becomes the account's: the stronger role and the later mark stay. So do its messages, the
 -- newest `most` now. Those from `counted_from` on are counted.
-create or replace function app.take_seat(
+create or replace function app.transfer_membership(
     conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -209,32 +208,32 @@ declare
     newest bigint;
 begin
     select m.* into seat from public.conversation_members m
-     where m.conversation_id = take_seat.conversation_id and m.user_id = guest;
+     where m.conversation_id = transfer_membership.conversation_id and m.user_id = guest;
     insert into app.message_moves (conversation_id, guest_id, below, uncounted_below)
-    select c.id, guest, c.last_seq + 1, counted_from from public.conversations c where c.id = take_seat.conversation_id;
-    perform app.move_batch(take_seat.conversation_id, guest, most);
+    select c.id, guest, c.last_seq + 1, counted_from from public.conversations c where c.id = transfer_membership.conversation_id;
+    perform app.move_batch(transfer_membership.conversation_id, guest, most);
     -- The last that it sent, where many others wrote since.
     perform app.reassign_messages(array[m.id], m.conversation_id, m.conversation_id, 0) from public.messages m
-     where m.conversation_id = take_seat.conversation_id and m.seq = seat.sent_seq and m.sender_id = guest;
+     where m.conversation_id = transfer_membership.conversation_id and m.seq = seat.sent_seq and m.sender_id = guest;
     update public.conversations c
        set created_by = case when c.created_by = guest then account else c.created_by end,
            last_message_sender_id = case when c.last_message_sender_id = guest then account
                                          else c.last_message_sender_id end
-     where c.id = take_seat.conversation_id;
+     where c.id = transfer_membership.conversation_id;
 
     delete from public.conversation_members m
-     where m.conversation_id = take_seat.conversation_id and m.user_id = guest;
+     where m.conversation_id = transfer_membership.conversation_id and m.user_id = guest;
     if seat.user_id is not null then
         insert into public.conversation_members (conversation_id, user_id, joined_at, last_read_seq)
         select seat.conversation_id, account, seat.joined_at, seat.last_read_seq
          where not exists (select from public.conversation_members m
-                            where m.conversation_id = take_seat.conversation_id and m.user_id = account);
+                            where m.conversation_id = transfer_membership.conversation_id and m.user_id = account);
     else
         -- One that went from there: the account came and went just now, so that those who are there are told of it.
         insert into app.former_members as f (conversation_id, user_id, wrote, joined_xid)
-        select take_seat.conversation_id, account, true, pg_catalog.pg_current_xact_id()
+        select transfer_membership.conversation_id, account, true, pg_catalog.pg_current_xact_id()
          where not exists (select from public.conversation_members m
-                            where m.conversation_id = take_seat.conversation_id and m.user_id = account)
+                            where m.conversation_id = transfer_membership.conversation_id and m.user_id = account)
         on conflict on constraint former_members_pkey do update
            set wrote = true, changed_xid = excluded.changed_xid, joined_xid = excluded.joined_xid
          where not f.wrote;
@@ -245,7 +244,7 @@ begin
            last_read_seq = greatest(m.last_read_seq, seat.last_read_seq),
            sent_seq = greatest(m.sent_seq, seat.sent_seq),
            changed_xid = pg_catalog.pg_current_xact_id()
-     where m.conversation_id = take_seat.conversation_id and m.user_id = account;
+     where m.conversation_id = transfer_membership.conversation_id and m.user_id = account;
 end
 $$;
 

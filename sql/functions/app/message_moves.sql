@@ -142,7 +142,7 @@ begin
     -- Without a lock: whoever leads has it for as long as its batch takes.
     elsif exists (select from app.leases l
                    where l.name = 'moves' and l.holder <> node and l.expires_at > pg_catalog.clock_timestamp())
-          or not app.lead('moves', node, 5) then
+          or not app.acquire_lease('moves', node, 5) then
         return 'led';
     end if;
     -- In no order: one whose conversation is locked for long does not hold up the others.
@@ -172,7 +172,7 @@ $$;
 
 -- Moves one message ahead of its batch, where it is of a guest that was merged into the caller, so that the caller can
 -- change it at once. Returns whether it was.
-create or replace function app.claim_message(conversation_id uuid, seq bigint) returns boolean
+create or replace function app.move_message(conversation_id uuid, seq bigint) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     message_id uuid;
@@ -181,7 +181,7 @@ begin
     perform app.lock_conversation(conversation_id);
     select m.id into message_id
       from public.messages m join app.merged_guests g on g.guest_id = m.sender_id
-     where m.conversation_id = claim_message.conversation_id and m.seq = claim_message.seq
+     where m.conversation_id = move_message.conversation_id and m.seq = move_message.seq
        and g.account_id = auth.uid();
     if message_id is null then
         return false;

@@ -19,7 +19,7 @@ begin atomic
 end;
 
 -- Returns an attachment whose counts are written as integers: 10 for 10.0.
-create or replace function app.counted(attachment jsonb) returns jsonb
+create or replace function app.normalized_counts(attachment jsonb) returns jsonb
 language sql immutable parallel safe
 begin atomic
     select attachment operator(pg_catalog.||) coalesce(
@@ -80,7 +80,7 @@ begin
     end if;
     if new.attachment is not null then
         perform app.check_attachment(new.attachment);
-        new.attachment := app.counted(new.attachment);
+        new.attachment := app.normalized_counts(new.attachment);
     end if;
     if new.deleted_at is not null then
         new.content := null;
@@ -128,7 +128,7 @@ begin
         end if;
     end if;
     if new.attachment is not null and new.attachment ? 'media_id' then
-        perform app.take_picture(new);
+        perform app.use_picture(new);
     end if;
 
     new.version := 1;
@@ -148,7 +148,7 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
         kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8'))
 $$;
 
-create or replace function app.keep_message() returns trigger
+create or replace function app.validate_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     sent_xid xid8;
@@ -187,10 +187,10 @@ begin
     end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);
-        new.attachment := app.counted(new.attachment);
+        new.attachment := app.normalized_counts(new.attachment);
         if app.media_id(new.attachment) is distinct from app.media_id(old.attachment)
            and app.media_id(new.attachment) is not null then
-            perform app.take_picture(new);
+            perform app.use_picture(new);
         end if;
     end if;
     new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
@@ -206,9 +206,9 @@ create or replace trigger keep_changed before update on public.messages
         is distinct from
         row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.kind, old.content,
             old.attachment, old.event, old.edited_at, old.deleted_at))
-    execute function app.keep_message();
+    execute function app.validate_message();
 
-create or replace function app.follow_message() returns trigger
+create or replace function app.propagate_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.conversations c
@@ -222,4 +222,4 @@ $$;
 create or replace trigger follow_changed after update on public.messages
     for each row when (
         old.version <> new.version and old.conversation_id = new.conversation_id and old.sender_id = new.sender_id)
-    execute function app.follow_message();
+    execute function app.propagate_message();

@@ -56,7 +56,7 @@ begin
         select pg_catalog.array_agg(c.user_id) into changed
           from (select e.user_id from ended e union all select b.user_id from begun b) c;
     end if;
-    perform app.settle_presence(coalesce(changed, '{}'));
+    perform app.update_presence(coalesce(changed, '{}'));
     return true;
 end
 $$;
@@ -83,7 +83,7 @@ begin
                 select o.node_id, o.user_id from app.node_users o where o.node_id = any (ended) limit 5000)
         returning u.user_id)
     select count(*), pg_catalog.array_agg(distinct g.user_id) into taken, users from gone g;
-    perform app.settle_presence(coalesce(users, '{}'));
+    perform app.update_presence(coalesce(users, '{}'));
     update app.nodes n set lease_until = '-infinity'
      where n.id = any (ended) and n.lease_until > '-infinity'
        and exists (select from app.node_users u where u.node_id = n.id);
@@ -95,7 +95,7 @@ $$;
 
 -- Makes the rows of users who have none. Whose row another transaction is just making, such as one that hides it, is
 -- left out: that may go on for long, and nobody else is to wait for it.
-create or replace function app.make_presence(users uuid[]) returns void
+create or replace function app.create_presence_rows(users uuid[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     patience text := pg_catalog.current_setting('lock_timeout');
@@ -123,7 +123,7 @@ $$;
 
 -- Makes true whether these users are online, after a change of where they are, and whether those are whom an earlier
 -- call could not see to. Whoever hides it is shown as before.
-create or replace function app.settle_presence(users uuid[]) returns void
+create or replace function app.update_presence(users uuid[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
     settled uuid[];
@@ -136,7 +136,7 @@ begin
          where u.ctid = any (array(select l.ctid from app.unsettled_users l for update skip locked))
         returning u.user_id)
     select users || coalesce(pg_catalog.array_agg(distinct l.user_id), '{}') into users from late l;
-    perform app.make_presence(array(
+    perform app.create_presence_rows(array(
         select distinct u.id from unnest(users) as u (id)
          where not exists (select from public.presence p where p.user_id = u.id) order by u.id));
     settled := array(
@@ -181,7 +181,7 @@ end
 $$;
 
 -- Who may see it is `preferences.presence`: `nobody`, or whoever shares a conversation.
-create or replace function app.follow_preference() returns trigger
+create or replace function app.propagate_preference() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.preferences ->> 'presence' = 'nobody' then
@@ -193,30 +193,30 @@ begin
 end
 $$;
 create or replace trigger follow_new_preference after insert on public.user_private
-    for each row when (new.preferences ->> 'presence' = 'nobody') execute function app.follow_preference();
+    for each row when (new.preferences ->> 'presence' = 'nobody') execute function app.propagate_preference();
 create or replace trigger follow_preference after update on public.user_private
     for each row when (old.preferences -> 'presence' is distinct from new.preferences -> 'presence')
-    execute function app.follow_preference();
+    execute function app.propagate_preference();
 
 -- Whether the caller is shown others' presence, which it is not while it hides its own; and the transaction in which
 -- that last changed.
-create or replace function app.my_sight(out is_open boolean, out changed_xid xid8)
+create or replace function app.presence_visibility(out sees_others boolean, out changed_xid xid8)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
     me uuid := auth.uid();
 begin
-    select not p.is_hidden, p.hidden_xid into is_open, changed_xid from public.presence p where p.user_id = me;
-    is_open := coalesce(is_open, true);
+    select not p.is_hidden, p.hidden_xid into sees_others, changed_xid from public.presence p where p.user_id = me;
+    sees_others := coalesce(sees_others, true);
 end
 $$;
 
 -- The users whose presence the caller may see: whoever shares a conversation with it, where the caller hides not its
 -- own. Those who hide theirs are among them: there is nothing in their rows.
-create or replace function app.users_in_sight() returns setof uuid
+create or replace function app.presence_visible_users() returns setof uuid
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp rows 200 as $$
 begin
-    if (app.my_sight()).is_open then
+    if (app.presence_visibility()).sees_others then
         return query
             select distinct o.user_id from public.conversation_members o
              where o.conversation_id in (select app.my_conversations());

@@ -41,15 +41,15 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     select greatest(now(), date_trunc('milliseconds', last) + interval '1 millisecond')
 $$;
 
-create or replace function app.keep_profile() returns trigger
+create or replace function app.validate_profile() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if tg_op = 'UPDATE' and new.is_deleted and not old.is_deleted then
-        -- After those who have just made the user a member (app.keep_new_member): the membership is seen here.
+        -- After those who have just made the user a member (app.validate_new_member): the membership is seen here.
         perform 1 from public.user_profiles p where p.id = new.id for update;
     end if;
     if new.is_deleted or tg_op = 'UPDATE' and old.is_deleted then
-        new := app.buried(new);
+        new := app.tombstoned(new);
     end if;
     if tg_op = 'INSERT' or new.full_name is distinct from old.full_name then
         new.full_name := app.checked_name('full_name', new.full_name, 'A name');
@@ -142,7 +142,7 @@ begin
         new.changed_xid := pg_catalog.pg_current_xact_id();
         new.public_changed_xid := pg_catalog.pg_current_xact_id();
     elsif new.changed_xid <> old.changed_xid and new.changed_xid = pg_catalog.pg_current_xact_id() then
-        -- app.note_private_change moved it: the private part changed. Not always forwards: of two transactions the
+        -- app.record_private_change moved it: the private part changed. Not always forwards: of two transactions the
         -- older may be the later to write.
         new.version := old.version + 1;
         new.updated_at := app.next_version_time(old.updated_at);
@@ -151,9 +151,9 @@ begin
 end
 $$;
 create or replace trigger keep before insert or update on public.user_profiles
-    for each row execute function app.keep_profile();
+    for each row execute function app.validate_profile();
 
-create or replace function app.keep_private() returns trigger
+create or replace function app.validate_private() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if tg_op = 'UPDATE' then
@@ -181,9 +181,9 @@ begin
 end
 $$;
 create or replace trigger keep before insert or update on public.user_private
-    for each row execute function app.keep_private();
+    for each row execute function app.validate_private();
 
-create or replace function app.note_private_change() returns trigger
+create or replace function app.record_private_change() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.user_profiles set changed_xid = pg_catalog.pg_current_xact_id()
@@ -192,10 +192,10 @@ begin
 end
 $$;
 create or replace trigger note_change after update on public.user_private
-    for each row when (old.* is distinct from new.*) execute function app.note_private_change();
+    for each row when (old.* is distinct from new.*) execute function app.record_private_change();
 
 -- The profile of an account, made where it is missing; the account's own facts are taken over.
-create or replace function app.adopt_account(account auth.users) returns void
+create or replace function app.upsert_profile(account auth.users) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     guest boolean := coalesce(account.is_anonymous, false);
@@ -225,15 +225,15 @@ $$;
 create or replace trigger postline_address before insert or update of email on auth.users
     for each row execute function app.store_address();
 
-create or replace function app.follow_account() returns trigger
+create or replace function app.propagate_account() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform app.adopt_account(new);
+    perform app.upsert_profile(new);
     return null;
 end
 $$;
 create or replace trigger postline_new_account after insert on auth.users
-    for each row execute function app.follow_account();
+    for each row execute function app.propagate_account();
 create or replace trigger postline_changed_account after update on auth.users
     for each row when (old.email is distinct from new.email or old.is_anonymous is distinct from new.is_anonymous)
-    execute function app.follow_account();
+    execute function app.propagate_account();

@@ -1,9 +1,9 @@
 -- Pushes: what reaches a device whose user has no app open.
 --
--- One node leads, by a lease (app.lead), and asks every half second: app.note_pushes reads on from its cursor, as every
+-- One node leads, by a lease (app.acquire_lease), and asks every half second: app.queue_pushes reads on from its cursor, as every
 -- reader of the feed does, and notes for each device of each member what there is to tell of a conversation, in one row
--- (app.pushes). Two seconds later app.due_pushes judges it: whoever has read the message, has muted the conversation or
--- is online is told nothing. The leader gives what is left to the devices' providers, and app.settle_pushes notes what
+-- (app.pushes). Two seconds later app.claim_pushes judges it: whoever has read the message, has muted the conversation or
+-- is online is told nothing. The leader gives what is left to the devices' providers, and app.record_push_results notes what
 -- they said. A send knows nothing of all this.
 --
 -- A row that is being told is due again a minute later, for the case that the leader ends with it: so each is told at
@@ -11,7 +11,7 @@
 
 -- Notes what was sent since the cursor, and what was read of what a device was told. Answers for how many devices and
 -- conversations there is something to tell that they did not know of.
-create or replace function app.note_pushes() returns integer
+create or replace function app.queue_pushes() returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off as $$
 declare
@@ -122,7 +122,7 @@ $$;
 --   late   was not taken for a day, and is given up
 --
 -- `badge` is how many messages the user has not read, of all conversations. A text only `with_text`.
-create or replace function app.due_pushes(most integer, with_text boolean) returns table (
+create or replace function app.claim_pushes(most integer, with_text boolean) returns table (
     kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text,
     environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text,
     badge bigint, attempts integer)
@@ -195,7 +195,7 @@ $$;
 --   refused        it will never be taken
 --   unregistered   there is no such device any more: it is forgotten
 --   later          to be tried again in so many seconds
-create or replace function app.settle_pushes(
+create or replace function app.record_push_results(
     device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[],
     retry_seconds double precision[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$

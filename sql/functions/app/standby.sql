@@ -2,7 +2,7 @@
 -- take what such a transaction is about to do for seen. Which ones they are is found otherwise: what has ended is asked
 -- of each transaction, and of one that ended in the very moment of the snapshot, whether its rows are there.
 --
--- A node asks in two statements of one transaction: app.note_ended, and then what it wants to know, whose functions use
+-- A node asks in two statements of one transaction: app.record_ended_transactions, and then what it wants to know, whose functions use
 -- app.standby_snapshot. Each has a snapshot of its own, and the second sees all that had ended at the first.
 
 -- Notes for the rest of this transaction what has ended, as a snapshot that sees just that. `base`, where there is
@@ -11,7 +11,7 @@
 --
 -- Transactions end while they are asked after, one by one. So all that have not ended are asked after once more: then
 -- of two of which one saw the other, the other is noted as well, or has ended in this second round with it.
-create or replace function app.note_ended(
+create or replace function app.record_ended_transactions(
     base pg_snapshot, inout started timestamptz, out replayed pg_lsn)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -47,7 +47,7 @@ begin atomic
 end;
 
 -- The characters that no name holds: controls, separators of lines, text directions and noncharacters.
-create or replace function app.controls() returns text
+create or replace function app.control_characters() returns text
 language sql immutable parallel safe
 begin atomic
     select
@@ -60,7 +60,7 @@ end;
 
 -- The characters beyond ASCII that URLs and addresses do not hold: blanks, controls, text directions, characters
 -- without ink, and those of private use.
-create or replace function app.unseen() returns text
+create or replace function app.invisible_characters() returns text
 language sql immutable parallel safe
 begin atomic
     select
@@ -69,11 +69,11 @@ begin atomic
         '\U000e0000-\U0010ffff]';
 end;
 
--- Returns whether a text has one of app.controls().
+-- Returns whether a text has one of app.control_characters().
 create or replace function app.has_control(value text) returns boolean
 language sql immutable parallel safe
 begin atomic
-    select value operator(pg_catalog.~) app.controls();
+    select value operator(pg_catalog.~) app.control_characters();
 end;
 
 -- A name or title, normalized, or a refusal that names the field.
@@ -97,11 +97,11 @@ end
 $$;
 
 -- Returns what can be kept of a name out of another program's data, or null: never an error. What no name may hold
--- (app.controls) becomes blanks. What shows nothing at its beginning goes, so that the rest is within the bound.
+-- (app.control_characters) becomes blanks. What shows nothing at its beginning goes, so that the rest is within the bound.
 create or replace function app.salvaged_name(value text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-    name text := app.normalized(regexp_replace(left(btrim(value), 2000), app.controls() || '+', ' ', 'g'));
+    name text := app.normalized(regexp_replace(left(btrim(value), 2000), app.control_characters() || '+', ' ', 'g'));
 begin
     if char_length(name) > 100 then
         while app.is_blank(left(name, 1)) and name <> '' loop

@@ -4,8 +4,8 @@
 drop trigger if exists bury on public.user_profiles;
 drop function if exists app.bury();
 
--- What app.keep_profile keeps of a user who is or was deleted.
-create or replace function app.buried(profile public.user_profiles) returns public.user_profiles
+-- What app.validate_profile keeps of a user who is or was deleted.
+create or replace function app.tombstoned(profile public.user_profiles) returns public.user_profiles
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not profile.is_deleted then
@@ -50,7 +50,7 @@ begin
      where id = new.id;
     -- Of its names, those that are held stay until they are free.
     delete from public.username_history h
-     where h.user_id = new.id and (h.held_until <= app.now() or app.leaves_no_name(new));
+     where h.user_id = new.id and (h.held_until <= app.now() or app.releases_usernames(new));
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
     for room in
         select m.conversation_id from public.conversation_members m

@@ -203,7 +203,7 @@ begin
             parts[3] ~ ('^(/([A-Za-z0-9._~!$&''()*+,;=:@/-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
                         '(\?([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
                         '(#([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?$')
-            and parts[3] !~ app.unseen(), true), false);
+            and parts[3] !~ app.invisible_characters(), true), false);
 end
 $$;
 

@@ -2,7 +2,7 @@
 -- change. So a user keeps three names from others at most: the one it has, and two that are held. An operator
 -- lifts a cooldown with `update public.user_private set username_changed_at = null`.
 
-create or replace function app.keep_username() returns trigger
+create or replace function app.validate_username() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     allowed_at timestamptz;
@@ -24,17 +24,17 @@ end
 $$;
 -- After `keep`, which folds the name.
 create or replace trigger keep_username before update of username on public.user_profiles
-    for each row execute function app.keep_username();
+    for each row execute function app.validate_username();
 
 -- After the row, not before it: a claim of a name that is just being given up waits at the unique index, and then
 -- finds the hold that was committed with it.
-create or replace function app.note_username() returns trigger
+create or replace function app.record_username() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if tg_op = 'UPDATE' then
         if old.username is not distinct from new.username then
             return null;
-        elsif old.username is not null and not app.leaves_no_name(new) then
+        elsif old.username is not null and not app.releases_usernames(new) then
             insert into public.username_history (user_id, old_username, new_username, changed_at, held_until)
             values (new.id, old.username, new.username, app.now(), app.now() + interval '120 days');
             update public.user_private
@@ -50,11 +50,11 @@ begin
 end
 $$;
 create or replace trigger note_username after insert or update of username, is_deleted on public.user_profiles
-    for each row execute function app.note_username();
+    for each row execute function app.record_username();
 
 -- Whether a user is a guest who is deleted, and not merged. Nobody can come back for its names: held, they would be
 -- kept from everybody by somebody without so much as an account.
-create or replace function app.leaves_no_name(profile public.user_profiles) returns boolean
+create or replace function app.releases_usernames(profile public.user_profiles) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return profile.is_deleted and profile.is_guest and not app.is_merging();

@@ -1,7 +1,7 @@
 -- app.search_names and app.words follow the names. Who comes to a word in the very moment in which its last user leaves
 -- it may find it gone: spelt right the name is found all the same. The last two, where they leave it at once, each find
 -- the other still there: it stays, and leads to nobody.
-create or replace function app.follow_words() returns trigger
+create or replace function app.propagate_words() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     words text[] := '{}';
@@ -42,10 +42,10 @@ begin
 end
 $$;
 create or replace trigger follow_words after insert on public.user_profiles
-    for each row when (not new.is_guest) execute function app.follow_words();
+    for each row when (not new.is_guest) execute function app.propagate_words();
 create or replace trigger follow_words_changed
     after update of username, full_name, is_guest, is_deleted on public.user_profiles
-    for each row execute function app.follow_words();
+    for each row execute function app.propagate_words();
 
 -- Returns whether a name has that word. By the inverted index: to the planner a walk over all users looks shorter.
 create or replace function app.is_name_word(word text) returns boolean
@@ -97,8 +97,8 @@ $$;
 -- pg_trgm may be in any schema, and may be moved: these bodies name its functions once and for all, and are inlined.
 -- The collation is that of the index on app.words, which serves no other.
 --
--- app.word_likeness(a, b) returns how like `a` is to the most alike part of `b`, from 0 to 1, app.is_like_word(a, b)
--- whether that is above pg_trgm.word_similarity_threshold, and app.likeness(a, b) how like the whole texts are.
+-- app.word_similarity(a, b) returns how like `a` is to the most alike part of `b`, from 0 to 1, app.is_similar_word(a, b)
+-- whether that is above pg_trgm.word_similarity_threshold, and app.similarity(a, b) how like the whole texts are.
 do $functions$
 declare
     place text := (select pg_catalog.quote_ident(n.nspname)
@@ -106,11 +106,11 @@ declare
                     where e.extname = 'pg_trgm');
 begin
     execute pg_catalog.format($sql$
-        create or replace function app.word_likeness(a text, b text) returns real language sql immutable parallel safe
+        create or replace function app.word_similarity(a text, b text) returns real language sql immutable parallel safe
         begin atomic select %1$s.word_similarity(a, b); end;
-        create or replace function app.likeness(a text, b text) returns real language sql immutable parallel safe
+        create or replace function app.similarity(a text, b text) returns real language sql immutable parallel safe
         begin atomic select %1$s.similarity(a, b); end;
-        create or replace function app.is_like_word(a text, b text) returns boolean language sql stable parallel safe
+        create or replace function app.is_similar_word(a text, b text) returns boolean language sql stable parallel safe
         begin atomic select a operator(%1$s.<%%) b collate pg_catalog."C"; end
     $sql$, place);
 end
@@ -128,8 +128,8 @@ begin
         -- defines.
         perform set_config('pg_trgm.word_similarity_threshold', '0.4', true);
         meant := array(
-            select w.word from app.words w where app.is_like_word(meant_words.word, w.word)
-             order by app.likeness(meant_words.word, w.word) desc, w.word limit 20);
+            select w.word from app.words w where app.is_similar_word(meant_words.word, w.word)
+             order by app.similarity(meant_words.word, w.word) desc, w.word limit 20);
     end if;
     return meant;
 end

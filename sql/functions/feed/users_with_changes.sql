@@ -2,7 +2,7 @@
 --
 -- Asked of those who are live, where there is too much to tell. It looks from each user at what is theirs, and stops at
 -- the first that is news, so that its cost is theirs and not that of what changed.
-create or replace function feed.concerned(since pg_snapshot, users uuid[]) returns setof uuid
+create or replace function feed.users_with_changes(since pg_snapshot, users uuid[]) returns setof uuid
 language sql stable set search_path = pg_catalog, pg_temp set jit = off as $$
     select u.id
       from unnest(users) as u (id)

@@ -6,7 +6,7 @@
 -- lately, of everybody's, is walked once for all of them, in the indexes on changed_xid, newest first, and asked whose
 -- it is. Each walk ends after `most` rows: whose cursor is no newer than the last of them is not spoken of, and neither
 -- is who is in more than `most_conversations`.
-create or replace function feed.missed_nothing(epochs text[], users uuid[], sinces pg_snapshot[]) returns table (
+create or replace function feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) returns table (
     place integer, epoch text, snapshot text, conversation_ids text, is_durable boolean, sees_presence boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off set enable_bitmapscan = off as $$

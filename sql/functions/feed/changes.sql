@@ -19,7 +19,7 @@ drop function if exists feed.look_for_mutes(pg_snapshot);
 -- statistics say, two milliseconds a look.
 --
 -- A look is bounded: what one transaction or a long absence piled up beyond `most_…` is not told. One row then says
--- `many`, and who is concerned is asked of feed.concerned. Deleted users are told in any case: their sessions end.
+-- `many`, and who is concerned is asked of feed.users_with_changes. Deleted users are told in any case: their sessions end.
 --
 -- Of presence and mutes there are rows of these kinds:
 --
@@ -34,7 +34,7 @@ drop function if exists feed.look_for_mutes(pg_snapshot);
 --
 -- Whether a session sees presence holds as long as its subscription: whoever changes it falls behind. So the node need
 -- not be told who hides, and no look has to ask for it.
-create or replace function feed.look(since pg_snapshot) returns table (
+create or replace function feed.read_changes(since pg_snapshot) returns table (
     kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
     marks bigint[])
 language plpgsql stable strict set search_path = pg_catalog, pg_temp
