@@ -338,61 +338,61 @@ grant execute on function
     accounts.ended_sessions(pg_snapshot), accounts.ensure_profile(uuid, boolean),
     accounts.sign_in_by_identity(text, text, text, text, text, double precision, uuid, integer, integer),
     accounts.guest(text), accounts.identified_account(text, text, text),
-    accounts.store_ticket(text, uuid, text, double precision),
-    accounts.logout(uuid, uuid, boolean), accounts.merge_external_guest(uuid, uuid),
-    accounts.merge_guest(uuid, text, uuid, integer, integer), accounts.open_session(uuid, uuid, text),
-    accounts.password_hash(uuid), accounts.refresh(uuid, integer, integer), accounts.register(text, text, text, text, boolean, integer), accounts.renew_hash(uuid, text, text),
+    accounts.store_ticket(text, uuid, text, double precision), accounts.logout(uuid, uuid, boolean),
+    accounts.merge_external_guest(uuid, uuid), accounts.merge_guest(uuid, text, uuid, integer, integer),
+    accounts.open_session(uuid, uuid, text), accounts.password_hash(uuid), accounts.refresh(uuid, integer, integer),
+    accounts.register(text, text, text, text, boolean, integer), accounts.renew_hash(uuid, text, text),
     accounts.request_email_change(uuid, text, text, integer), accounts.request_password_reset(text, integer),
     accounts.reset_password(text, text), accounts.resettable_account(text),
     accounts.record_mail_results(uuid[], integer[], text[], text[], double precision[]), accounts.claim_mails(text[]),
-    accounts.redeem_ticket(text, boolean),
-    accounts.upgrade(uuid, text, text, text, boolean, integer),
+    accounts.redeem_ticket(text, boolean), accounts.upgrade(uuid, text, text, text, boolean, integer),
     accounts.use_session(uuid, uuid)
     to postline_accounts;
 grant execute on function
-    feed.users_with_changes(pg_snapshot, uuid[]), feed.read_changes(pg_snapshot), feed.has_no_changes(text[], uuid[], pg_snapshot[]),
-    feed.mutes(uuid, uuid[]), feed.poll_changes(pg_snapshot, text[]), app.opening_bytes()
+    feed.users_with_changes(pg_snapshot, uuid[]), feed.read_changes(pg_snapshot),
+    feed.has_no_changes(text[], uuid[], pg_snapshot[]), feed.mutes(uuid, uuid[]),
+    feed.poll_changes(pg_snapshot, text[]), app.opening_bytes()
     to postline_feed;
 
 -- What operations, policies and views call.
-grant execute on function app.utc(timestamptz), app.quoted_utc(timestamptz),
-    app.message_object(public.messages, json, bigint), app.message_object(public.messages, text, text, bigint),
-    app.sender_members(uuid, json), app.conversation_member(uuid), app.attachment_object(jsonb), app.quoted(text),
+grant execute on function
+    app.utc(timestamptz), app.quoted_utc(timestamptz), app.message_object(public.messages, json, bigint),
+    app.message_object(public.messages, text, text, bigint), app.sender_members(uuid, json),
+    app.conversation_member(uuid), app.attachment_object(jsonb), app.quoted(text),
     app.presence_object(uuid, boolean, timestamptz), app.epoch(),
-    app.record_ended_transactions(pg_snapshot, timestamptz), app.standby_snapshot(), app.is_behind(pg_snapshot, pg_snapshot)
+    app.record_ended_transactions(pg_snapshot, timestamptz), app.standby_snapshot(),
+    app.is_behind(pg_snapshot, pg_snapshot)
     to authenticated, postline_feed;
 grant execute on function
-    app.wait_for_wal_flush(), app.log_end(pg_lsn), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes(),
-    app.queue_pushes(), app.claim_pushes(integer, boolean), app.record_stored_media(uuid), app.claim_removals(integer),
-    app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
+    app.wait_for_wal_flush(), app.log_end(pg_lsn), app.report_presence(uuid, integer, uuid[], uuid[], boolean),
+    app.end_nodes(), app.queue_pushes(), app.claim_pushes(integer, boolean), app.record_stored_media(uuid),
+    app.claim_removals(integer), app.complete_removals(uuid[], text[]), app.acquire_lease(text, uuid, double precision),
     app.release_lease(text, uuid), app.move_messages(uuid, boolean),
     app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
     app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),
     app.locked_caller(bigint), app.refuse_unknown(jsonb, text[], text), app.patched_text(jsonb, text, text, text),
-    app.patched_date_of_birth(jsonb, date, text), app.check_date_of_birth(text, date),
-    app.check_avatar_url(text, text), app.own_fields(), app.change_fields(jsonb), app.change_physical(jsonb, text),
-    app.change_username(text), app.change_avatar(jsonb, text), app.refuse_username(), app.is_https(text),
-    app.spellings(text), app.meant_words(text), app.folded(text), app.spelled_out(text), app.words_of(text),
-    app.lower_ascii(text), app.is_host(text), app.host_label(text), app.punycode_decoded(text), app.language_tag(text),
-    app.repeats_subtag(text),
-    app.word_similarity(text, text), app.similarity(text, text), app.is_similar_word(text, text),
-    app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.control_characters(), app.invisible_characters(),
-    app.has_control(text),
-    app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.create_group(text),
-    app.answer_bytes(), app.page_bytes(), app.page_time(), app.joined(text[], boolean, bigint),
-    app.ensure_participants(uuid),
-    app.is_active_user(uuid),
+    app.patched_date_of_birth(jsonb, date, text), app.check_date_of_birth(text, date), app.check_avatar_url(text, text),
+    app.own_fields(), app.change_fields(jsonb), app.change_physical(jsonb, text), app.change_username(text),
+    app.change_avatar(jsonb, text), app.refuse_username(), app.is_https(text), app.spellings(text),
+    app.meant_words(text), app.folded(text), app.spelled_out(text), app.words_of(text), app.lower_ascii(text),
+    app.is_host(text), app.host_label(text), app.punycode_decoded(text), app.language_tag(text),
+    app.repeats_subtag(text), app.word_similarity(text, text), app.similarity(text, text),
+    app.is_similar_word(text, text), app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text),
+    app.control_characters(), app.invisible_characters(), app.has_control(text), app.distinct_ids(text, uuid[], uuid[]),
+    app.lock_conversation(uuid), app.create_group(text), app.answer_bytes(), app.page_bytes(), app.page_time(),
+    app.joined(text[], boolean, bigint), app.ensure_participants(uuid), app.is_active_user(uuid),
     app.set_member_role(uuid, uuid, text), app.my_groups(text[]), app.is_manager(uuid), app.my_conversations(),
     app.is_member(uuid), app.my_message(uuid, bigint), app.message_page(uuid, bigint, bigint, integer),
-    app.move_message(uuid, bigint), app.sender_of(uuid), app.split_full_name(text),
-    app.message_hash(text, text, jsonb), app.is_change(xid8, pg_snapshot, pg_snapshot),
-    app.presence_visibility(), app.presence_visible_users(), app.changes_since(pg_snapshot), app.register_device(text, text, text, text),
-    app.checked_time(text, text), app.media_id(jsonb), app.is_media_url(text, uuid),
-    app.create_media(text, text, bigint, uuid, integer, integer), app.complete_attachment(jsonb), app.normalized_counts(jsonb),
+    app.move_message(uuid, bigint), app.sender_of(uuid), app.split_full_name(text), app.message_hash(text, text, jsonb),
+    app.is_change(xid8, pg_snapshot, pg_snapshot), app.presence_visibility(), app.presence_visible_users(),
+    app.changes_since(pg_snapshot), app.register_device(text, text, text, text), app.checked_time(text, text),
+    app.media_id(jsonb), app.is_media_url(text, uuid), app.create_media(text, text, bigint, uuid, integer, integer),
+    app.complete_attachment(jsonb), app.normalized_counts(jsonb),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
-    app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer) to authenticated;
+    app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer)
+    to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     to authenticated, service_role;
 -- Whoever writes a message by itself has its id made by this.

@@ -139,7 +139,8 @@ select isnt(app.epoch(), null, 'there is an epoch');
 -- What a cursor has seen is on disk.
 create temporary table sealed as select pg_current_wal_insert_lsn() as lsn;
 select is(tests.as('postline_feed', 'app.wait_for_wal_flush()'), '', 'the feed seals');
-select is(tests.as('authenticated', 'app.wait_for_wal_flush()'), '42501 permission denied for function wait_for_wal_flush', 'and nobody else');
+select is(tests.as('authenticated', 'app.wait_for_wal_flush()'),
+    '42501 permission denied for function wait_for_wal_flush', 'and nobody else');
 
 -- A restored dump.
 select is(app.renew_epoch_after_restore(), false, 'a database at home needs nothing');
@@ -184,17 +185,21 @@ select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), array['a
     'a profile concerns its user and whoever shares a conversation with it');
 select tests.age();
 select tests.say('direct', 'alice', 'new');
-select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob'], 'a message, its members');
+select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'),
+    array['alice', 'bob'], 'a message, its members');
 select tests.age();
 update public.messages set content = 'edited anew' where conversation_id = tests.id('direct') and seq = 1;
-select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob'], 'an edited one likewise');
+select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'),
+    array['alice', 'bob'], 'an edited one likewise');
 select tests.say('group', 'alice', 'to read');
 select tests.age();
 select tests.as('carol', format('api.mark_read(%L, 5)', tests.id('group')));
-select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob', 'carol'], 'a mark likewise');
+select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'),
+    array['alice', 'bob', 'carol'], 'a mark likewise');
 select tests.age();
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
-select is(tests.users_with_changes('carol', 'mallory'), array['carol'], 'who is out of a conversation is concerned by that');
+select is(tests.users_with_changes('carol', 'mallory'), array['carol'],
+    'who is out of a conversation is concerned by that');
 select tests.age();
 update public.user_profiles set is_deleted = true where id = tests.id('carol');
 select is((tests.poll())[1], 'deleted carol', 'a deleted user is told, whatever else is');

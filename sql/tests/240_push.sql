@@ -163,7 +163,8 @@ select is(tests.due(), array['tell bob group 1 Tap Alice hello all 1', 'tell car
 select is(tests.due(), '{}', 'once');
 select is(tests.due('2 minutes'), array['tell bob group 1 Tap Alice hello all 1',
     'tell carol group 1 Tap Alice hello all 1'], 'and again where nobody noted what became of it');
-select tests.record_result('bob', 'group', 1, 'tell', 'taken'), tests.record_result('carol', 'group', 1, 'tell', 'taken');
+select tests.record_result('bob', 'group', 1, 'tell', 'taken'),
+       tests.record_result('carol', 'group', 1, 'tell', 'taken');
 select is(tests.due('1 day'), '{}', 'what was taken is told no more');
 update public.messages set content = 'hello, all' where conversation_id = tests.id('group');
 select is(tests.queue(), 0, 'an edit is nothing to tell');
@@ -172,7 +173,8 @@ select tests.say('group', 'alice', 'one'), tests.say('group', 'alice', 'two'), t
 select tests.queue();
 select is(tests.due(with_text => false), array['tell bob direct 1 Tap Alice 4', 'tell bob group 3 Tap Alice 4',
     'tell carol group 3 Tap Alice 3'], 'of several messages of one conversation the newest; without previews no text');
-select tests.record_result('bob', 'direct', 1, 'tell', 'taken'), tests.record_result('bob', 'group', 3, 'tell', 'taken'),
+select tests.record_result('bob', 'direct', 1, 'tell', 'taken'),
+       tests.record_result('bob', 'group', 3, 'tell', 'taken'),
        tests.record_result('carol', 'group', 3, 'tell', 'later', 60);
 select is(tests.due('30 seconds'), '{}', 'what is to be tried later waits');
 select is(tests.due('40 seconds', false), array['tell carol group 3 Tap Alice 3'], 'and is tried then');

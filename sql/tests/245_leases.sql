@@ -37,7 +37,8 @@ select ok(tests.lead(tests.id('one')), 'a lease that was given back is free');
 select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
   from unnest(array['alice', 'anon', 'service_role', 'postline_accounts', 'postline_sender']) who,
        unnest(array[
-           'select app.acquire_lease(''push'', gen_random_uuid(), 1e9)', 'select app.release_lease(''push'', gen_random_uuid())',
+           'select app.acquire_lease(''push'', gen_random_uuid(), 1e9)',
+           'select app.release_lease(''push'', gen_random_uuid())',
            'select from app.leases for key share', 'select from app.identity_attempts for update',
            'update app.leases set expires_at = ''infinity''',
            'insert into app.identity_attempts values (''apple'', ''x'')',

@@ -25,14 +25,16 @@ begin
     perform tests.owner();
     return coalesce(taken, '{}');
 end $$;
-create function tests.record_result(kind text, outcome text, error text default null, retry float8 default 0) returns void
+create function tests.record_result(kind text, outcome text, error text default null, retry float8 default 0)
+returns void
 language plpgsql as $$
 declare
     mail app.mails;
 begin
     select m.* into mail from app.mails m where m.kind = record_result.kind;
     perform tests.authenticate_as('postline_accounts');
-    perform accounts.record_mail_results(array[mail.id], array[mail.attempts - 1], array[outcome], array[error], array[retry]);
+    perform accounts.record_mail_results(
+        array[mail.id], array[mail.attempts - 1], array[outcome], array[error], array[retry]);
     perform tests.owner();
 end $$;
 create function tests.reset(token text, password text default 'hash2') returns text language sql as $$
@@ -95,7 +97,8 @@ select tests.record_result('confirm_email', 'later', '451 greylisted', 300);
 select is(tests.claim('t3'), '{}', 'what is to be tried later waits');
 select is((select last_error from app.mails), '451 greylisted', 'and says why');
 select tests.pass('301 seconds');
-select is(tests.claim('t3'), array['confirm_email tap.new@example.org new 1 t3'], 'and is tried then, with a new token');
+select is(tests.claim('t3'), array['confirm_email tap.new@example.org new 1 t3'],
+    'and is tried then, with a new token');
 select tests.pass('241 seconds');
 select is(tests.claim('t4'), array['confirm_email tap.new@example.org new 2 t4'],
     'what nobody says the outcome of is due again');
@@ -108,7 +111,8 @@ select tests.record_result('email_changed', 'refused', '550 ' || repeat('x', 600
 select is(tests.queued(), array['email_changed tap.old@example.org new given up'], 'what is refused is given up');
 select is((select octet_length(last_error) from app.mails), 500, 'with what was said of it, within bounds');
 update app.mails set due_at = now(), attempts = 0;
-select is(tests.claim('t5'), array['email_changed tap.old@example.org new 0 -'], 'until an operator has it tried again');
+select is(tests.claim('t5'), array['email_changed tap.old@example.org new 0 -'],
+    'until an operator has it tried again');
 select accounts.record_mail_results(array[m.id], array[m.attempts - 2], '{refused}', '{late}', '{0}') from app.mails m;
 select is((select due_at is not null and last_error <> 'late' from app.mails), true, 'who says so late is not heard');
 update app.mails set due_at = null;

@@ -206,7 +206,8 @@ select is((select count(*) from admin.audit where detail::text ~ 'example|tap_')
 select throws_ok('update admin.audit set operator = ''them''', '23001', null, 'it is not changed');
 select throws_ok('delete from admin.audit', '23001', null, 'nor removed');
 select throws_ok('truncate admin.audit', '23001', null, 'nor all of it');
-select is(tests.refusal($$admin.record_action(repeat('x', 201), 'x', null, '{}')$$) like 'PA001 %', true, 'a long name');
+select is(tests.refusal($$admin.record_action(repeat('x', 201), 'x', null, '{}')$$) like 'PA001 %', true,
+    'a long name');
 
 select * from finish();
 rollback;

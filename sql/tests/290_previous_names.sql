@@ -13,7 +13,8 @@ select results_eq($$select kind from feed.next_look('4:4:')$$, $$select kind fro
 select results_eq($$select * from feed.look('4:4:')$$, $$select * from feed.read_changes('4:4:')$$,
     'feed.look reads the changes');
 select is(array(select c from feed.concerned('4:4:', array(select id from tests.ids)) c order by c),
-    array(select unnest(array[tests.id('alice'), tests.id('bob')]) u order by u), 'feed.concerned returns the users with changes');
+    array(select unnest(array[tests.id('alice'), tests.id('bob')]) u order by u),
+    'feed.concerned returns the users with changes');
 select is((select count(*) from feed.missed_nothing(
                array[app.epoch()], array[tests.id('carol')], array['4:4:'::pg_snapshot])),
     1::bigint, 'feed.missed_nothing returns users without changes');
@@ -45,9 +46,11 @@ select is(array(select purpose::text from app.media_removals), array['upload'],
 
 select tests.authenticate_as('postline_accounts');
 select accounts.keep_ticket(repeat('ab', 32), tests.id('alice'), 'cd');
-select is(accounts.take_ticket(repeat('ab', 32)), 'cd', 'accounts.keep_ticket and take_ticket store and redeem a ticket');
+select is(accounts.take_ticket(repeat('ab', 32)), 'cd',
+    'accounts.keep_ticket and take_ticket store and redeem a ticket');
 select is_empty($$select * from accounts.take_mails('{}')$$, 'accounts.take_mails claims mails');
-select lives_ok($$select accounts.settle_mails('{}', '{}', '{}', '{}', '{}')$$, 'accounts.settle_mails records results');
+select lives_ok($$select accounts.settle_mails('{}', '{}', '{}', '{}', '{}')$$,
+    'accounts.settle_mails records results');
 select isnt((select user_id from accounts.enter_by_identity(
                  'apple', 'previous', null, null, repeat('ef', 32), 4e9, null, null, null)),
     null, 'accounts.enter_by_identity signs in');

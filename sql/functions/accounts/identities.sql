@@ -180,7 +180,8 @@ create or replace function app.record_email_proof(user_id uuid, email text) retu
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.identities i
-     where i.provider = 'email' and (i.user_id = record_email_proof.user_id or i.subject = app.lower_ascii(record_email_proof.email));
+     where i.provider = 'email'
+       and (i.user_id = record_email_proof.user_id or i.subject = app.lower_ascii(record_email_proof.email));
     if email is not null then
         -- Nothing here keeps another auth server from what it does: not even a user who was never seen.
         insert into app.identities (provider, subject, user_id, email)

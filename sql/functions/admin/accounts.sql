@@ -71,7 +71,8 @@ declare
 begin
     update auth.users u set banned_until = null, updated_at = pg_catalog.now()
      where u.id = account.id and u.banned_until is not null;
-    perform admin.record_action(operator, 'enable', account.id, pg_catalog.jsonb_build_object('was_disabled', was_disabled));
+    perform admin.record_action(operator, 'enable', account.id, pg_catalog.jsonb_build_object(
+        'was_disabled', was_disabled));
     return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'was_disabled', was_disabled);
 end
 $$;

@@ -13,7 +13,8 @@ begin
             message = 'Who gives the order is not said: give --as NAME, of at most 200 bytes.';
     end if;
     insert into admin.audit (operator, action, user_id, detail)
-    values (record_action.operator, record_action.action, record_action.user_id, pg_catalog.jsonb_strip_nulls(record_action.detail));
+    values (record_action.operator, record_action.action, record_action.user_id,
+            pg_catalog.jsonb_strip_nulls(record_action.detail));
 end
 $$;
 

@@ -31,7 +31,8 @@ begin
     if one is not null and retried = 0 then
         raise exception using errcode = 'PA002', message = 'There is no such mail: it was sent, or never was.';
     end if;
-    perform admin.record_action(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object('mail', one, 'retried', retried));
+    perform admin.record_action(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object(
+        'mail', one, 'retried', retried));
     return pg_catalog.json_build_object('retried', retried);
 end
 $$;

@@ -46,4 +46,5 @@ begin
 end
 $$;
 create or replace trigger forget_devices after update on app.sessions
-    for each row when (new.revoked_at is not null and old.revoked_at is null) execute function app.delete_session_devices();
+    for each row when (new.revoked_at is not null and old.revoked_at is null)
+    execute function app.delete_session_devices();

@@ -56,7 +56,8 @@ end;
 create or replace function app.record_stored_media(id uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
     with stored as (
-        update public.media m set stored_at = pg_catalog.now() where m.id = record_stored_media.id and m.stored_at is null
+        update public.media m set stored_at = pg_catalog.now()
+         where m.id = record_stored_media.id and m.stored_at is null
         returning m.id, m.created_at)
     insert into app.media_removals (id, purpose, due_at)
     select s.id, 'upload', app.last_upload(s.created_at) from stored s

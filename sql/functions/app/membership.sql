@@ -34,7 +34,8 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 begin
     return exists (
         select from public.conversation_members m
-         where m.conversation_id = is_manager.conversation_id and m.user_id = auth.uid() and m.role in ('owner', 'admin'));
+         where m.conversation_id = is_manager.conversation_id and m.user_id = auth.uid()
+           and m.role in ('owner', 'admin'));
 end
 $$;
 

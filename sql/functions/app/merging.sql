@@ -210,7 +210,8 @@ begin
     select m.* into seat from public.conversation_members m
      where m.conversation_id = transfer_membership.conversation_id and m.user_id = guest;
     insert into app.message_moves (conversation_id, guest_id, below, uncounted_below)
-    select c.id, guest, c.last_seq + 1, counted_from from public.conversations c where c.id = transfer_membership.conversation_id;
+    select c.id, guest, c.last_seq + 1, counted_from from public.conversations c
+     where c.id = transfer_membership.conversation_id;
     perform app.move_batch(transfer_membership.conversation_id, guest, most);
     -- The last that it sent, where many others wrote since.
     perform app.reassign_messages(array[m.id], m.conversation_id, m.conversation_id, 0) from public.messages m
