@@ -1,9 +1,10 @@
--- The doorbell says that something changed; what, the feed reads from the tables. It rings once a transaction
--- (equal notifications are folded), and not for the service's own writes: NOTIFY takes a lock that makes notifying
--- commits wait for each other, so the service rings after its commits, for many at a time.
+-- Wakes the feeds of all nodes (`NOTIFY`). The notification carries no content: the feed reads the changes from the
+-- tables. PostgreSQL sends equal notifications of a transaction once. The service's own writes do not notify here,
+-- since NOTIFY takes a lock that serializes the commits of notifying transactions: the node notifies after many commits
+-- at once.
 --
--- The condition stands in the function, and the columns that nobody is told of are left out of the triggers: a
--- trigger's `when` is parsed anew by each statement, also by those that every message makes.
+-- The condition is in the function, and the triggers leave out columns that clients do not see: the `when` of a trigger
+-- is parsed by each statement, also by those of every message.
 create or replace function app.notify_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

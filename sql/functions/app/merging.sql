@@ -1,18 +1,17 @@
--- A guest whose holder signs in to an account that was there already comes into it: one transaction, after which the
--- guest is a tombstone without sessions.
+-- Merges a guest into an existing account to which its user signs in: one transaction, after which the guest is a
+-- tombstone without sessions.
 --
--- To others it looks as if the account had been in the guest's place all along: the guest's messages become the
--- account's, where they stand, as a new version of each. Two direct conversations with one person become one: the
--- messages of the guest's move, ids and all, to the end of the account's, in their order and with the times they were
--- written at, and the emptied conversation leaves both lists.
+-- To others the account appears to have been in the guest's place all along. The guest's messages become the account's,
+-- in their places, as a new version of each. If both have a direct conversation with the same user, the messages of the
+-- guest's are appended to the account's, with the same ids, order and times, and the emptied conversation leaves both
+-- lists.
 --
--- The transaction moves the newest 1,000 messages or so, whatever the guest has written, and leaves the others to
--- batches (message_moves.sql). It counts messages before it locks anything.
+-- The transaction moves the newest 1,000 messages or so, and leaves the rest to batches (message_moves.sql), so that
+-- its time is bounded. It counts messages before it locks anything.
 --
--- Lock order as everywhere: conversations, members, messages; the guest's profile after its conversations, as a
--- message's foreign key takes it.
+-- Lock order: conversations, members, messages; then the guest's profile, as a foreign key of a message takes it.
 
--- Returns true in the transaction that merges a guest, the only one in which direct conversations change participants.
+-- Returns true in a transaction that merges a guest. Only there do participants of direct conversations change.
 create or replace function app.is_merging() returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -20,9 +19,9 @@ begin
 end
 $$;
 
--- Takes a guest's refresh token, whose code the service has checked, and brings the guest into the account. The token
--- is taken as accounts.refresh takes it, and is not rotated; the guest's sessions end. A repeated call finds it done
--- and answers the same. `password_hash` is the account's, as accounts.open_session takes it.
+-- Merges the guest of a refresh token into an account, and returns how many conversations and messages. The service has
+-- checked the token's code; it is accepted as by accounts.refresh, but not rotated, and the guest's sessions end. A
+-- repeated call returns the same. `password_hash` is the account's, as for accounts.open_session.
 create or replace function accounts.merge_guest(
     user_id uuid, password_hash text, session_id uuid, generation integer, reuse_seconds integer) returns json
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -31,11 +30,10 @@ declare
     session app.sessions;
     merged app.merged_guests;
 begin
-    -- The guest's account is the lock: of two merges, or of a merge and an upgrade, the second finds what the first
-    -- did.
+    -- Lock the guest's account: of two merges, or a merge and an upgrade, the second sees the result of the first.
     select u.* into guest from auth.users u
      where u.id = (select s.user_id from app.sessions s where s.id = session_id) for update;
-    -- Whoever changes the account's password waits until the guest is in it, or is seen here.
+    -- A concurrent change of the account's password waits for the merge, or is seen here.
     perform 1 from auth.users u
      where u.id = merge_guest.user_id and u.deleted_at is null and not app.is_banned(u)
        and nullif(u.encrypted_password::text, '') is not distinct from merge_guest.password_hash for share;
@@ -69,7 +67,7 @@ begin
 end
 $$;
 
--- The conversations that a guest is in, and the groups that it wrote in and left.
+-- Returns the conversations of a guest, and the groups in which it wrote and which it left.
 create or replace function app.guest_conversations(guest uuid) returns uuid[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select array(
@@ -80,14 +78,15 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
          where f.user_id = guest and f.wrote and g.kind = 'group')
 $$;
 
+-- Moves conversations, newest messages, pictures and profile of a guest to an account, and returns the record of it.
 create or replace function app.merge_users(guest uuid, account uuid) returns app.merged_guests
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    -- Messages that are counted before the answer, the guest's among all. Those beyond are counted as they are moved.
+    -- The most messages, of all senders, that are searched before the response. The rest is counted as it is moved.
     most_counted constant bigint := 200000;
     countable bigint := most_counted;
-    -- The newest that are moved at once, in each conversation some: what a screen shows, and what the device may not
-    -- know to be sent and sends again as the account.
+    -- The newest messages that are moved at once, shared by the conversations: what a screen shows, and what the device
+    -- may send again as the account since it lacks the response.
     most_moved constant integer := 1000;
     room record;
     rooms uuid[];
@@ -107,7 +106,7 @@ begin
         counted_after := counted_after || room.after_seq;
         counted_to := counted_to || room.last_seq;
         countable := countable - (room.last_seq - room.after_seq);
-        -- The conversation of the two with each other goes.
+        -- The direct conversation of guest and account is removed.
         if not exists (select from public.conversations c
                         where c.id = room_id and account in (c.participant1_id, c.participant2_id)) then
             merged.messages := merged.messages + app.count_messages(room_id, guest, room.after_seq, room.last_seq);
@@ -166,7 +165,7 @@ begin
 end
 $$;
 
--- It then stands in nobody's list.
+-- Removes all members of a conversation, which then appears in no list.
 create or replace function app.remove_all_members(conversation_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -182,7 +181,8 @@ begin
 end
 $$;
 
--- Makes the account a participant in the guest's place; or answers the direct conversation that the two have already.
+-- Replaces the guest by the account in a direct conversation. If the two already have one, returns that instead of
+-- null.
 create or replace function app.replace_participant(conversation_id uuid, account uuid, other uuid) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -198,8 +198,8 @@ $$;
 
 drop function if exists app.append_conversation(uuid, uuid, uuid, uuid);
 
--- The guest's membership becomes the account's: the stronger role and the later mark stay. So do its messages, the
--- newest `most` now. Those from `counted_from` on are counted.
+-- Transfers the guest's membership of a conversation to the account, with the higher role and the later read mark, and
+-- its messages, of which the newest `most` now. Messages from `counted_from` on are already counted.
 create or replace function app.transfer_membership(
     conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -213,7 +213,7 @@ begin
     select c.id, guest, c.last_seq + 1, counted_from from public.conversations c
      where c.id = transfer_membership.conversation_id;
     perform app.move_batch(transfer_membership.conversation_id, guest, most);
-    -- The last that it sent, where many others wrote since.
+    -- The guest's last message, which is not among the newest if others wrote many since.
     perform app.reassign_messages(array[m.id], m.conversation_id, m.conversation_id, 0) from public.messages m
      where m.conversation_id = transfer_membership.conversation_id and m.seq = seat.sent_seq and m.sender_id = guest;
     update public.conversations c
@@ -230,7 +230,8 @@ begin
          where not exists (select from public.conversation_members m
                             where m.conversation_id = transfer_membership.conversation_id and m.user_id = account);
     else
-        -- One that went from there: the account came and went just now, so that those who are there are told of it.
+        -- The guest had left: the account is recorded as one that joined and left now, so that the members get its
+        -- profile.
         insert into app.former_members as f (conversation_id, user_id, wrote, joined_xid)
         select transfer_membership.conversation_id, account, true, pg_catalog.pg_current_xact_id()
          where not exists (select from public.conversation_members m
@@ -249,9 +250,9 @@ begin
 end
 $$;
 
--- All messages of a direct conversation go to the end of another of the same two people, where their numbers are
--- reserved: the newest `most` now. A member who had read all of that one keeps the place it had reached in this one;
--- and as after a send, nobody's mark is before what it wrote. The guest's from `counted_from` on are counted.
+-- Appends all messages of a direct conversation to another of the same two users, where it reserves their numbers; the
+-- newest `most` move now. A member who had read all of the second keeps its read mark of the first; and no mark is
+-- before the member's own messages. The guest's messages from `counted_from` on are already counted.
 create or replace function app.append_conversation(
     from_id uuid, into_id uuid, guest uuid, account uuid, counted_from bigint, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -262,7 +263,7 @@ declare
 begin
     select c.last_seq into reserved from public.conversations c where c.id = into_id for update;
     select m.* into newest from public.messages m where m.conversation_id = from_id order by m.seq desc limit 1;
-    -- Messages that an earlier merge has left to be moved here will go there directly.
+    -- Messages that an earlier merge would still move here go directly there.
     delete from app.message_moves v where v.conversation_id = from_id;
     update app.message_moves v
        set into_id = append_conversation.into_id, base = reserved + v.base, sent_xid = xid
@@ -291,7 +292,7 @@ begin
         on o.conversation_id = from_id and o.user_id = case when n.user_id = account then guest else n.user_id end
      cross join lateral (
             select greatest(n.sent_seq, reserved + coalesce(nullif(o.sent_seq, 0), (
-                        -- A member's row may have been deleted by SQL, and perhaps came back.
+                        -- A member row may have been deleted by SQL, and restored.
                         select max(s.seq)
                           from (select l.seq, l.sender_id from public.messages l
                                  where l.conversation_id = from_id order by l.seq desc limit 10000) s
@@ -302,7 +303,7 @@ begin
 end
 $$;
 
--- The account's own values win; what it has none of comes from the guest.
+-- Copies profile fields from the guest that the account does not have.
 create or replace function app.merge_profiles(guest uuid, account uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -313,9 +314,9 @@ begin
     select p.* into profile from public.user_profiles p where p.id = guest;
     select p.* into private from public.user_private p where p.id = guest;
     update public.user_profiles p set is_deleted = true where p.id = guest;
-    -- The names that the guest gave up are held for its holder.
+    -- The guest's former names stay held for the account.
     update public.username_history h set user_id = account where h.user_id = guest;
-    -- Of many guests' not all: the five that are held longest.
+    -- At most five are held for an account that merges many guests: those with the latest expiry.
     delete from public.username_history h
      where h.user_id = account and h.held_until > app.now()
        and h.id not in (select k.id from public.username_history k where k.user_id = account
@@ -330,7 +331,7 @@ begin
            website = coalesce(p.website, profile.website),
            location = coalesce(p.location, profile.location),
            language_code = coalesce(p.language_code, profile.language_code),
-           -- Where they are too much together, the guest's go; so below.
+           -- If both together exceed the bound, the guest's are dropped; likewise below.
            attributes = case when pg_catalog.octet_length((profile.attributes || p.attributes)::text) <= 32768
                              then profile.attributes || p.attributes else p.attributes end
      where p.id = account;

@@ -98,7 +98,7 @@ $$;
 create or replace function app.create_presence_rows(users uuid[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    patience text := pg_catalog.current_setting('lock_timeout');
+    former_timeout text := pg_catalog.current_setting('lock_timeout');
     one uuid;
 begin
     if users = '{}' then
@@ -117,7 +117,7 @@ begin
             end;
         end loop;
     end;
-    perform pg_catalog.set_config('lock_timeout', patience, true);
+    perform pg_catalog.set_config('lock_timeout', former_timeout, true);
 end
 $$;
 
