@@ -1,4 +1,4 @@
--- Who has muted a conversation hears of a change of that on all its devices, and nobody else does.
+-- Stamps a mute with its transaction, so that all devices of its user, and no other user, get the change.
 create or replace function app.record_mute_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
