@@ -1,14 +1,14 @@
--- Tickets for event streams, for the role postline_accounts alone. A browser's EventSource sends no header, and a token
--- does not belong into a URL, which logs keep: a ticket opens a stream once, within 30 seconds. The browser's own
--- reconnect sends the same ticket again, with the id of the last event: a used ticket is taken for that until the token
--- expires, and the node requires the key that the id has.
+-- Tickets for event streams, for the role postline_accounts only. A browser's EventSource sends no header, and an
+-- access token must not be in a URL, which logs contain: a ticket opens a stream once, within 30 seconds. When the
+-- browser reconnects it sends the same ticket with the id of the last event: for that a used ticket is valid until the
+-- token expires, and the node requires the key in the id.
 --
--- Nothing that could be used is stored: of the ticket its hash, and of the access token what the ticket alone opens.
+-- Nothing usable is stored: a hash of the ticket, and the access token encrypted with the ticket.
 
 drop function if exists accounts.store_ticket(text, uuid, text);
 drop function if exists accounts.redeem_ticket(text);
 
--- Keeps a ticket. A user has at most ten: unused ones go on before used ones, and newer ones before older ones.
+-- Stores a ticket. A user has at most ten: used ones are removed before unused ones, older before newer.
 create or replace function accounts.store_ticket(
     hash text, user_id uuid, sealed_token text, token_expires double precision default null) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -24,8 +24,7 @@ begin
 end
 $$;
 
--- Takes a ticket that was used, or one that was not: the sealed token, in hexadecimal digits; null where there is none
--- of that hash, or not any more.
+-- Redeems an unused or a used ticket, and returns the sealed token in hexadecimal, or null if there is none.
 create or replace function accounts.redeem_ticket(hash text, is_used boolean default false) returns text
 language sql security definer set search_path = pg_catalog, pg_temp as $$
     update app.stream_tickets t set is_used = true, expires_at = coalesce(t.resumes_until, t.expires_at)

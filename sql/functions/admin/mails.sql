@@ -1,5 +1,6 @@
--- Mails that wait, and those that were given up.
+-- Mails that wait or have failed.
 
+-- Returns the oldest mails in the queue, and their total.
 create or replace function admin.mails(most integer, in_full boolean) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -9,7 +10,7 @@ begin
                    'id', l.id, 'kind', l.kind, 'email', admin.masked_email(l.email, in_full), 'user_id', l.user_id,
                    'state', case when l.due_at is null then 'given_up' else 'waiting' end,
                    'created_at', app.utc(l.created_at), 'attempts', l.attempts, 'due_at', app.utc(l.due_at),
-                   -- A mail server likes to quote the address.
+                   -- Mail servers often quote the address.
                    'last_error', case when in_full then l.last_error else pg_catalog.regexp_replace(
                        l.last_error, '[^\s<>"]+@[^\s<>"]+', '…', 'g') end)
                    order by l.created_at, l.id)
@@ -18,7 +19,7 @@ begin
 end
 $$;
 
--- Has a mail tried at once, and anew: its attempts count from none. Without an id all of them. Answers how many.
+-- Makes a mail, or all without an id, due now with no attempts, and returns how many.
 create or replace function admin.retry_mails(operator text, mail text) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

@@ -1,5 +1,5 @@
--- Drops the functions that have another name by now. Nothing uses them any more: this is the last schema whose files are
--- applied, and triggers, views and functions of the others refer to the new names.
+-- Drops functions that have been renamed. In the last schema whose files are applied, when triggers, views and
+-- functions of all schemas refer to the new names.
 do $$
 declare
     old regprocedure;

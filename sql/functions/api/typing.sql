@@ -1,6 +1,8 @@
--- Whether the others in a conversation may know that the caller, a member, types there: not where it hides whether it
--- is online. Nothing is kept of it.
+-- In an earlier version the result had another type.
 drop function if exists api.typing(uuid);
+
+-- Returns whether the other members may see that the caller is typing: not if the caller hides its presence. Raises
+-- not_found if the caller is not a member. Nothing is stored.
 create function api.typing(conversation_id uuid) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

@@ -92,7 +92,7 @@ begin
             or not exists (select from app.devices d where d.id = b.device_id))
     select n.snapshot, (select count(*) from told) into seen, noted from now n;
 
-    -- Pushes of messages that were read elsewhere, or by responding, are taken back. The cursor is the snapshot of the
+    -- Pushes of messages that were read elsewhere, or by replying, are taken back. The cursor is the snapshot of the
     -- statement above: changes in between are seen twice, which is harmless.
     update app.pushes p set due_at = pg_catalog.clock_timestamp()
      where (p.device_id, p.conversation_id) in (

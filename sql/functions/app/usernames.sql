@@ -62,7 +62,7 @@ begin
 end
 $$;
 
--- Raises conflict for a username that is in use or held; the response does not distinguish the two.
+-- Raises username_taken for a username that is in use or held; the response does not distinguish the two.
 create or replace function app.refuse_username() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

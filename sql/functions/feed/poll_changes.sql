@@ -1,14 +1,15 @@
--- A look and the moment that it is of: the epoch, the snapshot, which is what the next look asks since, and how far the
--- log must be on disk for all that the snapshot has seen to be, null where it is. They stand beside each row of
--- feed.read_changes, or, where nothing is new, in one row of nulls. With no `since` nothing but they is asked for.
+-- Returns the changes since a snapshot with the moment of the poll: the epoch, the snapshot, from which the next poll
+-- continues, and the position up to which the log must be flushed before the snapshot may be used, or null if it is.
+-- They are in each row of feed.read_changes, or in one row of nulls if nothing has changed. If `since` is null only
+-- they are returned.
 --
--- Of the kinds of rows that not every node knows there are those that its features name: `presence` and `mutes`. Nodes
--- give up a look that has a kind which they do not know.
+-- Kinds of rows that not every version knows are returned only if `features` names them, `presence` and `mutes`: a node
+-- rejects a poll with an unknown kind.
 --
--- With `packed` the audience of a row that has no tail stands in `tail`, as what array_send writes in hexadecimal. For
--- a thousand conversations that takes a fifth of the time of writing the array.
+-- With `packed`, the audience of a row without a tail is in `tail`, as array_send writes it, in hexadecimal. For a
+-- thousand conversations that takes a fifth of the time of writing the array.
 --
--- It has no settings of its own: so the planner takes its body into the statement that calls it, and it costs nothing.
+-- Without settings of its own it is inlined into the calling statement, and costs nothing.
 create or replace function feed.poll_changes(since pg_snapshot, features text[]) returns table (
     epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint,
     audience uuid[], object text, tail text, marks bigint[])
@@ -18,7 +19,7 @@ begin atomic
         select app.epoch() as epoch,
                case when pg_catalog.pg_is_in_recovery() then app.standby_snapshot()
                     else pg_catalog.pg_current_snapshot() end::text as snapshot,
-               -- A standby gets what is on the primary's disk, and replays what is on its own.
+               -- A standby receives what is flushed on the primary, and replays what is flushed on its own disk.
                case when not pg_catalog.pg_is_in_recovery() then
                    nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
                           pg_catalog.pg_current_wal_flush_lsn()) end as log_end)
