@@ -1,22 +1,22 @@
--- Every grant and every policy. Applied again, whole, whenever a function or this file changes.
+-- Every grant and every policy. Applied again as a whole whenever a function or this file changes.
 --
--- authenticated     all users, guests included; row-level security says which rows
--- anon              nobody yet: the catalogue of avatars, no more
--- service_role      Supabase's name for a trusted backend: every row of the public tables, under the same triggers
--- postline_feed     the feed: reads all that clients may be told; of writes it may say who is online on its node, and
---                   what became of pushes
--- postline_accounts may call accounts.*, nothing else
--- postline_sender   writes messages of many senders at once, each in a conversation that its sender is a member of
--- nobody           what is in the schema admin: it is the owner's
--- The login role owns nothing and is granted nothing: a request that sets no role can do nothing.
+-- authenticated      all users, also guests; row-level security decides which rows
+-- anon               without a user: the built-in avatars only
+-- service_role       Supabase's name for a trusted backend: every row of the public tables, with the same triggers
+-- postline_feed      the feed: reads everything that clients may get; writes presence and the results of pushes
+-- postline_accounts  calls accounts.* only
+-- postline_sender    writes batches of messages, each in a conversation of its sender
 --
--- Membership is asked in one of two forms, each run once a query. On messages, the large table, as an array: an index
--- can be walked with it. On the others as `in (select …)`, which is hashed: they are joined row by row, and there an
--- array would be walked for every row (a reset of 500 conversations: 6,000 ms, hashed 130 ms).
+-- The schema admin is the owner's: no role may use it. The login role owns nothing and has no grants: a request that
+-- sets no role can do nothing.
+--
+-- Membership is checked in one of two forms, each run once per query. On messages, the large table, as an array, by
+-- which an index can be walked. On the others as `in (select …)`, which is hashed: they are joined row by row, and an
+-- array would be searched for every row (a reset of 500 conversations: 6,000 ms, hashed 130 ms).
 
--- Database. Nobody makes temporary objects: PostgreSQL looks a type or table name up in a session's own pg_temp before
--- anywhere else, unless the search path says otherwise. Every function says so too; this is the second bolt.
--- Where the owner of the schema does not own the database, `doctor` reports that the privilege remains.
+-- Database. No role may create temporary objects: PostgreSQL looks up types and tables in the session's pg_temp first,
+-- unless the search path says otherwise. Every function's search path does; this is the second safeguard. If another
+-- role owns the database, `doctor` reports that the privilege remains.
 do $$
 begin
     execute format('revoke temporary on database %I from public, anon, authenticated, service_role, postline_feed,'
@@ -36,7 +36,7 @@ grant usage on schema rest to authenticated;
 grant usage on schema accounts to postline_accounts;
 grant usage on schema feed to postline_feed;
 
--- Supabase grants new tables of public to its roles by default: each of ours begins with nothing.
+-- Supabase grants its roles rights on new tables of public by default: each of ours starts without.
 revoke all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
     public.conversations, public.conversation_members, public.messages, public.presence, public.conversation_mutes,
     public.media
@@ -114,12 +114,12 @@ create policy service_select on app.former_members for select to service_role us
 drop policy if exists service_select on public.presence;
 create policy service_select on public.presence for select to service_role using (true);
 
--- built_in_avatars: everybody reads.
+-- built_in_avatars: readable for everyone.
 grant select on public.built_in_avatars to anon, authenticated;
 drop policy if exists everybody_select on public.built_in_avatars;
 create policy everybody_select on public.built_in_avatars for select to anon, authenticated using (true);
 
--- user_profiles: every user reads, its own user writes what is its own to say.
+-- user_profiles: readable for every user; a user updates its own columns.
 grant select on public.user_profiles to authenticated, postline_feed;
 grant update (username, full_name, bio, avatar_type, avatar_id, avatar_url, website, location, language_code)
     on public.user_profiles to authenticated;
@@ -128,7 +128,7 @@ create policy user_select on public.user_profiles for select to authenticated us
 drop policy if exists own_update on public.user_profiles;
 create policy own_update on public.user_profiles for update to authenticated
     using (id = (select auth.uid()) and not is_deleted) with check (id = (select auth.uid()));
--- Who sent a message, for its answer.
+-- The sender of a message, for the response.
 grant select (id, username, full_name, avatar_type, avatar_id, avatar_url, is_deleted, version)
     on public.user_profiles to postline_sender;
 drop policy if exists sender_select on public.user_profiles;
@@ -136,7 +136,7 @@ create policy sender_select on public.user_profiles for select to postline_sende
 drop policy if exists feed_select on public.user_profiles;
 create policy feed_select on public.user_profiles for select to postline_feed using (true);
 
--- user_private: its own user.
+-- user_private: the user's own.
 grant select on public.user_private to authenticated, postline_feed;
 grant update (phone_number, date_of_birth, preferred_unit_system, preferences, biological_sex, height_cm)
     on public.user_private to authenticated;
@@ -150,21 +150,22 @@ create policy own_update on public.user_private for update to authenticated
 drop policy if exists feed_select on public.user_private;
 create policy feed_select on public.user_private for select to postline_feed using (true);
 
--- username_history: its own user reads.
+-- username_history: readable for its user.
 grant select on public.username_history to authenticated;
 drop policy if exists own_select on public.username_history;
 create policy own_select on public.username_history for select to authenticated
     using (user_id = (select auth.uid()));
 
--- conversations: members read; a user may begin a direct one of its own, of which a trigger adds the two members, and
--- reads it in the transaction in which it does; owner and admins name a group.
+-- conversations: readable for members. A user may begin a direct conversation of its own, to which a trigger adds the
+-- two members, and reads it in that transaction. Owner and admins set the title of a group.
 grant select on public.conversations to authenticated, postline_feed;
 grant update (title) on public.conversations to authenticated;
 grant insert (kind, participant1_id, participant2_id) on public.conversations to authenticated;
 drop policy if exists member_select on public.conversations;
 create policy member_select on public.conversations for select to authenticated
     using (id in (select app.my_conversations())
-           -- What the caller begins in this transaction: `insert … returning` asks before there are members.
+           -- A conversation that the caller begins in this transaction: `insert … returning` is checked before there
+           -- are members.
            or created_by = (select auth.uid()) and version = 1 and changed_xid = pg_current_xact_id_if_assigned());
 drop policy if exists own_insert on public.conversations;
 create policy own_insert on public.conversations for insert to authenticated
@@ -175,9 +176,9 @@ create policy manager_update on public.conversations for update to authenticated
 drop policy if exists feed_select on public.conversations;
 create policy feed_select on public.conversations for select to postline_feed using (true);
 
--- conversation_members: members read; each moves its own mark, which a trigger keeps from going back. Of a group, owner
--- and admins add members, each member leaves, admins remove members, the owner whom it likes. Roles nobody writes: see
--- app.set_member_role.
+-- conversation_members: readable for members. Each updates its own read mark, which a trigger keeps from moving back.
+-- In a group, owner and admins add members, each member may leave, admins remove members, and the owner removes anyone.
+-- Nobody updates roles: see app.set_member_role.
 grant select on public.conversation_members to authenticated, postline_feed;
 grant insert (conversation_id, user_id), delete on public.conversation_members to authenticated;
 grant update (last_read_seq) on public.conversation_members to authenticated;
@@ -201,7 +202,7 @@ create policy sender_select on public.conversation_members for select to postlin
 drop policy if exists feed_select on public.conversation_members;
 create policy feed_select on public.conversation_members for select to postline_feed using (true);
 
--- former_members: members read those of their conversations, and each its own.
+-- former_members: readable for the members of their conversations, and for each user its own.
 grant select on app.former_members to authenticated, postline_feed;
 drop policy if exists member_select on app.former_members;
 create policy member_select on app.former_members for select to authenticated
@@ -209,9 +210,9 @@ create policy member_select on app.former_members for select to authenticated
 drop policy if exists feed_select on app.former_members;
 create policy feed_select on app.former_members for select to postline_feed using (true);
 
--- messages: members read and write, each under its own name; the trigger that numbers them takes none from who is no
--- member, whoever that is, under the lock that membership changes under. Of its own a member changes and
--- deletes them, owner and admins of a group delete all: a trigger keeps them from more, and the deleted as they are.
+-- messages: readable for members, who write their own. The trigger that numbers messages accepts members only, whatever
+-- the role, under the lock of membership changes. A member edits and deletes its own messages, owner and admins of a
+-- group delete all; a trigger refuses other changes, and changes of deleted messages.
 grant select on public.messages to authenticated, postline_feed;
 grant update (content, deleted_at) on public.messages to authenticated;
 grant insert (conversation_id, sender_id, client_id, kind, content, attachment) on public.messages to authenticated;
@@ -226,7 +227,7 @@ create policy sender_update on public.messages for update to authenticated
     using (sender_id = (select auth.uid()) and kind <> 'system'
            and conversation_id = any (array(select app.my_conversations()))
            or conversation_id = any (array(select app.my_groups('{owner,admin}'))));
--- Numbered by app.number_messages, and read by nobody.
+-- Numbered by app.number_messages. The role reads no messages.
 grant insert (id, conversation_id, seq, sender_id, client_id, content, created_at) on public.messages
     to postline_sender;
 drop policy if exists sender_insert on public.messages;
@@ -237,8 +238,8 @@ create policy sender_insert on public.messages for insert to postline_sender
 drop policy if exists feed_select on public.messages;
 create policy feed_select on public.messages for select to postline_feed using (true);
 
--- presence: whoever shares a conversation reads what is shown, where neither of the two hides their own; nobody writes.
--- Who hides is not to be read.
+-- presence: readable for users who share a conversation, unless either of the two hides its own; not writable. Columns
+-- that show who hides are not readable.
 grant select (user_id, is_online, last_seen_at, changed_xid) on public.presence to authenticated;
 grant select on public.presence to postline_feed;
 drop policy if exists visible_select on public.presence;
@@ -247,8 +248,7 @@ create policy visible_select on public.presence for select to authenticated
 drop policy if exists feed_select on public.presence;
 create policy feed_select on public.presence for select to postline_feed using (true);
 
--- conversation_mutes: a member's own, of conversations that it is in. It ends one by a null: of a row that goes nobody
--- would hear.
+-- conversation_mutes: a member's own, of its conversations. A null ends a mute: the feed would not see a deleted row.
 grant select on public.conversation_mutes to authenticated, postline_feed;
 grant insert (conversation_id, user_id, muted_until), update (muted_until) on public.conversation_mutes
     to authenticated;
@@ -263,15 +263,15 @@ create policy own_update on public.conversation_mutes for update to authenticate
 drop policy if exists feed_select on public.conversation_mutes;
 create policy feed_select on public.conversation_mutes for select to postline_feed using (true);
 
--- media: those that the user is about to use, its avatars, and what is shown in its conversations. app.create_media
--- makes them, and messages and profiles take them.
+-- media: a user's unused pictures, its avatars, and pictures of its conversations. app.create_media inserts them, and
+-- messages and profiles use them.
 grant select on public.media to authenticated;
 drop policy if exists seen_select on public.media;
 create policy seen_select on public.media for select to authenticated
     using (owner_id = (select auth.uid()) and (used_at is null or purpose = 'avatar')
            or used_at is not null and conversation_id in (select app.my_conversations()));
 
--- devices: a user's own, which app.register_device makes. What is pushed, and where to, nobody else reads.
+-- devices: a user's own, created by app.register_device. Pushes and tokens of others are not readable.
 grant select (id, user_id, platform, token, environment, locale, created_at, registered_at), delete on app.devices
     to authenticated;
 drop policy if exists own_select on app.devices;
@@ -279,25 +279,24 @@ create policy own_select on app.devices for select to authenticated using (user_
 drop policy if exists own_delete on app.devices;
 create policy own_delete on app.devices for delete to authenticated using (user_id = (select auth.uid()));
 
--- words: what searches by a user look in.
+-- words: data for searches by users.
 grant select on app.words, app.search_names to authenticated;
 drop policy if exists user_select on app.words;
 create policy user_select on app.words for select to authenticated using (true);
 drop policy if exists user_select on app.search_names;
 create policy user_select on app.search_names for select to authenticated using (true);
 
--- profile_details: how a name is split is as public as the name.
+-- profile_details: the split of a name is as public as the name.
 grant select on app.profile_details to authenticated;
 drop policy if exists user_select on app.profile_details;
 create policy user_select on app.profile_details for select to authenticated using (true);
 
--- The wire's objects, with the caller's rights.
+-- JSON objects of the protocol, with the caller's rights.
 grant select on app.sender_objects to postline_sender;
 grant select on app.profile_objects, app.me_objects, app.conversation_parts, app.conversation_objects,
     app.sender_objects, app.message_objects to authenticated, postline_feed;
 
--- The same tables for apps that use Supabase's API: what a user may do to the table, it may do here. `is_read` is its
--- read mark.
+-- Views for apps that use Supabase's API, with the rights of the tables. Setting `is_read` moves the read mark.
 grant select on rest.user_profiles, rest.conversations, rest.messages to authenticated;
 grant update (username, full_name, bio, avatar_type, avatar_id, avatar_url, website, location, language_code)
     on rest.user_profiles to authenticated;
@@ -354,7 +353,7 @@ grant execute on function
     feed.poll_changes(pg_snapshot, text[]), app.opening_bytes()
     to postline_feed;
 
--- What operations, policies and views call.
+-- Functions that operations, policies and views call.
 grant execute on function
     app.utc(timestamptz), app.quoted_utc(timestamptz), app.message_object(public.messages, json, bigint),
     app.message_object(public.messages, text, text, bigint), app.sender_members(uuid, json),
@@ -395,7 +394,7 @@ grant execute on function
     to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     to authenticated, service_role;
--- Whoever writes a message by itself has its id made by this.
+-- The default of messages.id, for roles that insert messages themselves.
 grant execute on function app.message_id() to authenticated, service_role;
 
 -- Names by which nodes of the previous version call functions: remove after 0.1.

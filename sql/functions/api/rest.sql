@@ -48,7 +48,7 @@ create or replace function app.record_read() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := auth.uid();
-    noted text[];  -- the conversation, the farthest message, and the least of the others' marks
+    noted text[];  -- conversation, farthest message, lowest mark of the other members
 begin
     if new.is_read is not distinct from old.is_read then
         return new;

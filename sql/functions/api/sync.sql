@@ -102,17 +102,17 @@ declare
     after_user uuid;
     part record;
     mine uuid[];        -- the user's conversations, by id
-    whole boolean;      -- whether nothing was seen before: a reset
-    entered uuid[];     -- those of them to give whole: all of them in a reset
-    muted uuid[];       -- those in which it muted or ended that
-    given uuid[];       -- those whose conversation object is in this view
-    active uuid[];      -- those in which messages came or changed
+    whole boolean;      -- true for a reset: nothing was seen before
+    entered uuid[];     -- those that are new to the user: all of them in a reset
+    muted uuid[];       -- those whose mute changed
+    given uuid[];       -- those whose conversation object is in the view
+    active uuid[];      -- those with new or changed messages
     me_object text;
     left_ids text[] := '{}';
     profiles text[] := '{}';
     changed record;     -- the kinds that may have changes
-    visibility record;  -- whether the user sees others' presence
-    flipped boolean;    -- whether that has changed
+    visibility record;  -- of the presence of others
+    flipped boolean;    -- true if it has changed
     presence text[] := '{}';
     conversations text[] := '{}';
     messages text[] := '{}';
@@ -120,7 +120,7 @@ declare
     limited text[] := '{}';
     slice uuid[];
     place integer;
-    ending timestamptz; -- when the page ends
+    ending timestamptz; -- the time at which the page ends
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then

@@ -258,7 +258,7 @@ create or replace function app.append_conversation(
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
-    reserved bigint;    -- the numbers there are beyond this
+    reserved bigint;    -- added to the numbers of moved messages
     newest public.messages;
 begin
     select c.last_seq into reserved from public.conversations c where c.id = into_id for update;
