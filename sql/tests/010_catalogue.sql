@@ -1,4 +1,4 @@
--- What must hold of every object there is, also of those to come.
+-- Rules for every object, also for new ones.
 begin;
 select plan(13);
 
@@ -54,7 +54,7 @@ select is_empty($$
      where n.nspname in ('accounts', 'feed', 'admin') and has_function_privilege('authenticated', p.oid, 'execute')
 $$, 'a user calls no function of accounts, feed or admin');
 
--- Each takes the user from the request and checks what that user may do. A new one belongs here once that was reviewed.
+-- Each takes the user from the request and checks the user's rights. Add a new one after a review of that.
 select set_eq($$
     select p.oid::regproc::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed', 'admin') and p.prosecdef

@@ -1,4 +1,4 @@
--- The login role that `migrate` makes, and how it signs.
+-- The login role that `migrate` creates, and the versions that it records.
 begin;
 select plan(8);
 

@@ -1,4 +1,4 @@
--- Every table, read and written as every role: how many rows, or 42501.
+-- Every table, read and written as every role: the number of rows, or 42501.
 begin;
 select no_plan();
 select tests.make_world();
@@ -10,7 +10,7 @@ select app.report_presence(gen_random_uuid(), 10, array(select id from tests.ids
 
 create temporary table expected (who text, statement text, outcome text);
 insert into expected
--- Reading: what the four users may see of the world's rows (others' rows are left out by the where).
+-- Reads: what the four users see of the world's rows. The where excludes other rows.
 select who, format('select from %s where %s', t.name, t.mine), case
          when who = 'service_role' and t.name = 'app.former_members' then '1'
          when who = 'service_role'
@@ -50,7 +50,7 @@ select who, format('select from %s where %s', t.name, t.mine), case
        unnest(array['service_role', 'postline_feed', 'alice', 'mallory', 'carol', 'anon', 'postline_accounts',
                     'tests_login']) who;
 
--- Writing, as nobody who may.
+-- Writes of roles that may write nothing.
 insert into expected
 select who, statement, '42501'
   from unnest(array['anon', 'postline_feed', 'postline_accounts', 'tests_login']) who,
@@ -85,7 +85,7 @@ select who, statement, '42501'
         $$delete from rest.user_profiles$$]) statement;
 
 insert into expected values
--- A user: its own, and no more.
+-- A user: only its own rows.
 ('alice', $$update public.user_profiles set bio = 'x'$$, '1'),
 ('alice', $$update public.user_profiles set bio = 'x' where id = tests.id('bob')$$, '0'),
 ('alice', $$update public.user_profiles set is_verified = true$$, '42501'),
@@ -200,7 +200,7 @@ insert into expected values
 ('alice', $$update public.messages set sender_id = tests.id('bob')$$, '42501'),
 ('alice', $$update public.messages set changed_xid = '3'$$, '42501'),
 ('alice', $$delete from public.messages$$, '42501'),
--- The same through the views that apps use: the table's rights, and `is_read`, which is one's own mark.
+-- The views for apps: the rights of the table, and `is_read`, which moves the user's own read mark.
 ('alice', $$update rest.user_profiles set bio = 'x'$$, '1'),
 ('alice', $$update rest.user_profiles set bio = 'x' where id = tests.id('bob')$$, '0'),
 ('alice', $$update rest.user_profiles set is_verified = true$$, '42501'),
@@ -329,7 +329,7 @@ insert into expected values
 ('tests_login', $$select app.create_login_role('tests_other', null)$$, '42501'),
 ('tests_login', $$select api.avatars()$$, '42501'),
 ('tests_login', $$select app.epoch()$$, '42501'),
--- The trusted backend: every row, under the same triggers.
+-- A trusted backend: every row, with the same triggers.
 ('service_role', $$update public.user_profiles set attributes = '{"tier":"gold"}' where id = tests.id('alice')$$, '1'),
 ('service_role', $$insert into public.messages (conversation_id, sender_id, content)
     values (tests.id('direct'), tests.id('bob'), 'x')$$, '1'),
@@ -340,7 +340,7 @@ insert into expected values
 select is(tests.attempt(who, statement), outcome, who || ': ' || regexp_replace(statement, '\s+', ' ', 'g'))
   from expected;
 
--- Without claims a user's role is nobody.
+-- Without claims the role of users is no user.
 select set_config('request.jwt.claims', '', true), set_config('role', 'authenticated', true);
 select is_empty('select from public.messages', 'no claims: no messages');
 select is_empty('select from public.user_private', 'no claims: nobody''s private data');
@@ -359,7 +359,7 @@ select throws_ok('create temporary table messages (id uuid)', '42501', null, 'a 
 select throws_ok('create domain pg_temp.uuid as pg_catalog.uuid', '42501', null, 'a user creates no temporary type');
 select tests.owner();
 
--- Where it may all the same (a database whose owner is not ours), a table of its own takes no definer function in.
+-- If it may, since the owner of the database is another role, a temporary table does not deceive a definer function.
 do $$ begin execute format('grant temporary on database %I to authenticated', current_database()); end $$;
 select tests.authenticate_as('mallory');
 create temporary table conversation_members (conversation_id uuid, user_id uuid);

@@ -1,11 +1,11 @@
--- What the feed finds, of each kind. '4:4:' is the snapshot that saw the aged world and nothing since.
+-- The changes of each kind that the feed finds. '4:4:' is the snapshot that saw the aged world and nothing since.
 begin;
 select no_plan();
 select tests.make_world();
 select tests.say('group', 'alice', 'old ' || n) from generate_series(1, 3) n;
 select tests.say('direct', 'bob', 'old');
 
--- The facts as short lines, in order.
+-- Returns the changes as short lines, in order.
 create function tests.poll(since text default '4:4:') returns text[] language plpgsql as $$
 declare
     lines text[];
@@ -125,7 +125,7 @@ select tests.as('alice', format('api.open_conversation(%L)', tests.id('mallory')
 select is((select count(*) from unnest(tests.poll()) l where l like 'joined%'),
     2::bigint, 'a conversation made is joined by both');
 
--- The doorbell.
+-- Notifications.
 create function tests.bells() returns bigint language sql as $$
     select count(*) from pg_trigger t join pg_proc p on p.oid = t.tgfoid
      where t.tgname = 'ring' and not t.tgisinternal
@@ -136,7 +136,7 @@ select is(tests.bells(),
     6::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
 select isnt(app.epoch(), null, 'there is an epoch');
 
--- What a cursor has seen is on disk.
+-- What a cursor has seen is flushed.
 create temporary table sealed as select pg_current_wal_insert_lsn() as lsn;
 select is(tests.as('postline_feed', 'app.wait_for_wal_flush()'), '', 'the feed seals');
 select is(tests.as('authenticated', 'app.wait_for_wal_flush()'),
@@ -163,7 +163,7 @@ select is_empty($$
            !~ format('update %s.%s set [^;]*%s', n.nspname, c.relname, a.attname)
 $$, 'of every column that holds one');
 
--- More than one look tells: it says so and no more, and is asked who is concerned.
+-- More changes than one poll returns: it says so, and the affected users are queried.
 select tests.age();
 create function tests.users_with_changes(variadic names text[]) returns text[] language plpgsql as $$
 declare
@@ -206,7 +206,7 @@ select is((tests.poll())[1], 'deleted carol', 'a deleted user is told, whatever 
 insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 1001);
 select is(tests.poll(), array['deleted carol', 'many'], 'and where there is too much to tell');
 
--- The look as the service asks for it: beside the moment that it is of.
+-- The poll that the service runs: with its moment.
 select tests.age();
 select tests.say('direct', 'alice', 'news');
 create temporary table flushed as select pg_current_wal_flush_lsn() as log_end;
@@ -231,7 +231,7 @@ select results_eq($$select epoch, snapshot, kind from feed.poll_changes('4:4:', 
     'select app.epoch(), pg_current_snapshot()::text, null::text', 'nothing new: the moment alone');
 select tests.owner();
 
--- Whatever the tables hold, a look reads what has changed.
+-- A poll reads only what has changed, whatever the tables contain.
 select tests.age();
 set local session_replication_role = replica;
 insert into public.messages (conversation_id, seq, sender_id, content, created_at, changed_xid, sent_xid)
@@ -248,7 +248,7 @@ select tests.entries_read() as before \gset
 select is(cardinality(tests.poll()), 2, 'one of many messages is found, and the mark that it moved');
 select cmp_ok(tests.entries_read() - :before, '<', 200::bigint, 'by itself: what was there before is not read');
 
--- Who joins, writes and leaves between two looks.
+-- Users who join, write and leave between two polls.
 with c as (insert into public.conversations (kind, title) values ('group', 'Crew') returning id)
 insert into tests.ids select 'crew', id from c;
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('alice'));

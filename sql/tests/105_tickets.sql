@@ -1,4 +1,5 @@
--- Tickets for event streams: once, for thirty seconds, ten a user; and again to resume, until the token expires.
+-- Tickets for event streams: used once, within thirty seconds, ten per user; and again to resume until the token
+-- expires.
 begin;
 select no_plan();
 select tests.make_world();

@@ -1,5 +1,5 @@
--- What clients hear of groups and of edits: by the feed while they stream, by a delta when they come back.
--- '4:4:' is the snapshot that saw the aged world and nothing since.
+-- Changes of groups and edits that clients get: from the feed while they are live, in a delta when they return. '4:4:'
+-- is the snapshot that saw the aged world and nothing since.
 begin;
 select no_plan();
 select tests.make_world(), tests.without_events();
@@ -17,7 +17,7 @@ begin
     perform tests.owner();
     return lines;
 end $$;
--- A fact of the look as an object, without what is a member's own.
+-- Returns a change of the poll as an object, without values that differ between members.
 create function tests.object(wanted text) returns jsonb language plpgsql as $$
 declare
     found jsonb;
@@ -41,7 +41,7 @@ begin
     perform tests.has_no_changes(who, since, answer.changes, answer.conversation_ids);
     return answer.changes::jsonb;
 end $$;
--- A delta as short words.
+-- Returns a delta as short words.
 create function tests.news(who text) returns text[] language sql as $$
     select coalesce(array_agg(word order by kind, seq, word), '{}') from (select tests.delta(who) as d) d, lateral (
         select 1 as kind, 0 as seq, 'me' as word where d ? 'me'
@@ -89,7 +89,7 @@ select is(tests.object('conversation') ->> 'version', '7', 'one version on');
 select tests.act('carol', format('api.set_member_role($, %L, ''owner'')', tests.id('alice')));
 select tests.act('alice', format('api.set_member_role($, %L, ''member'')', tests.id('carol')));
 
--- What changes nothing is no news.
+-- A call that changes nothing causes no change.
 select tests.age();
 select tests.act('alice', 'api.update_conversation($, ''Neu'')'),
        tests.act('alice', format('api.add_members($, %s)', tests.users('bob', 'carol'))),
@@ -97,7 +97,7 @@ select tests.act('alice', 'api.update_conversation($, ''Neu'')'),
        tests.act('bob', 'api.edit_message($, 1, ''old 1'')');
 select is(tests.poll(), '{}', 'what changes nothing is no news');
 
--- A group made.
+-- Creating a group.
 select tests.age();
 insert into tests.ids
 select 'made', (tests.as('alice', format('api.create_group(''Made'', %s)',
@@ -109,7 +109,7 @@ select set_eq('select unnest(tests.poll())',
 select is(tests.news('mallory'), array['profile alice', 'profile bob', 'conversation made 1'], 'and is in their delta');
 select is(tests.news('carol'), '{}', 'and in no other''s');
 
--- One who comes, goes, and comes again.
+-- A user who joins, leaves, and joins again.
 select tests.age();
 select tests.act('bob', format('api.add_members($, %s)', tests.users('mallory')));
 select is(tests.poll(),
@@ -153,7 +153,7 @@ select is(tests.news('mallory'), '{}', 'then nothing');
 select tests.act('bob', 'api.mark_read($, 5)');
 select is(tests.news('mallory'), array['read group bob 5'], 'and what is new again');
 
--- Leaving, and the owner's.
+-- Leaving, also by the owner.
 select tests.age();
 select tests.act('mallory', format('api.remove_member($, %L)', tests.id('mallory')));
 select is(tests.poll(), array['left group mallory', 'conversation group 5'], 'one who leaves has left');
@@ -164,7 +164,7 @@ select is(jsonb_path_query_array(tests.object('conversation'), '$.members[*].rol
     '["owner", "member"]', 'and the next is told in the same');
 select is(tests.object('conversation') ->> 'version', '11', 'version');
 select is(tests.news('alice'), array['left group'], 'by a delta: left');
--- The two share the direct conversation still.
+-- The two still share the direct conversation.
 select is(tests.news('bob'), array['conversation group 11'], 'by a delta: the conversation');
 select is(tests.delta('alice', '3:3:')::text like '%' || tests.id('group') || '%',
     true, 'a cursor from before the world says left as well');

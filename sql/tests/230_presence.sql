@@ -1,4 +1,4 @@
--- Who is online, and who is told: two nodes, leases, those who hide it; the feed and sync. Two at once: 190_races.sql.
+-- Presence and its receivers: two nodes, leases, hidden users; feed and sync. Concurrent calls are in 190_races.sql.
 -- '4:4:' is the snapshot that saw the aged world and nothing since.
 begin;
 select no_plan();
@@ -28,7 +28,7 @@ create function tests.online() returns text language sql as $$
     select coalesce(string_agg(i.name, ' ' order by i.name), 'nobody')
       from public.presence p join tests.ids i on i.id = p.user_id where p.is_online
 $$;
--- An object of presence as words: a name with `on`, `off` for one who was online, or `-`.
+-- Returns a presence object as words: a name with `on`, `off` for a user who was online, or `-`.
 create function tests.word(object jsonb) returns text language sql as $$
     select i.name || case when (object ->> 'is_online')::boolean then ' on'
                           when object -> 'last_seen_at' <> 'null' then ' off' else ' -' end
@@ -39,7 +39,7 @@ create function tests.seen(who text, names text default 'alice bob carol mallory
       from jsonb_array_elements(tests.as(who, format('api.presence(%L)', tests.users(names)))::jsonb -> 'presence')
            with ordinality as p (o, place)
 $$;
--- The rows of the table as a user's own SQL sees them.
+-- The rows of the table that a user's own SQL sees.
 create function tests.rows_of(who text) returns text language sql as $$
     select tests.as(who, $q$select string_agg(i.name || case when p.is_online then ' on' else '' end, ', '
                                               order by i.name)
@@ -87,7 +87,7 @@ begin
     told := (select coalesce(string_agg(tests.word(o), ', ' order by tests.word(o)), 'nothing')
                from jsonb_array_elements(objects) o);
 end $$;
--- What the feed tells of presence, each row as words.
+-- The presence that the feed returns, each row as words.
 create function tests.poll(since text default '4:4:') returns text[] language plpgsql as $$
 declare
     lines text[];
@@ -149,7 +149,7 @@ select is(app.report_presence(tests.node(2), 10, array[gen_random_uuid(), null, 
 select is(tests.online(), 'alice bob carol', 'nothing is kept');
 select is((select count(*) from app.node_users), 3::bigint);
 
--- A lease that is over.
+-- An expired lease.
 select is(tests.as('postline_feed', 'app.end_nodes()'), '0', 'nodes that are up are not ended');
 select tests.report(1, 'alice');
 select tests.lapse(2);
@@ -168,7 +168,7 @@ select is(tests.as('postline_feed', 'app.end_nodes()'), '2');
 select is(tests.online(), 'nobody', 'without nodes nobody is online');
 select is_empty('select from app.nodes', 'and nothing is left of them');
 
--- Who sees it.
+-- Users who see it.
 select is(tests.seen('alice'), 'alice off, bob off, carol off, mallory -', 'whoever shares a conversation');
 select tests.report(1, 'alice bob carol mallory', is_whole => true);
 select is(tests.seen('alice'), 'alice on, bob on, carol on, mallory -', 'and nobody else');
@@ -191,7 +191,7 @@ select is(tests.seen('alice') || '; ' || tests.seen('carol'),
     'who was removed sees and shows no more');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
 
--- Who hides it.
+-- Users who hide it.
 select tests.prefer('bob', 'nobody');
 select is(tests.seen('alice'), 'alice on, bob -, carol on, mallory -', 'who hides it is shown to nobody');
 select is(tests.seen('bob'), 'alice -, bob -, carol -, mallory -', 'and is shown nobody, nor itself');
@@ -289,7 +289,7 @@ select tests.age();
 select tests.prefer('bob', 'contacts');
 select is(tests.told('bob'), 'alice off, carol off', 'and sees all when it shows itself');
 select is(tests.told('alice'), 'bob on');
--- Away while one hid it, and back in a conversation with the other.
+-- Away while a user hid it, and back in a conversation with the other.
 delete from public.conversation_members where user_id = tests.id('carol');
 select tests.age();
 select tests.prefer('bob', 'nobody');
@@ -312,7 +312,7 @@ select ok(p.next_position ~ '^presence:[0-9a-f-]{36}$' and p.changes ? 'presence
   from (select (array_agg(u.id order by u.id desc))[1] as last from unnest(tests.users('bob carol mallory')) u (id)) l,
        tests.page('alice', '4:4:', '6:6:', 'profiles:' || l.last, 0)
          as p (snapshot text, next_position text, changes jsonb, sees_presence boolean, conversation_ids text);
--- What changes after the first page is for the delta that follows.
+-- Changes after the first page are in the delta that follows.
 select tests.age();
 select tests.report(1, '', 'bob');
 select is((select p.changes -> 'presence' from tests.page('alice', null, '4:4:',
@@ -321,7 +321,7 @@ select is((select p.changes -> 'presence' from tests.page('alice', null, '4:4:',
         @> jsonb_build_array(jsonb_build_object('user_id', tests.id('bob'))), false, 'a later page leaves it out');
 select is(tests.told('alice'), 'bob off', 'and the delta brings it');
 
--- Whom it concerns.
+-- Affected users.
 select tests.age();
 select is(tests.users_with_changes(), 'nobody');
 select tests.report(1, '', 'carol');
@@ -337,7 +337,7 @@ select tests.age();
 select tests.prefer('bob', 'contacts');
 select is(tests.users_with_changes(), 'alice bob carol', 'who shows itself again, and those who see it');
 
--- Who is deleted, and a guest that is merged.
+-- Deleted users, and a merged guest.
 select tests.report(1, 'alice bob carol mallory');
 select tests.age();
 update public.user_profiles set is_deleted = true where id = tests.id('carol');

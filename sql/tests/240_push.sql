@@ -1,4 +1,4 @@
--- Devices, mutes, and what is told to whom: from a message sent to what its provider answers.
+-- Devices, mutes and pushes: from a sent message to the provider's response.
 begin;
 select no_plan();
 select tests.make_world();
@@ -16,7 +16,8 @@ create function tests.devices_of(who text) returns text language sql as $$
     select coalesce(string_agg(d ->> 'platform' || ' ' || (d ->> 'token'), ', ' order by d ->> 'token'), 'none')
       from json_array_elements(tests.as(who, 'api.devices()')::json -> 'devices') d
 $$;
--- What the leader does: looks for what is new since the world was aged, and asks what is due, as if so much later.
+-- The work of the node that pushes: queues the changes since the world was aged, and claims due pushes, as if so much
+-- later.
 create function tests.queue() returns integer language plpgsql as $$
 declare
     noted integer;
@@ -90,7 +91,7 @@ select is(tests.attempt('bob', 'insert into app.devices (user_id, platform, toke
 select is(tests.attempt('bob', 'select session_id from app.devices'), '42501', 'nor reads sessions');
 select is(tests.attempt('alice', 'select from app.pushes'), '42501', 'nor what is pushed');
 
--- A device goes with its session, and a session that is over registers none.
+-- A device is deleted with its session, and an ended session registers none.
 insert into app.sessions (id, user_id, refreshed_at) values (tests.id('direct'), tests.id('bob'), now());
 create function tests.in_session(token text) returns text language plpgsql as $$
 begin
@@ -151,7 +152,7 @@ select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)',
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
     '9999-12-31T23:59:59-01:00')), 'PL001 until', 'a year that there is not');
 
--- Who is told of a message.
+-- Receivers of a push.
 delete from app.devices;
 select count(tests.register(who, who)) from unnest(array['alice', 'bob', 'carol', 'mallory']) who;
 select tests.age();
@@ -198,7 +199,7 @@ select tests.record_result('bob', 'direct', 2, 'read', 'taken');
 select is(tests.due(), array['tell alice direct 2 Tap Bob an answer 1'], 'and the other is told');
 delete from app.devices where token = 'alice';
 
--- Who is told nothing.
+-- Users who get no push.
 select tests.say('direct', 'alice', 'read at once');
 select tests.queue();
 select tests.as('bob', format('api.mark_read(%L, 3)', tests.id('direct')));
@@ -235,7 +236,7 @@ select tests.queue();
 select tests.register('mallory', 'bob');
 select is(tests.due('2 minutes'), '{}', 'the device that became another user''s');
 
--- What providers say.
+-- Responses of providers.
 select tests.register('bob', 'bob');
 select tests.age();
 select tests.say('group', 'alice', 'unwanted');
@@ -257,7 +258,7 @@ select is((select count(*) from app.pushes),
     'with what it was to be told');
 select tests.register('bob', 'b9');
 
--- What comes late, or crosses.
+-- Late and crossing calls.
 select tests.age();
 select tests.say('group', 'alice', 'read on its way');
 select tests.queue();
@@ -291,7 +292,7 @@ update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is((select count(*) from app.devices where user_id = tests.id('bob')), 0::bigint,
     'and so are a deleted user''s');
 
--- Where the cursor is of another history, what was before it is told to nobody.
+-- If the cursor belongs to another history, earlier messages are not pushed.
 update app.push_cursor set epoch = 'another';
 select tests.authenticate_as('postline_feed');
 select is(app.queue_pushes(), 0, 'of a restored database nothing of before is told');

@@ -1,4 +1,4 @@
--- A10: which node leads is said by a row that no role of a user can write or lock.
+-- A10: leases are rows that no role of a user can write or lock.
 begin;
 select no_plan();
 select tests.make_world();
@@ -46,7 +46,7 @@ select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
            'lock table app.migrations in access share mode',
            'lock table app.migrations in share row exclusive mode']) statement;
 
--- No function of ours waits for a lock that every role may take.
+-- No function of ours waits for a lock that every role can take.
 select is((select coalesce(string_agg(p.oid::regprocedure::text, ', '), 'none')
              from pg_proc p join pg_namespace n on n.oid = p.pronamespace
             where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed', 'admin') and p.prosrc ~* 'advisory_'),

@@ -1,4 +1,4 @@
--- Mails: queued with what needs them, judged when they are due, and what their tokens prove.
+-- Mails: queued in the transaction that needs them, checked when due, and what their tokens prove.
 begin;
 select no_plan();
 select tests.make_world();
@@ -12,7 +12,7 @@ $$;
 create function tests.hash_of(token text) returns text language sql as $$
     select encode(sha256(token::bytea), 'hex')
 $$;
--- What is due, and what its tokens are: those that are given, in their order.
+-- Claims due mails with these tokens.
 create function tests.claim(variadic tokens text[]) returns text[] language plpgsql as $$
 declare
     taken text[];
@@ -121,7 +121,7 @@ select tests.claim('t5');
 select is(tests.queued(), '{}', 'what was given up a month ago is forgotten');
 select is((select count(*) from app.mail_tokens), 0::bigint, 'as are tokens that have expired');
 
--- Addresses that were made up.
+-- Invented addresses.
 insert into app.mails (kind, email, due_at)
 select 'reset_password', 'tap.nobody' || n || '@example.org', now() - interval '1 hour' from generate_series(1, 400) n;
 insert into app.mails (kind, email, due_at) values ('reset_password', 'tap.new@example.org', now());
@@ -147,7 +147,7 @@ insert into app.mails (kind, email, user_id) values ('confirm_email', 'tap.new@e
 select is(tests.claim('c3'), '{}', 'who has proven it is sent no more');
 select is(tests.queued(), '{}', 'and the mail goes');
 
--- Setting a password anew.
+-- Setting a new password.
 select is(tests.ask('TAP.new@example.org'), '', 'a mail is asked for, in any case');
 select is(tests.ask('nobody@example.org'), '', 'for an address that nobody has, too');
 select is(tests.queued(),
@@ -233,7 +233,7 @@ select is(tests.account(format('accounts.upgrade(%L, ''tap.guest@example.org'', 
 select is(tests.proof('guest'), 'tap.guest@example.org f f', 'has an address to confirm');
 select is(tests.queued(), array['confirm_email tap.guest@example.org guest'], 'and is sent a mail');
 
--- Who waits for the confirmation.
+-- Accounts that wait for the confirmation.
 select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('new'))), 'true',
     'who has done it does not');
 select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('guest'))), 'false', 'who has not does');
@@ -252,7 +252,7 @@ select tests.make_user('visitor', true);
 select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('visitor'))), 'true',
     'who has no address does not');
 
--- How many.
+-- The number of mails is bounded.
 delete from app.mail_counts;
 select is(array(select tests.ask('tap.alice@example.org', 3) from generate_series(1, 4)), '{"","","",PL014}',
     'an address is sent so many mails an hour');
@@ -276,7 +276,7 @@ select is((select count(*) from app.mails m where m.user_id = tests.id('new'))
     'of a user who is deleted no mail stays, and no token');
 select is(left(tests.confirm('e3'), 5), 'PL004', 'so that it brings nobody back');
 
--- By SQL of their own users see none of it.
+-- The user's own SQL sees none of it.
 select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
   from unnest(array['alice', 'anon', 'postline_feed', 'postline_accounts', 'postline_sender', 'service_role']) who,
        unnest(array['select from app.mails', 'select from app.mail_tokens', 'select from app.mail_counts']) statement;

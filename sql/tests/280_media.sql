@@ -1,4 +1,4 @@
--- Pictures: whose they are, who sees them, what takes them, and what becomes of their bytes.
+-- Pictures: who may see and use them, and the removal of their bytes.
 begin;
 select no_plan();
 select tests.make_world();
@@ -22,7 +22,7 @@ create function tests.upload_removal(picture uuid) returns text language sql as 
       from app.media_removals r left join public.media m on m.id = r.id where r.id = picture and r.purpose = 'upload'
 $$;
 
--- What may be promised.
+-- Descriptions of uploads.
 select is(tests.field_of('alice', 'select api.create_media(' || arguments || ')'), 'PL001 ' || field, arguments)
   from (values
         ('''wall'', ''image/png'', 10', 'purpose'), ('null, ''image/png'', 10', 'purpose'),
@@ -95,7 +95,7 @@ select ok(tests.seen('alice', 'cat') and tests.seen('bob', 'cat'), 'members see 
 select ok(not tests.seen('carol', 'cat') and not tests.seen('mallory', 'cat'), 'others do not');
 select is(tests.as('mallory', '(select count(*) from public.media)'), '0', 'C38: nor does somebody else by SQL');
 
--- Also after they are members no more, their own too.
+-- Also after they have left, and their own too.
 insert into tests.ids select 'dog', tests.create('carol', '''message'', ''image/gif'', 10, tests.id(''group'')');
 select tests.store(tests.id('dog'));
 select is(tests.send('carol', 'dog', 'group'), 'no error', 'a picture in the group');
@@ -104,7 +104,7 @@ delete from public.conversation_members where conversation_id = tests.id('group'
 select ok(tests.seen('bob', 'dog') and not tests.seen('carol', 'dog'), 'and not by who has gone, whose it is');
 select is(tests.as('carol', '(select count(*) from public.media)'), '0', 'by SQL either');
 
--- A deleted message's goes at once.
+-- The picture of a deleted message is removed at once.
 select is(tests.removals(), 'none', 'nothing has gone');
 update public.messages set deleted_at = now() where sender_id = tests.id('carol');
 select is(tests.removals(), 'message', 'it goes with its message');
@@ -170,7 +170,7 @@ update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is(tests.removals(), 'avatar, avatar', 'and that of who is deleted');
 delete from app.media_removals;
 
--- What nobody takes goes after a day; one whose bytes may be on their way, once they are no more.
+-- An unused picture is removed after a day; if its bytes may still arrive, after the upload's end.
 select tests.create('alice', '''avatar'', ''image/webp'', 10');
 create function tests.due() returns bigint language plpgsql as $$
 declare
@@ -187,7 +187,7 @@ select is(tests.due(), 1::bigint, 'after a day');
 select is(tests.due(), 0::bigint, 'one node is asked');
 update app.media_removals set due_at = now();
 select is(tests.due(), 1::bigint, 'and asked again until it has done it');
--- A6: each of a picture's removals is done by itself.
+-- A6: the removals of a picture are done one by one.
 delete from app.media_removals where purpose = 'upload';
 insert into app.media_removals select r.id, 'upload', now() from app.media_removals r limit 1;
 update app.media_removals set due_at = now();
@@ -214,7 +214,7 @@ select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/pn
 select count(tests.create('alice', '''avatar'', ''image/png'', 1')) from generate_series(1, 100);
 select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 1)'), 'PL007', 'too many');
 
--- A guest's come along.
+-- A merged guest's pictures.
 select tests.make_user('dora', true);
 insert into public.conversations (participant1_id, participant2_id) values (tests.id('dora'), tests.id('carol'));
 insert into tests.ids select 'doras', c.id from public.conversations c
