@@ -20,7 +20,7 @@ $$;
 create function tests.users(variadic names text[]) returns text language sql as $$
     select quote_literal(array(select tests.id(n) from unnest(names) n)::text) || '::uuid[]'
 $$;
--- Calls an operation on a conversation as a user, and returns an object as `done`, other responses as they are.
+-- Each calls an operation on a conversation as a user, and returns the response.
 create function tests.create_group(who text, title text, members text) returns text language sql as $$
     select tests.as(who, format('api.create_group(%L, %s)', title, members)) $$;
 create function tests.rename(who text, title text, room text default 'group') returns text language sql as $$

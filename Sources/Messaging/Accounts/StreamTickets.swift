@@ -40,7 +40,7 @@ public struct StreamTickets: Sendable {
         }
         let ticket = unsafe secret.withUnsafeBytes { unsafe Array($0) }
         _ = try await database.rows(
-            Functions.keep, [Self.hash(of: ticket), "\(token.user)", sealed.hexadecimal, "\(token.expires)"],
+            Functions.store, [Self.hash(of: ticket), "\(token.user)", sealed.hexadecimal, "\(token.expires)"],
             as: .accounts, client: token.user.description)
         return ticket.hexadecimal
     }
@@ -65,7 +65,8 @@ public struct StreamTickets: Sendable {
 
     private func take(_ ticket: [UInt8], isUsed: Bool, from address: String) async throws(ProtocolError) -> Entry? {
         let rows = try await database.rows(
-            Functions.take, [Self.hash(of: ticket), "\(isUsed)"], as: .accounts, client: AddressKey(address).description
+            Functions.redeem, [Self.hash(of: ticket), "\(isUsed)"], as: .accounts,
+            client: AddressKey(address).description
         )
         guard let sealed = rows.text(0, 0).flatMap({ [UInt8](hexadecimal: $0) }) else { return nil }
         do {
@@ -88,9 +89,9 @@ public struct StreamTickets: Sendable {
     }
 
     private enum Functions {
-        static let keep = Statement(
+        static let store = Statement(
             "accounts.store_ticket", "select accounts.store_ticket($1, $2::uuid, $3, $4::float8)")
-        static let take = Statement("accounts.redeem_ticket", "select accounts.redeem_ticket($1, $2::boolean)")
+        static let redeem = Statement("accounts.redeem_ticket", "select accounts.redeem_ticket($1, $2::boolean)")
     }
 }
 

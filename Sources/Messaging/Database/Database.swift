@@ -80,7 +80,8 @@ struct Database: Sendable {
     ) async throws(PostgresError) -> Rows {
         try await pool.run(
             [
-                preamble.call(for: caller), StandbyWatch.noteEnded(since: lastPoll.snapshot, lastPoll.started),
+                preamble.call(for: caller),
+                StandbyWatch.recordEnded(since: lastPoll.snapshot, lastPoll.started),
                 Call(function, parameters),
             ], of: caller.owner, deadline: preamble.limits.deadline)[2]
     }

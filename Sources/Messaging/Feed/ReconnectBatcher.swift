@@ -42,7 +42,7 @@ struct ReconnectBatcher: Sendable {
     /// Returns for each client an empty page if it has missed nothing, or nil.
     private static func pages(of clients: [Client], in database: Database) async throws(ProtocolError) -> [SyncPage?] {
         let rows = try await database.rowsForMany(
-            Self.missedNothing,
+            Self.hasNoChanges,
             [
                 array(clients.map(\.epoch)), array(clients.map { "\($0.user)" }), array(clients.map(\.snapshot.text)),
             ], as: .feed)
@@ -85,7 +85,7 @@ struct ReconnectBatcher: Sendable {
         return try? await checks.load(Client(user: user, epoch: cursor.epoch, snapshot: snapshot))
     }
 
-    private static let missedNothing = Statement(
+    private static let hasNoChanges = Statement(
         "feed.has_no_changes",
         """
         select place, epoch, snapshot, conversation_ids, is_durable, sees_presence \

@@ -24,15 +24,15 @@ public struct PushQueue: Sendable {
 
     /// Takes or renews the lease. Returns whether `node` leads.
     public func lead(as node: ID) async throws -> Bool {
-        try await run(Self.takeLease, ["\(node)"]).text(0, 0) == "t"
+        try await run(Self.acquireLease, ["\(node)"]).text(0, 0) == "t"
     }
 
     /// Gives the lease back, if `node` has it.
-    public func resign(as node: ID) async throws { _ = try await run(Self.giveLease, ["\(node)"]) }
+    public func resign(as node: ID) async throws { _ = try await run(Self.releaseLease, ["\(node)"]) }
 
     /// Looks for what is new, as the leader. Returns of how many devices and conversations there is something to tell.
     public func note() async throws -> Int {
-        try await run(Self.noteNew, []).count(of: "app.queue_pushes")
+        try await run(Self.queuePushes, []).count(of: "app.queue_pushes")
     }
 
     /// The pushes that are due for the leader, and the number of those given up after a day.
@@ -73,9 +73,9 @@ public struct PushQueue: Sendable {
             [preamble.call(for: .feed), Call(statement, parameters)], deadline: preamble.limits.deadline)[1]
     }
 
-    private static let takeLease = Statement("app.acquire_lease", "select app.acquire_lease('push', $1::uuid, 4)")
-    private static let giveLease = Statement("app.release_lease", "select app.release_lease('push', $1::uuid)")
-    private static let noteNew = Statement("app.queue_pushes", "select app.queue_pushes()")
+    private static let acquireLease = Statement("app.acquire_lease", "select app.acquire_lease('push', $1::uuid, 4)")
+    private static let releaseLease = Statement("app.release_lease", "select app.release_lease('push', $1::uuid)")
+    private static let queuePushes = Statement("app.queue_pushes", "select app.queue_pushes()")
     private static let takeDue = Statement(
         "app.claim_pushes",
         """
