@@ -21,7 +21,7 @@ struct ExpectedSchemaTests {
             "authenticated may update (deleted_at) on public.messages",
             "authenticated may insert (user_id) on public.conversation_members",
             "authenticated may delete on public.conversation_members", "authenticated may call api.send_message",
-            "anon may call api.avatars", "authenticated may call app.is_news", "service_role may call public.is_read",
+            "anon may call api.avatars", "authenticated may call app.is_change", "service_role may call public.is_read",
         ]
         for right in given { #expect(ExpectedSchema.rights.contains(right), "\(right)") }
         #expect(ExpectedSchema.rights.allSatisfy { !$0.contains(",") && !$0.contains("  ") })

@@ -38,7 +38,7 @@ extension Accounts {
                 guest?.session.description, guest.map { String($0.generation) }, String(settings.refreshReuseSeconds),
             ], as: .accounts)
         guard rows.count == 1, let user = rows.id(0, 0) else {
-            throw .fault("accounts.enter_by_identity returned no user")
+            throw .fault("accounts.sign_in_by_identity returned no user")
         }
         return (
             AuthenticatedAccount(user: user, passwordHash: rows.text(0, 1)),
@@ -78,9 +78,9 @@ extension Accounts {
         static let identifiedAccount = Statement(
             "accounts.identified_account", "select accounts.identified_account($1, $2, $3)")
         static let enterByIdentity = Statement(
-            "accounts.enter_by_identity",
+            "accounts.sign_in_by_identity",
             """
-            select user_id, password_hash, merged from accounts.enter_by_identity($1, $2, $3, $4, \
+            select user_id, password_hash, merged from accounts.sign_in_by_identity($1, $2, $3, $4, \
             $5, $6::double precision, $7::uuid, $8::integer, $9::integer)
             """)
         static let deleteByIdentity = Statement(

@@ -92,8 +92,8 @@ public struct StreamTickets: Sendable {
 
     private enum Functions {
         static let keepTicket = Statement(
-            "accounts.keep_ticket", "select accounts.keep_ticket($1, $2::uuid, $3, $4::float8)")
-        static let takeTicket = Statement("accounts.take_ticket", "select accounts.take_ticket($1, $2::boolean)")
+            "accounts.store_ticket", "select accounts.store_ticket($1, $2::uuid, $3, $4::float8)")
+        static let takeTicket = Statement("accounts.redeem_ticket", "select accounts.redeem_ticket($1, $2::boolean)")
     }
 }
 

@@ -93,7 +93,8 @@ struct Database: Sendable {
     ) async throws(PostgresError) -> Rows {
         try await pool.run(
             [
-                preamble.call(for: caller), StandbyWatch.noteEnded(since: lastPoll.snapshot, lastPoll.started),
+                preamble.call(for: caller),
+                StandbyWatch.recordEnded(since: lastPoll.snapshot, lastPoll.started),
                 Call(function, parameters),
             ], of: caller.owner, deadline: preamble.limits.deadline)[2]
     }
@@ -136,7 +137,7 @@ struct Database: Sendable {
         try await durabilityWaits.load(())
     }
 
-    static let awaitDurable = Statement("app.seal", "select app.seal()")
+    static let awaitDurable = Statement("app.wait_for_wal_flush", "select app.wait_for_wal_flush()")
 
     /// Calls a function that returns one JSON value, which is passed on unchanged.
     func json(_ function: Statement, _ parameters: [String?], as caller: Caller) async throws(ProtocolError)

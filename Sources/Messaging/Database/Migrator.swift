@@ -53,11 +53,11 @@ public struct Migrator: Sendable {
             try await transaction(over: connection) {
                 if let loginRole {
                     _ = try await connection.run(
-                        [Call(Self.makeLogin, [loginRole.name, loginRole.password])], deadline: nil)
+                        [Call(Self.createLoginRole, [loginRole.name, loginRole.password])], deadline: nil)
                 }
                 // Cursors and transaction ids of another cluster, which came with a dump, are meaningless here.
-                _ = try await connection.execute("select app.settle()")
-                _ = try await connection.run([Call(Self.sign, [SQLFile.signature])], deadline: nil)
+                _ = try await connection.execute("select app.renew_epoch_after_restore()")
+                _ = try await connection.run([Call(Self.recordSchemaVersion, [SQLFile.signature])], deadline: nil)
                 try await recordCatalogue(over: connection)
                 try await recordStructure(over: connection)
             }
@@ -382,7 +382,8 @@ extension Migrator {
         on conflict (name) do update set hash = excluded.hash, applied_at = now()
         """)
 
-    private static let makeLogin = Statement("app.make_login", "select app.make_login($1, $2)")
+    private static let createLoginRole = Statement("app.create_login_role", "select app.create_login_role($1, $2)")
 
-    private static let sign = Statement("app.sign", "select app.sign($1)")
+    private static let recordSchemaVersion = Statement(
+        "app.record_schema_version", "select app.record_schema_version($1)")
 }

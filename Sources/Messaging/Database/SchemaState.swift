@@ -23,7 +23,7 @@ struct SchemaState: Sendable {
         select
             exists (
                 select from pg_catalog.pg_proc as p join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-                where n.nspname = 'feed' and p.proname = 'look'),
+                where n.nspname = 'feed' and p.proname = 'poll_changes'),
             pg_catalog.strpos(
                 pg_catalog.obj_description(pg_catalog.to_regnamespace('api'), 'pg_namespace'), $1) > 0,
             pg_catalog.current_setting('transaction_read_only')::boolean

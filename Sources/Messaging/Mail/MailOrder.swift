@@ -1,4 +1,4 @@
-/// A mail to send: a row of `accounts.take_mails`.
+/// A mail to send: a row of `accounts.claim_mails`.
 public struct MailOrder: Sendable {
     public let id: ID
     public let kind: Kind

@@ -35,11 +35,11 @@ public struct MailQueue: Sendable {
     }
 
     private static let takeDue = Statement(
-        "accounts.take_mails",
-        "select id, kind, email, user_id, locale, attempts, token_hash from accounts.take_mails($1::text[])")
+        "accounts.claim_mails",
+        "select id, kind, email, user_id, locale, attempts, token_hash from accounts.claim_mails($1::text[])")
     private static let settleThem = Statement(
-        "accounts.settle_mails",
-        "select accounts.settle_mails($1::uuid[], $2::int[], $3::text[], $4::text[], $5::float8[])")
+        "accounts.record_mail_results",
+        "select accounts.record_mail_results($1::uuid[], $2::int[], $3::text[], $4::text[], $5::float8[])")
 }
 
 extension MailOrder {

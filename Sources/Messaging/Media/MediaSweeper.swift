@@ -31,7 +31,7 @@ struct MediaSweeper: Sendable {
     }
 
     private func removeDue() async throws -> Int {
-        let rows = try await database.rows(Self.dueRemovals, ["\(Self.most)"], as: .feed)
+        let rows = try await database.rows(Self.claimRemovals, ["\(Self.most)"], as: .feed)
         var removed: [(id: ID, purpose: String)] = []
         for row in 0..<rows.count {
             guard let id = rows.text(row, 0).flatMap({ ID($0) }), let purpose = rows.text(row, 1) else { continue }
@@ -52,7 +52,7 @@ struct MediaSweeper: Sendable {
         if !removed.isEmpty {
             func array(_ values: [String]) -> String { "{\(values.joined(separator: ","))}" }
             _ = try await database.rows(
-                Self.removedMedia, [array(removed.map { "\($0.id)" }), array(removed.map(\.purpose))], as: .feed)
+                Self.completeRemovals, [array(removed.map { "\($0.id)" }), array(removed.map(\.purpose))], as: .feed)
         }
         return rows.count
     }
@@ -60,7 +60,8 @@ struct MediaSweeper: Sendable {
     /// Instead of a purpose: a later upload to the address.
     private static let upload = "upload"
 
-    private static let dueRemovals = Statement("app.due_removals", "select id, purpose from app.due_removals($1::int)")
-    private static let removedMedia = Statement(
-        "app.removed_media", "select app.removed_media($1::uuid[], $2::text[])")
+    private static let claimRemovals = Statement(
+        "app.claim_removals", "select id, purpose from app.claim_removals($1::int)")
+    private static let completeRemovals = Statement(
+        "app.complete_removals", "select app.complete_removals($1::uuid[], $2::text[])")
 }

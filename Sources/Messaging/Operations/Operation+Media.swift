@@ -147,7 +147,7 @@ extension Session {
         switch verdict {
         case .stored:
             _ = try await service.database.rows(
-                Statement("app.note_stored", "select app.note_stored($1::uuid)"), ["\(id)"], as: .feed)
+                Statement("app.record_stored_media", "select app.record_stored_media($1::uuid)"), ["\(id)"], as: .feed)
             return address
         case .missing: throw .invalid(field, "was not uploaded yet: PUT its bytes to the url from media.create")
         case .wrong(let why): throw .invalid(field, why)

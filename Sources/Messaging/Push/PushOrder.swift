@@ -1,4 +1,4 @@
-/// A device push about a conversation: a row of `app.due_pushes`.
+/// A device push about a conversation: a row of `app.claim_pushes`.
 public struct PushOrder: Sendable {
     public let kind: Kind
     public let device: Device

@@ -24,15 +24,15 @@ public struct PushQueue: Sendable {
 
     /// Acquires or renews the lease. Returns true if `node` leads.
     public func lead(as node: ID) async throws -> Bool {
-        try await run(Self.takeLease, ["\(node)"]).text(0, 0) == "t"
+        try await run(Self.acquireLease, ["\(node)"]).text(0, 0) == "t"
     }
 
     /// Releases the lease if `node` has it.
-    public func resign(as node: ID) async throws { _ = try await run(Self.giveLease, ["\(node)"]) }
+    public func resign(as node: ID) async throws { _ = try await run(Self.releaseLease, ["\(node)"]) }
 
     /// Polls for new messages, as the leader. Returns the number of pending pushes.
     public func note() async throws -> Int {
-        try await run(Self.noteNew, []).count(of: "app.note_pushes")
+        try await run(Self.queuePushes, []).count(of: "app.queue_pushes")
     }
 
     /// Returns the due pushes, and the number of those abandoned after a day.
@@ -74,18 +74,18 @@ public struct PushQueue: Sendable {
             [preamble.call(for: .feed), Call(statement, parameters)], deadline: preamble.limits.deadline)[1]
     }
 
-    private static let takeLease = Statement("app.lead", "select app.lead('push', $1::uuid, 4)")
-    private static let giveLease = Statement("app.resign", "select app.resign('push', $1::uuid)")
-    private static let noteNew = Statement("app.note_pushes", "select app.note_pushes()")
+    private static let acquireLease = Statement("app.acquire_lease", "select app.acquire_lease('push', $1::uuid, 4)")
+    private static let releaseLease = Statement("app.release_lease", "select app.release_lease('push', $1::uuid)")
+    private static let queuePushes = Statement("app.queue_pushes", "select app.queue_pushes()")
     private static let takeDue = Statement(
-        "app.due_pushes",
+        "app.claim_pushes",
         """
         select kind, device_id, conversation_id, seq, user_id, platform, token, environment, locale, sender_id, \
-        sender_name, title, message_kind, content, badge, attempts from app.due_pushes($1::int, $2::boolean)
+        sender_name, title, message_kind, content, badge, attempts from app.claim_pushes($1::int, $2::boolean)
         """)
     private static let settleThem = Statement(
-        "app.settle_pushes",
-        "select app.settle_pushes($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::float8[])")
+        "app.record_push_results",
+        "select app.record_push_results($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::float8[])")
 }
 
 extension PushOrder {

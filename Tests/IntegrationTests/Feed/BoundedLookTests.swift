@@ -47,7 +47,8 @@ struct BoundedLookTests {
             let alice = try await node.signedIn(.alice)
             let bob = try await node.signedIn(.bob)
             try await alice.sync()
-            let look = try #require(try await node.database.value("select pg_get_functiondef('feed.look'::regproc)"))
+            let look = try #require(
+                try await node.database.value("select pg_get_functiondef('feed.read_changes'::regproc)"))
             try await node.database.replaceLook(by: "raise exception 'too much'")
             try await bob.send("while it fails", to: Room.aliceBob)
             let cursor = try await alice.lagged()
@@ -66,9 +67,10 @@ struct BoundedLookTests {
             let alice = try await node.signedIn(.alice)
             let bob = try await node.signedIn(.bob)
             try await alice.sync()
-            let look = try #require(try await node.database.value("select pg_get_functiondef('feed.look'::regproc)"))
+            let look = try #require(
+                try await node.database.value("select pg_get_functiondef('feed.read_changes'::regproc)"))
             try await node.database.psql(
-                look.replacing("feed.look", with: "feed.whole_look") + """
+                look.replacing("feed.read_changes", with: "feed.whole_look") + """
                     ; grant execute on function feed.whole_look to public;
                     create sequence public.looks;
                     create function public.end_some() returns void language plpgsql security definer as $$ begin
@@ -89,7 +91,7 @@ extension TestDatabase {
     func replaceLook(by statement: String) async throws {
         try await psql(
             """
-            create or replace function feed.look(since pg_snapshot) returns table (
+            create or replace function feed.read_changes(since pg_snapshot) returns table (
                 kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text,
                 tail text, marks bigint[])
             language plpgsql as $$ begin \(statement); end $$

@@ -1,8 +1,8 @@
--- Which of these users are concerned by anything that changed since a snapshot: what sync.open would bring them.
+-- Returns those of these users for whom anything has changed since a snapshot, so that sync.open would return changes.
 --
--- Asked of those who are live, where there is too much to tell. It looks from each user at what is theirs, and stops at
--- the first that is news, so that its cost is theirs and not that of what changed.
-create or replace function feed.concerned(since pg_snapshot, users uuid[]) returns setof uuid
+-- The feed calls it for live users after a poll that exceeded its bounds. It reads each user's data up to the first
+-- change, so that the cost depends on the users and not on the number of changes.
+create or replace function feed.users_with_changes(since pg_snapshot, users uuid[]) returns setof uuid
 language sql stable set search_path = pg_catalog, pg_temp set jit = off as $$
     select u.id
       from unnest(users) as u (id)
@@ -12,7 +12,7 @@ language sql stable set search_path = pg_catalog, pg_temp set jit = off as $$
         or exists (
             select from app.former_members f
              where f.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(f.changed_xid, since))
-        -- last_message_xid moves with each message that is sent, edited or deleted.
+        -- last_message_xid changes with each message that is sent, edited or deleted.
         or exists (
             select from public.conversation_members m join public.conversations c on c.id = m.conversation_id
              where m.user_id = u.id

@@ -1,12 +1,12 @@
--- Of users who come back, each with its cursor, those for whom nothing has changed since: what api.sync would bring
--- them is empty. For each its place among them, its conversations by id, whether it is shown others' presence, and what
--- api.sync says of the moment at which it was asked. Of whom it does not speak something may have changed.
+-- Returns those of the reconnecting users, each with its cursor, for whom nothing has changed since: api.sync would
+-- return an empty page. Each row has the user's place in the arrays, its conversations by id, whether it sees presence,
+-- and the values of api.sync for this moment. For users without a row something may have changed.
 --
--- Many come back at once, after a restart or when a network does, and most of them to nothing new. So what has changed
--- lately, of everybody's, is walked once for all of them, in the indexes on changed_xid, newest first, and asked whose
--- it is. Each walk ends after `most` rows: whose cursor is no newer than the last of them is not spoken of, and neither
--- is who is in more than `most_conversations`.
-create or replace function feed.missed_nothing(epochs text[], users uuid[], sinces pg_snapshot[]) returns table (
+-- Many users reconnect at once, after a restart or a network failure, and most have no changes. So the recent changes
+-- of all users are walked once, in the indexes on changed_xid from the newest, and matched with the users. Each walk
+-- ends after `most` rows: users whose cursor is not newer than its last row are left out, and users in more than
+-- `most_conversations`.
+create or replace function feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) returns table (
     place integer, epoch text, snapshot text, conversation_ids text, is_durable boolean, sees_presence boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -46,7 +46,7 @@ begin
     presences as materialized (
         select p.user_id, p.changed_xid as xid from public.presence p
          where p.changed_xid >= oldest order by p.changed_xid desc limit most),
-    -- How far back each walk came; null where it came to its end.
+    -- The last transaction of each walk; null if the walk reached its end.
     reached as materialized (
         select (select w.xid from members w order by w.xid desc offset most - 1) as of_members,
                (select w.xid from leavers w order by w.xid desc offset most - 1) as of_leavers,
@@ -63,7 +63,7 @@ begin
           join public.conversations c on c.id = n.conversation_id
          where not (pg_catalog.pg_visible_in_snapshot(n.joined_xid, n.since)
                     and pg_catalog.pg_visible_in_snapshot(c.changed_xid, n.since)
-                    -- Moves with each message that is sent, edited or deleted.
+                    -- Changes with each message that is sent, edited or deleted.
                     and coalesce(pg_catalog.pg_visible_in_snapshot(c.last_message_xid, n.since), true))
         union all
         select a.place from asked a
@@ -89,7 +89,7 @@ begin
           join mine n on n.conversation_id = m.conversation_id
                      and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since)
         union all
-        -- Who wrote and went is drawn still.
+        -- Messages of former members show their profiles.
         select n.place from profiles w
           join app.former_members f on f.user_id = w.user_id
           join mine n on n.conversation_id = f.conversation_id

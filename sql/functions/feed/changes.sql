@@ -1,40 +1,40 @@
--- Those of the version before.
+-- Functions of an earlier version.
 drop function if exists feed.look_for_presence(pg_snapshot);
 drop function if exists feed.look_for_mutes(pg_snapshot);
 
--- What changed since a snapshot, for every kind of fact that clients hear of, as finished objects.
+-- Returns everything that has changed since a snapshot, for every kind of change that clients get, as finished JSON.
 --
--- A row is new when its transaction was not visible in `since` and is now: it is at or beyond the snapshot's end, or
--- was open in it and has ended. These are ranges of transaction ids, each a walk of the index on them, and most often
--- there is one; of a transaction that is still open none of its rows is walked, which a bulk load may have millions of.
--- The upper bound holds for every row there is, save those a dump brought from another cluster.
+-- A row is new if its transaction was not visible in `since` and is now: its id is at or beyond the snapshot's end, or
+-- it was in progress and has ended. These are ranges of transaction ids, usually one, and each is a range of the index
+-- on them. Rows of transactions in progress are not read, of which a bulk load may have millions. The upper bound holds
+-- for all rows, except those that a dump brought from another cluster.
 --
--- Most looks have one range and find nothing, or one kind of fact: so it is first asked of each table whether it has a
--- row there, and what has none costs no more. To begin a statement costs more than to find a row by it.
+-- Most polls have one range and find nothing, or one kind of change. So each table is first checked for a row in the
+-- range, since starting a statement costs more than finding a row.
 --
--- One plan serves every call: a custom one would be made anew each time, dearer than the look. It walks the indexes on
--- transaction ids whatever the statistics say, which is what `offset 0` sees to: to the planner, which does not know
--- the ranges, a tenth of a table is in each, and to read all of it in the order that is wanted looks cheaper.
--- Nor does it remember what it has looked up: the memory for that is made and cleared for as many rows as the
--- statistics say, two milliseconds a look.
+-- One plan serves every call: a custom plan would be made each time and cost more than the poll. `offset 0` keeps it on
+-- the indexes on transaction ids whatever the statistics say: the planner does not know the ranges, assumes a tenth of
+-- the table, and would rather scan the table in the wanted order. Memoize is off, since its memory is allocated and
+-- cleared for as many rows as the statistics say: two milliseconds per poll.
 --
--- A look is bounded: what one transaction or a long absence piled up beyond `most_…` is not told. One row then says
--- `many`, and who is concerned is asked of feed.concerned. Deleted users are told in any case: their sessions end.
+-- A poll is bounded. If a transaction or a long absence has accumulated more than `most_…`, the result has one row
+-- `many`, and feed.users_with_changes returns the affected users. Deleted users are returned in any case, since their
+-- sessions end.
 --
--- Of presence and mutes there are rows of these kinds:
+-- Rows of presence and mutes have these kinds:
 --
---   behind            `user_id` has begun or ceased to hide its own presence, so that what it is shown of all others is
---                     another now. It is not told here: the user's live sessions fall behind (`sync.lagged`), and the
---                     page by which they come back says whether they are shown it (app.live_page, `sees_presence`)
---   presence          `object` is what is shown of `user_id` now, for all in the conversations of `audience`; not for
---                     the user's own sessions, nor for those of whom the page said that they see no presence
---   opening_presence  what is shown of a member of a conversation that somebody has joined, as opening_profile is; for
---                     the same receivers as that, without those who see no presence
---   own_conversation  `object` is the conversation as `user_id` sees it, for that user alone
+--   behind            `user_id` has begun or ceased to hide its presence, so that it sees other presence of all users.
+--                     The poll does not contain it: live sessions of the user must resync (`sync.lagged`), and their
+--                     page says whether they see presence (app.live_page, `sees_presence`)
+--   presence          `object` is the presence of `user_id`, for all members of the conversations in `audience`, except
+--                     the user's own sessions and those whose page said that they see no presence
+--   opening_presence  the presence of a member of a conversation that a user has joined, with the receivers of
+--                     opening_profile, except those who see no presence
+--   own_conversation  `object` is the conversation as `user_id` sees it, for that user only
 --
--- Whether a session sees presence holds as long as its subscription: whoever changes it falls behind. So the node need
--- not be told who hides, and no look has to ask for it.
-create or replace function feed.look(since pg_snapshot) returns table (
+-- Whether a session sees presence is fixed for its subscription, since a user who changes it must resync. So nodes need
+-- not know who hides, and polls need not check it.
+create or replace function feed.read_changes(since pg_snapshot) returns table (
     kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
     marks bigint[])
 language plpgsql stable strict set search_path = pg_catalog, pg_temp
@@ -43,14 +43,14 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 set enable_memoize = off as $$
 #variable_conflict use_column
 declare
-    -- The ranges: each from a low on, and below its high.
+    -- The ranges: from a low (inclusive) to its high (exclusive).
     beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
     lows xid8[] := array[beyond];
     bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
                             coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
     highs xid8[] := array[bound];
-    -- Rows, and bytes of content, that one look tells of at most. Of presence it is all who come back when a node has
-    -- ended; a conversation of its audience takes 37 bytes.
+    -- The most rows, and bytes of content, in one poll. For presence it is the number of users who return when a node
+    -- has ended; a conversation of an audience takes 37 bytes.
     most_rows constant integer := 5000;
     most_profiles constant integer := 1000;
     most_conversations constant integer := 1000;
@@ -59,7 +59,7 @@ declare
     most_bytes constant bigint := 16777216;
     most_presence constant integer := 10000;
     most_audience constant integer := 400000;
-    -- How many there are: first 1 where there may be one, and then counted, no further than the bounds.
+    -- The numbers of rows: first 1 if there may be any, then counted up to the bounds.
     memberships integer := 1;
     profiles integer := 1;
     deletions integer := 0;
@@ -71,9 +71,9 @@ declare
     audience integer := 0;
     mutes integer := 1;
     entered uuid[] := '{}';
-    -- Who left those, and wrote in them before.
+    -- Former members of those who wrote in them.
     writers integer := 0;
-    -- True if who entered is told of the conversations here, and does not resync.
+    -- True if users who join get the conversations here, false if they must resync.
     is_opened boolean := true;
 begin
     if pg_catalog.pg_snapshot_xmin(since) <> beyond then
@@ -83,7 +83,7 @@ begin
         highs := array(select (x::text::bigint + 1)::text::xid8 from unnest(lows) x limit cardinality(lows) - 1)
             || highs;
     end if;
-    -- Of several ranges it is not asked: between them lie rows of transactions that are still open.
+    -- Not with several ranges: between them are rows of transactions in progress.
     if cardinality(lows) = 1 then
         select exists (select from public.conversation_members t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
@@ -139,7 +139,7 @@ begin
             select count(*) into writers from (
                 select from app.former_members f where f.conversation_id = any(entered) and f.wrote
                  limit most_rows + 1) n;
-            -- Sizes alone are read, and of no more rows than are given.
+            -- Reads only sizes, and only of rows that would be returned.
             is_opened := (
                 select coalesce(sum(octet_length(m.content) + coalesce(pg_column_size(m.attachment), 0)), 0)
                   from unnest(entered) as e (id)
@@ -234,7 +234,7 @@ begin
     end if;
 
     if removals > 0 then
-        -- Who came, wrote and went since: those who are there have its messages, and were not told that it joined.
+        -- Users who joined, wrote and left since: the members get their messages, and no row about the joining.
         return query
         select 'profile', f.joined_xid::text, null::uuid, f.user_id, null::bigint, array[f.conversation_id],
                o.object::text, null::text, null::bigint[]
@@ -246,7 +246,7 @@ begin
     end if;
 
     if profiles > 0 then
-        -- Of the two objects one is a part of the other, and to begin a statement is most of what they cost.
+        -- One statement, since one of the two objects contains the other, and starting a statement is most of the cost.
         return query
         with changed as materialized (
             select o.*
@@ -295,7 +295,7 @@ begin
          where pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
     end if;
     if messages > 0 then
-        -- A message moved its sender's mark, unless it is one that was edited. Marks already told are left out.
+        -- A message moves its sender's mark, unless it was edited. Marks that are returned already are left out.
         return query
         select 'read', m.sent_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
                null::text, null::bigint[]
@@ -316,10 +316,10 @@ begin
                null::text, null::bigint[]
           from (select m.conversation_id, m.user_id, m.joined_at from public.conversation_members m
                  where m.conversation_id = any(entered)
-                   -- The others are told of who enters.
+                   -- The other members get the profiles of users who join.
                    and (is_opened or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since))
                 union all
-                -- Whose messages stand there.
+                -- Former members with messages here.
                 select f.conversation_id, f.user_id, 'infinity' from app.former_members f
                  where f.conversation_id = any(entered) and f.wrote and is_opened) w
           join app.profile_objects o on o.id = w.user_id
@@ -371,8 +371,7 @@ begin
 end
 $$;
 
--- Until when each of these members has muted the conversation, in microseconds since 1970; 0: it has not, or the mute
--- has ended.
+-- Returns until when each of these members has muted the conversation, in microseconds since 1970, or 0.
 create or replace function feed.mutes(conversation_id uuid, members uuid[]) returns bigint[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
     select array(

@@ -1,6 +1,7 @@
--- Adds a version to those that have migrated here, where every role may read it: the ledger is the owner's. A node of
--- an earlier version finds itself there and goes on, one of a later version does not, and refuses.
-create or replace function app.sign(signature text) returns void
+-- Adds a version to those that have migrated this database, in a comment that every role can read; only the owner can
+-- read the ledger. A node of an earlier version finds its own there and continues; a node of a later one refuses to
+-- start.
+create or replace function app.record_schema_version(signature text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     signed text := pg_catalog.obj_description('api'::pg_catalog.regnamespace, 'pg_namespace');
