@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import TestSupport
 import Testing
 
 @Suite("conversations.typing", .timeLimit(.minutes(60)))
