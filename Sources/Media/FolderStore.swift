@@ -119,11 +119,11 @@ public struct FolderStore: MediaStore {
     public func removeUpload(_ id: ID) async throws {}
 
     public func hasRoom(for bytes: Int) async throws -> Bool {
-        try await NIOThreadPool.singleton.runIfActive { isRoom(for: bytes) }
+        try await NIOThreadPool.singleton.runIfActive { hasFreeSpace(for: bytes) }
     }
 
     /// Returns true if enough disk space stays free after the running uploads and this many bytes.
-    private func isRoom(for bytes: Int) -> Bool {
+    private func hasFreeSpace(for bytes: Int) -> Bool {
         guard minFreeBytes > 0, let free = freeBytes(at: FilePath(directory)) else { return true }
         return free >= minFreeBytes + uploads.bytes + bytes
     }
@@ -195,7 +195,7 @@ extension FolderStore {
             picture, at: "\(directory)/incoming/\(picture.id).\(ID.random())", destination: destination, marker: marker,
             expires: expires, onEnd: { [uploads] in uploads.end(picture.id, bytes: picture.bytes, from: client) })
         // The bytes are already counted.
-        guard isRoom(for: 0) else {
+        guard hasFreeSpace(for: 0) else {
             incoming.discard()
             throw .isDiskFull
         }

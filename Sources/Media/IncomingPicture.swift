@@ -50,7 +50,7 @@ public final class IncomingPicture: Sendable {
             guard state.received <= picture.bytes else {
                 throw MediaError("The picture has more than the declared \(picture.bytes) bytes.")
             }
-            let missing = PictureType.tellingBytes - state.firstBytes.count
+            let missing = PictureType.signatureLength - state.firstBytes.count
             if missing > 0 { state.firstBytes += bytes.readableBytesView.prefix(missing) }
             let file = try state.file ?? open()
             state.file = file

@@ -87,7 +87,7 @@ public struct S3Store: MediaStore {
 
     public func accept(_ picture: Picture) async throws -> MediaVerdict {
         let upload = Self.upload(picture.id)
-        let range = [("Range", "bytes=0-\(PictureType.tellingBytes - 1)")]
+        let range = [("Range", "bytes=0-\(PictureType.signatureLength - 1)")]
         let first = try await send("GET", settings.bucket, upload, range)
         guard first.status != .notFound else { return try await isThere(picture) ? .stored : .missing }
         guard let total = first.total, let tag = first.headers.first(name: "ETag") else {

@@ -2,7 +2,7 @@
 actor CachedToken {
     private let make: @Sendable () async throws -> (String, Duration)
     private var kept: (token: String, until: ContinuousClock.Instant)?
-    private var making: Task<(String, Duration), any Error>?
+    private var pending: Task<(String, Duration), any Error>?
 
     /// - Parameter make: makes a token, and returns its validity.
     init(_ make: @escaping @Sendable () async throws -> (String, Duration)) { self.make = make }
@@ -10,11 +10,11 @@ actor CachedToken {
     /// - Throws: the error of `make`.
     func value() async throws -> String {
         if let kept, kept.until > .now { return kept.token }
-        if let making { return try await making.value.0 }
+        if let pending { return try await pending.value.0 }
         // It ends by itself, within a request's timeout, and all callers wait for it.
         let task = Task { [make] in try await make() }
-        making = task
-        defer { making = nil }
+        pending = task
+        defer { pending = nil }
         let (token, lifetime) = try await task.value
         kept = (token, .now + lifetime)
         return token

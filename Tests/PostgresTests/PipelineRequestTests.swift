@@ -30,9 +30,9 @@ struct PipelineRequestTests {
                 Issue.record("\(statement.name) is not known to be prepared")
                 return
             }
-            #expect(request.takeEnd().isMore)
+            #expect(request.receiveEnd().isMore)
             #expect(request.take(.rows, try result()).isMore)
-            #expect(request.takeEnd().isMore)
+            #expect(request.receiveEnd().isMore)
         }
         #expect(try request.answer.get().count == 2)
         guard case .finished = request.take(.sync, try result(PGRES_PIPELINE_SYNC)) else {
@@ -52,9 +52,9 @@ struct PipelineRequestTests {
     func failure() throws {
         var request = request(.pipeline([Call(Self.one), Call(Self.two)]), [.call, .call])
         #expect(request.take(.rows, try result()).isMore)
-        #expect(request.takeEnd().isMore)
+        #expect(request.receiveEnd().isMore)
         #expect(request.take(.error, try result(PGRES_FATAL_ERROR)).isMore)
-        #expect(request.takeEnd().isMore)
+        #expect(request.receiveEnd().isMore)
         #expect(request.take(.skipped, try result(PGRES_PIPELINE_ABORTED)).isMore)
         guard case .failure(.server) = request.answer else {
             Issue.record("rows of a pipeline that failed")
@@ -66,18 +66,18 @@ struct PipelineRequestTests {
     func deferred() throws {
         var request = request(.pipeline([Call(Self.one)]), [.call])
         #expect(request.take(.rows, try result()).isMore)
-        #expect(request.takeEnd().isMore)
+        #expect(request.receiveEnd().isMore)
         #expect(request.take(.error, try result(PGRES_FATAL_ERROR)).isMore)
-        #expect(request.takeEnd().isMore)
+        #expect(request.receiveEnd().isMore)
         #expect(throws: PostgresError.self) { try request.answer.get() }
-        #expect(!request.takeEnd().isMore, "more ends than there are statements, and the Sync")
+        #expect(!request.receiveEnd().isMore, "more ends than there are statements, and the Sync")
     }
 
     @Test("makes the connection unusable on COPY or unexpected results")
     func unusable() throws {
         var request = request(.pipeline([Call(Self.one)]), [.call])
         _ = request.take(.rows, try result())
-        _ = request.takeEnd()
+        _ = request.receiveEnd()
         guard case .unusable = request.take(.rows, try result()), case .unusable = request.take(.copy, try result())
         else {
             Issue.record("it is used on")
@@ -90,7 +90,7 @@ struct PipelineRequestTests {
         var request = request(.script("select 1; select 2"))
         #expect(request.take(.rows, try result()).isMore)
         #expect(request.take(.rows, try result()).isMore)
-        guard case .finished = request.takeEnd() else {
+        guard case .finished = request.receiveEnd() else {
             Issue.record("the script does not end")
             return
         }

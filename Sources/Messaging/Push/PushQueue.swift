@@ -23,16 +23,16 @@ public struct PushQueue: Sendable {
     }
 
     /// Acquires or renews the lease. Returns true if `node` leads.
-    public func lead(as node: ID) async throws -> Bool {
-        try await run(Self.takeLease, ["\(node)"]).text(0, 0) == "t"
+    public func acquireLease(as node: ID) async throws -> Bool {
+        try await run(Self.acquireStatement, ["\(node)"]).text(0, 0) == "t"
     }
 
     /// Releases the lease if `node` has it.
-    public func resign(as node: ID) async throws { _ = try await run(Self.giveLease, ["\(node)"]) }
+    public func releaseLease(as node: ID) async throws { _ = try await run(Self.releaseStatement, ["\(node)"]) }
 
     /// Polls for new messages, as the leader. Returns the number of pending pushes.
-    public func note() async throws -> Int {
-        try await run(Self.noteNew, []).count(of: "app.note_pushes")
+    public func enqueueNew() async throws -> Int {
+        try await run(Self.enqueueStatement, []).count(of: "app.note_pushes")
     }
 
     /// Returns the due pushes, and the number of those abandoned after a day.
@@ -40,18 +40,18 @@ public struct PushQueue: Sendable {
     /// Each is due again in a minute unless settled.
     ///
     /// - Parameter withText: true to include the messages' texts.
-    public func due(most: Int, withText: Bool) async throws -> (orders: [PushOrder], late: Int) {
-        let rows = try await run(Self.takeDue, ["\(most)", "\(withText)"])
-        var late = 0
+    public func leaseDue(limit: Int, withText: Bool) async throws -> (orders: [PushOrder], abandoned: Int) {
+        let rows = try await run(Self.leaseDueStatement, ["\(limit)", "\(withText)"])
+        var abandoned = 0
         var orders: [PushOrder] = []
         for row in 0..<rows.count {
             if let order = PushOrder(rows, row) {
                 orders.append(order)
             } else {
-                late += 1
+                abandoned += 1
             }
         }
-        return (orders, late)
+        return (orders, abandoned)
     }
 
     /// Records the outcomes of pushes, also if another node leads by now.
@@ -60,7 +60,7 @@ public struct PushQueue: Sendable {
             "{\(outcomes.map { value($0.order, $0.outcome) }.joined(separator: ","))}"
         }
         _ = try await run(
-            Self.settleThem,
+            Self.settleStatement,
             [
                 array { order, _ in "\(order.device.id)" }, array { order, _ in "\(order.conversation)" },
                 array { order, _ in "\(order.seq)" }, array { order, _ in order.kind.rawValue },
@@ -74,16 +74,16 @@ public struct PushQueue: Sendable {
             [preamble.call(for: .feed), Call(statement, parameters)], deadline: preamble.limits.deadline)[1]
     }
 
-    private static let takeLease = Statement("app.lead", "select app.lead('push', $1::uuid, 4)")
-    private static let giveLease = Statement("app.resign", "select app.resign('push', $1::uuid)")
-    private static let noteNew = Statement("app.note_pushes", "select app.note_pushes()")
-    private static let takeDue = Statement(
+    private static let acquireStatement = Statement("app.lead", "select app.lead('push', $1::uuid, 4)")
+    private static let releaseStatement = Statement("app.resign", "select app.resign('push', $1::uuid)")
+    private static let enqueueStatement = Statement("app.note_pushes", "select app.note_pushes()")
+    private static let leaseDueStatement = Statement(
         "app.due_pushes",
         """
         select kind, device_id, conversation_id, seq, user_id, platform, token, environment, locale, sender_id, \
         sender_name, title, message_kind, content, badge, attempts from app.due_pushes($1::int, $2::boolean)
         """)
-    private static let settleThem = Statement(
+    private static let settleStatement = Statement(
         "app.settle_pushes",
         "select app.settle_pushes($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::float8[])")
 }

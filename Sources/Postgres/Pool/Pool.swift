@@ -30,7 +30,7 @@ public actor Pool {
     private var timerDeadline: ContinuousClock.Instant?
     private var retriedCount = 0
     /// True during an outage that was logged, so that its attempts are not logged individually.
-    private var isAway = false
+    private var isUnreachable = false
 
     /// A request of a caller.
     private struct Request {
@@ -91,18 +91,18 @@ public actor Pool {
         do throws(PostgresError) {
             let connection = try await Connection.open(url, on: reactor, options: options.connection)
             connections[id] = connection
-            if isAway {
-                isAway = false
+            if isUnreachable {
+                isUnreachable = false
                 options.connection.logger.notice("connected to PostgreSQL again")
             }
             await connection.onLoss { [weak self] error in
-                self?.assumeIsolated { $0.lose(id, error) }
+                self?.assumeIsolated { $0.connectionLost(id, error) }
             }
             perform(state.opened(connection: id, now: .now))
         } catch {
             if case .cancelled = error {
-            } else if !isAway {
-                isAway = true
+            } else if !isUnreachable {
+                isUnreachable = true
                 options.connection.logger.warning(
                     "no connection to PostgreSQL; trying again", metadata: ["reason": "\(error)"])
             }
@@ -110,7 +110,7 @@ public actor Pool {
         }
     }
 
-    private func lose(_ id: Int, _ error: PostgresError) {
+    private func connectionLost(_ id: Int, _ error: PostgresError) {
         options.connection.logger.info("a connection to PostgreSQL ended", metadata: ["reason": "\(error)"])
         connections[id] = nil
         perform(state.lost(connection: id, now: .now))
@@ -153,7 +153,7 @@ public actor Pool {
                 // The handler runs on the reactor's thread, which is this actor's.
                 self?.assumeIsolated { pool in
                     pool.timerDeadline = nil
-                    pool.perform(pool.state.woke(now: .now))
+                    pool.perform(pool.state.timerFired(now: .now))
                 }
             }
         self.timer = timer
@@ -190,12 +190,12 @@ public actor Pool {
             } catch {
                 guard error.isTransient, backoff.attempts + 1 < options.maximumAttempts else { throw error }
             }
-            await noteRetry()
+            await recordRetry()
             do { try await Task.sleep(for: backoff.next()) } catch { throw .cancelled }
         }
     }
 
-    private func noteRetry() { retriedCount += 1 }
+    private func recordRetry() { retriedCount += 1 }
 
     private nonisolated func attempt(_ call: PendingCall) async throws(PostgresError) -> [Rows] {
         let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
@@ -236,7 +236,7 @@ public actor Pool {
         guard let request = requests[id] else { return }
         let call = request.call
         let now = ContinuousClock.now
-        noteWait(of: request)
+        recordWait(of: request)
         requests[id]?.connection = connection
         guard let link = connections[connection] else {
             return finish(id, on: connection, .failure(.connectionLost(sent: false, "the connection has ended")))
@@ -251,7 +251,7 @@ public actor Pool {
         link.assumeIsolated { $0.submit(pipeline) }
     }
 
-    private func noteWait(of request: Request) {
+    private func recordWait(of request: Request) {
         // A wait for a lock or the owner's share says nothing about the pool.
         if request.isHeld {
             options.onShareWait?(.now - request.call.asked, false)
@@ -288,7 +288,7 @@ public actor Pool {
         if case .failure(.shareExceeded) = answer {
             options.onShareWait?(.now - request.call.asked, true)
         } else {
-            noteWait(of: request)
+            recordWait(of: request)
         }
         request.caller.resume(returning: answer)
     }

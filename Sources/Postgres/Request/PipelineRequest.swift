@@ -102,7 +102,7 @@ struct PipelineRequest: Sendable {
     }
 
     /// Handles that libpq has no more results of the current command.
-    mutating func takeEnd() -> Outcome {
+    mutating func receiveEnd() -> Outcome {
         if case .script = work { return .finished }
         step += 1
         // An error at the Sync itself, from a deferred constraint, has its own end.
