@@ -102,9 +102,9 @@ extension IncomingPicture: HTTPBodyReceiver {}
 extension UploadRefusal {
     fileprivate var status: HTTPResponseStatus {
         switch self {
-        case .isUsed, .isInProgress: .conflict
-        case .isAddressBusy: .tooManyRequests
-        case .isBusy, .isDiskFull: .serviceUnavailable
+        case .used, .inProgress: .conflict
+        case .addressBusy: .tooManyRequests
+        case .busy, .diskFull: .serviceUnavailable
         }
     }
 }

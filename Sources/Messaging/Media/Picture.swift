@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A picture as promised by its owner.
+/// A picture as declared by its owner.
 public struct Picture: Sendable, Hashable {
     public let id: ID
     public let purpose: Purpose
