@@ -146,7 +146,7 @@ public struct S3Store: MediaStore {
 }
 
 extension S3Store {
-    private struct StoreAnswer {
+    private struct StoreResponse {
         let status: HTTPResponseStatus
         let headers: HTTPHeaders
         let body: ByteBuffer
@@ -164,32 +164,32 @@ extension S3Store {
 
     /// Returns true if a picture's bytes are at their final place.
     package func contains(_ picture: Picture) async throws -> Bool {
-        let answer = try await send("HEAD", bucket(picture.purpose), Self.key(picture.id, picture.purpose))
-        return answer.status == .ok && answer.total == picture.bytes
+        let response = try await send("HEAD", bucket(picture.purpose), Self.key(picture.id, picture.purpose))
+        return response.status == .ok && response.total == picture.bytes
     }
 
     private func delete(_ bucket: String, _ key: String) async throws {
-        let answer = try await send("DELETE", bucket, key)
-        guard [.ok, .noContent, .notFound].contains(answer.status) else {
-            throw MediaError("The store failed to delete the picture: \(answer.status.code).")
+        let response = try await send("DELETE", bucket, key)
+        guard [.ok, .noContent, .notFound].contains(response.status) else {
+            throw MediaError("The store failed to delete the picture: \(response.status.code).")
         }
     }
 
     private func send(
         _ method: String, _ bucket: String, _ key: String, _ headers: [(name: String, value: String)] = []
-    ) async throws -> StoreAnswer {
+    ) async throws -> StoreResponse {
         var request = HTTPClientRequest(url: url(method, bucket, key, headers, seconds: Self.ownSeconds))
         request.method = HTTPMethod(rawValue: method)
         for (name, value) in headers where name != "Content-Length" { request.headers.add(name: name, value: value) }
         if method == "PUT" { request.body = .bytes(ByteBuffer()) }
-        let answer = try await client.execute(request, timeout: Self.waitTimeout)
+        let response = try await client.execute(request, timeout: Self.waitTimeout)
         // Read no more than the requested part, even if the store sends everything.
         var body = ByteBuffer()
-        for try await part in answer.body {
+        for try await part in response.body {
             body.writeImmutableBuffer(part)
             if body.readableBytes >= 65_536 { break }
         }
-        return StoreAnswer(status: answer.status, headers: answer.headers, body: body)
+        return StoreResponse(status: response.status, headers: response.headers, body: body)
     }
 
     private func url(

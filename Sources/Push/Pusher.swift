@@ -139,7 +139,7 @@ public final class Pusher: Service {
                 let (orders, abandoned) = try await queue.leaseDue(limit: room, withText: settings.hasPreviews)
                 metrics.recordAbandoned(abandoned)
                 inFlight.add(orders.count, ordering: .relaxed)
-                for given in orders { order.yield(given) }
+                for leased in orders { order.yield(leased) }
             }
             let isBusy = inFlight.load(ordering: .relaxed) > 0
             try await Task.sleep(for: .milliseconds(isBusy ? 50 : 250))

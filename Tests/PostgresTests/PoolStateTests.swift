@@ -209,7 +209,7 @@ import Testing
                     case .refuse(let request, _), .refuseShare(let request, _): #expect(waiting.remove(request) != nil)
                     case .open(let connection): opening.append(connection)
                     case .close(let connection): open.remove(connection)
-                    case .finish: Issue.record("nobody closed the pool")
+                    case .finish: Issue.record("unexpected close of the pool")
                     }
                 }
             }

@@ -169,7 +169,7 @@ public actor Connection {
         if let deadline, deadline <= .now { throw .deadlineExceeded }
         let id = nextID
         nextID += 1
-        let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
+        let result: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
             await withSuspension { caller in
                 if Task.isCancelled { return .resume(.failure(.cancelled)) }
                 submit(PipelineRequest(id: id, work: work, deadline: deadline) { caller.resume(returning: $0) })
@@ -179,7 +179,7 @@ public actor Connection {
             // A cancellation before the submission is detected by the submission.
             reactor.submit { self.assumeIsolated { $0.abandon(id, .cancelled) } }
         }
-        return try answer.get()
+        return try result.get()
     }
 
     /// Queues a request after all previous ones.
@@ -205,7 +205,7 @@ public actor Connection {
         }
         // The next request starts before the caller gets its result.
         beginNext()
-        request.reply(request.answer)
+        request.reply(request.result)
     }
 
     private func beginNext() {
@@ -325,7 +325,7 @@ public actor Connection {
                 // libpq generates an error when the connection ends; it is no response of the server.
                 if handle.isBad, result.error.sqlState.rawValue.isEmpty { return }
                 let kind = result.kind
-                outcome = active?.take(kind, result) ?? .more
+                outcome = active?.receive(kind, result) ?? .more
             } else {
                 outcome = active?.receiveEnd() ?? .more
             }

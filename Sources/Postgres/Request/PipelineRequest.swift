@@ -65,7 +65,7 @@ struct PipelineRequest: Sendable {
     }
 
     /// The caller's result once the request is finished.
-    var answer: Result<[Rows], PostgresError> {
+    var result: Result<[Rows], PostgresError> {
         if let error { .failure(.server(error)) } else { .success(rows) }
     }
 
@@ -75,7 +75,7 @@ struct PipelineRequest: Sendable {
     }
 
     /// Handles a result.
-    mutating func take(_ kind: ResultKind, _ result: consuming ResultHandle) -> Outcome {
+    mutating func receive(_ kind: ResultKind, _ result: consuming ResultHandle) -> Outcome {
         switch kind {
         case .rows:
             if case .script = work {
