@@ -38,7 +38,7 @@ struct MediaCheck: Sendable {
             }
         do {
             var missing: [Picture] = []
-            for picture in pictures where try await !Self.isThere(picture, settings) { missing.append(picture) }
+            for picture in pictures where try await !Self.isStored(picture, settings) { missing.append(picture) }
             let sampled = "\(pictures.count) of \(answer.integer("total")) pictures"
             guard let first = missing.first else {
                 return report(.ok(Self.check, "All of the \(sampled) that were looked for are in \(place)."))
@@ -65,10 +65,10 @@ struct MediaCheck: Sendable {
         return Picture(id: id, purpose: purpose, type: type, bytes: answer.integer("bytes", row))
     }
 
-    private static func isThere(_ picture: Picture, _ settings: MediaSettings) async throws -> Bool {
+    private static func isStored(_ picture: Picture, _ settings: MediaSettings) async throws -> Bool {
         switch settings {
-        case .folder(let folder): FolderStore.isThere(picture, in: folder)
-        case .s3(let store): try await S3Store(store).isThere(picture)
+        case .folder(let folder): FolderStore.contains(picture, in: folder)
+        case .s3(let store): try await S3Store(store).contains(picture)
         }
     }
 

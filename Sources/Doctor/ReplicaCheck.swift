@@ -49,7 +49,7 @@ struct ReplicaCheck: Sendable {
         }
         guard !bypassesRLS else {
             let login = LoginBypassesRLS("The login of POSTLINE_REPLICA_DATABASE_URL")
-            return [.problem(check, "\(login.matter), so the replica is not used.", LoginBypassesRLS.advice)]
+            return [.problem(check, "\(login.reason), so the replica is not used.", LoginBypassesRLS.advice)]
         }
         var findings: [Finding] = []
         if !hasFeedback {

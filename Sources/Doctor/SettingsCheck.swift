@@ -30,6 +30,6 @@ struct SettingsCheck: Sendable {
 
     /// Returns true if Postline overrides the value of server, database or role.
     private func isSet(_ name: String, _ isSettable: Bool) -> Bool {
-        isSettable && (!database.isPooled || SessionSettings.holdsThroughPooler(name))
+        isSettable && (!database.isPooled || SessionSettings.persistsThroughPooler(name))
     }
 }

@@ -37,7 +37,7 @@ extension MailSettings {
         case .webhook(let url, let secret):
             let client: HTTPClient
             do {
-                client = try HTTPClient.toProviders(trusting: authorities, connections: Mailer.maxInFlight)
+                client = try HTTPClient.forProviders(trusting: authorities, connections: Mailer.maxInFlight)
             } catch {
                 throw MailError("POSTLINE_MAIL_AUTHORITIES_FILE must be a PEM file of certificates: \(error)")
             }

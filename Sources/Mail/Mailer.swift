@@ -71,9 +71,9 @@ public final class Mailer: Service {
                 try await settle()
                 let room = Self.maxInFlight - inFlight.load(ordering: .relaxed)
                 if room > 0 {
-                    let orders = try await queue.take(most: room)
+                    let orders = try await queue.leaseDue(limit: room)
                     inFlight.add(orders.count, ordering: .relaxed)
-                    for taken in orders { order.yield(taken) }
+                    for leased in orders { order.yield(leased) }
                 }
                 isWarned = false
             } catch {

@@ -8,7 +8,7 @@ internal import SystemPackage
 /// Pictures in a folder, served by the gateway: `avatars/` and `messages/`, uploads in progress in `incoming/`, and in
 /// `used/` an empty file for each used upload address.
 ///
-/// A file is named by its picture's id. It exists once it is complete on disk and as promised, and is never written
+/// A file is named by its picture's id. It exists once it is complete on disk and as declared, and is never written
 /// again. Its address then counts as used, also after the picture is removed. ``tidy()`` removes the empty file once
 /// the address has expired.
 public struct FolderStore: MediaStore {
@@ -45,7 +45,7 @@ public struct FolderStore: MediaStore {
         } catch {
             throw MediaError("\(directory) cannot be used: \(error)")
         }
-        if let url = settings.url { isServed(at: url) }
+        if let url = settings.url { setURL(url) }
     }
 
     /// Checks that a folder can be used. It is not created, which would hide a misspelt path.
@@ -66,12 +66,12 @@ public struct FolderStore: MediaStore {
     }
 
     /// Returns true if the folder contains a picture's bytes.
-    package static func isThere(_ picture: Picture, in settings: MediaSettings.Folder) -> Bool {
+    package static func contains(_ picture: Picture, in settings: MediaSettings.Folder) -> Bool {
         FileManager.default.fileExists(atPath: "\(settings.directory)/\(folder(picture.purpose))/\(picture.id)")
     }
 
     /// Sets the URL by which clients reach the gateway, before any picture is offered.
-    public func isServed(at url: String) {
+    public func setURL(_ url: String) {
         base.url.withLock { $0 = url.hasSuffix("/") ? String(url.dropLast()) : url }
     }
 
@@ -101,7 +101,7 @@ public struct FolderStore: MediaStore {
         return ("\(address(of: id, .message))?expires=\(expires.seconds)&signature=\(signature)", expires.date)
     }
 
-    public func accept(_ picture: Picture) async throws -> MediaVerdict {
+    public func accept(_ picture: Picture) async throws -> MediaCheckResult {
         let path = path(of: picture.id, picture.purpose)
         return try await NIOThreadPool.singleton.runIfActive {
             FileManager.default.fileExists(atPath: path) ? .stored : .missing
@@ -119,11 +119,11 @@ public struct FolderStore: MediaStore {
     public func removeUpload(_ id: ID) async throws {}
 
     public func hasRoom(for bytes: Int) async throws -> Bool {
-        try await NIOThreadPool.singleton.runIfActive { isRoom(for: bytes) }
+        try await NIOThreadPool.singleton.runIfActive { hasFreeSpace(for: bytes) }
     }
 
     /// Returns true if enough disk space stays free after the running uploads and this many bytes.
-    private func isRoom(for bytes: Int) -> Bool {
+    private func hasFreeSpace(for bytes: Int) -> Bool {
         guard minFreeBytes > 0, let free = freeBytes(at: FilePath(directory)) else { return true }
         return free >= minFreeBytes + uploads.bytes + bytes
     }
@@ -189,15 +189,15 @@ extension FolderStore {
     ) throws(UploadRefusal) -> IncomingPicture {
         let destination = path(of: picture.id, picture.purpose)
         let marker = "\(directory)/used/\(picture.id)"
-        for path in [destination, marker] where FileManager.default.fileExists(atPath: path) { throw .isUsed }
+        for path in [destination, marker] where FileManager.default.fileExists(atPath: path) { throw .used }
         try uploads.begin(picture.id, bytes: picture.bytes, from: client)
         let incoming = IncomingPicture(
             picture, at: "\(directory)/incoming/\(picture.id).\(ID.random())", destination: destination, marker: marker,
             expires: expires, onEnd: { [uploads] in uploads.end(picture.id, bytes: picture.bytes, from: client) })
         // The bytes are already counted.
-        guard isRoom(for: 0) else {
+        guard hasFreeSpace(for: 0) else {
             incoming.discard()
-            throw .isDiskFull
+            throw .diskFull
         }
         return incoming
     }

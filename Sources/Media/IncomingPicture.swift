@@ -4,7 +4,7 @@ public import NIOCore
 internal import Synchronization
 internal import SystemPackage
 
-/// An upload to a folder. The picture exists only once it is complete and as promised.
+/// An upload to a folder. The picture exists only once it is complete and as declared.
 ///
 /// The methods block on the disk and must be called one after another.
 public final class IncomingPicture: Sendable {
@@ -42,7 +42,7 @@ public final class IncomingPicture: Sendable {
 
     /// Writes the next bytes.
     ///
-    /// - Throws: `MediaError` if they cannot be written or exceed the promised size.
+    /// - Throws: `MediaError` if they cannot be written or exceed the declared size.
     public func write(_ bytes: ByteBuffer) throws {
         try state.withLock { state in
             guard !state.isOver else { throw MediaError("The upload has already ended.") }
@@ -50,7 +50,7 @@ public final class IncomingPicture: Sendable {
             guard state.received <= picture.bytes else {
                 throw MediaError("The picture has more than the declared \(picture.bytes) bytes.")
             }
-            let missing = PictureType.tellingBytes - state.firstBytes.count
+            let missing = PictureType.signatureLength - state.firstBytes.count
             if missing > 0 { state.firstBytes += bytes.readableBytesView.prefix(missing) }
             let file = try state.file ?? open()
             state.file = file

@@ -12,7 +12,7 @@ public enum MediaSettings: Sendable {
         /// The folder.
         public var directory: String
         /// The URL by which clients reach the gateway, such as `https://chat.example.com`; nil to use
-        /// `FolderStore.isServed(at:)`.
+        /// `FolderStore.setURL(_:)`.
         public var url: String?
         /// The secret that signs addresses, the same on every node.
         public var secret: String

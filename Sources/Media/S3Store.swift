@@ -85,21 +85,21 @@ public struct S3Store: MediaStore {
         return (url, Date() + TimeInterval(MediaTimes.reading))
     }
 
-    public func accept(_ picture: Picture) async throws -> MediaVerdict {
+    public func accept(_ picture: Picture) async throws -> MediaCheckResult {
         let upload = Self.upload(picture.id)
-        let range = [("Range", "bytes=0-\(PictureType.tellingBytes - 1)")]
+        let range = [("Range", "bytes=0-\(PictureType.signatureLength - 1)")]
         let first = try await send("GET", settings.bucket, upload, range)
-        guard first.status != .notFound else { return try await isThere(picture) ? .stored : .missing }
+        guard first.status != .notFound else { return try await contains(picture) ? .stored : .missing }
         guard let total = first.total, let tag = first.headers.first(name: "ETag") else {
             throw MediaError("The store responded with \(first.status.code).")
         }
         guard total == picture.bytes else {
             try await delete(settings.bucket, upload)
-            return .wrong("has \(total) bytes instead of the declared \(picture.bytes)")
+            return .mismatch("has \(total) bytes instead of the declared \(picture.bytes)")
         }
         guard PictureType(firstBytes: first.body.readableBytesView) == picture.type else {
             try await delete(settings.bucket, upload)
-            return .wrong("is not \(picture.type.rawValue) by its first bytes")
+            return .mismatch("is not \(picture.type.rawValue) by its first bytes")
         }
         let copied = try await send(
             "PUT", bucket(picture.purpose), Self.key(picture.id, picture.purpose),
@@ -109,9 +109,9 @@ public struct S3Store: MediaStore {
                 ("Cache-Control", "\(picture.purpose == .avatar ? "public" : "private"), max-age=31536000, immutable"),
             ])
         // Another version replaced it during the check.
-        if copied.status == .preconditionFailed { return .wrong("changed during the check: upload it only once") }
+        if copied.status == .preconditionFailed { return .mismatch("changed during the check: upload it only once") }
         // A failed copy may respond with 200 and an error.
-        guard copied.status == .ok, try await isThere(picture) else {
+        guard copied.status == .ok, try await contains(picture) else {
             throw MediaError("The store failed to copy the picture: \(copied.status.code).")
         }
         try await delete(settings.bucket, upload)
@@ -146,7 +146,7 @@ public struct S3Store: MediaStore {
 }
 
 extension S3Store {
-    private struct StoreAnswer {
+    private struct StoreResponse {
         let status: HTTPResponseStatus
         let headers: HTTPHeaders
         let body: ByteBuffer
@@ -163,33 +163,33 @@ extension S3Store {
     }
 
     /// Returns true if a picture's bytes are at their final place.
-    package func isThere(_ picture: Picture) async throws -> Bool {
-        let answer = try await send("HEAD", bucket(picture.purpose), Self.key(picture.id, picture.purpose))
-        return answer.status == .ok && answer.total == picture.bytes
+    package func contains(_ picture: Picture) async throws -> Bool {
+        let response = try await send("HEAD", bucket(picture.purpose), Self.key(picture.id, picture.purpose))
+        return response.status == .ok && response.total == picture.bytes
     }
 
     private func delete(_ bucket: String, _ key: String) async throws {
-        let answer = try await send("DELETE", bucket, key)
-        guard [.ok, .noContent, .notFound].contains(answer.status) else {
-            throw MediaError("The store failed to delete the picture: \(answer.status.code).")
+        let response = try await send("DELETE", bucket, key)
+        guard [.ok, .noContent, .notFound].contains(response.status) else {
+            throw MediaError("The store failed to delete the picture: \(response.status.code).")
         }
     }
 
     private func send(
         _ method: String, _ bucket: String, _ key: String, _ headers: [(name: String, value: String)] = []
-    ) async throws -> StoreAnswer {
+    ) async throws -> StoreResponse {
         var request = HTTPClientRequest(url: url(method, bucket, key, headers, seconds: Self.ownSeconds))
         request.method = HTTPMethod(rawValue: method)
         for (name, value) in headers where name != "Content-Length" { request.headers.add(name: name, value: value) }
         if method == "PUT" { request.body = .bytes(ByteBuffer()) }
-        let answer = try await client.execute(request, timeout: Self.waitTimeout)
+        let response = try await client.execute(request, timeout: Self.waitTimeout)
         // Read no more than the requested part, even if the store sends everything.
         var body = ByteBuffer()
-        for try await part in answer.body {
+        for try await part in response.body {
             body.writeImmutableBuffer(part)
             if body.readableBytes >= 65_536 { break }
         }
-        return StoreAnswer(status: answer.status, headers: answer.headers, body: body)
+        return StoreResponse(status: response.status, headers: response.headers, body: body)
     }
 
     private func url(

@@ -15,17 +15,17 @@ final class Uploads: Sendable {
 
     init(maxBytes: Int) { self.maxBytes = maxBytes }
 
-    /// The bytes of running uploads, by their promised sizes.
+    /// The bytes of running uploads, by their declared sizes.
     var bytes: Int { state.withLock(\.bytes) }
 
     /// - Throws: `UploadRefusal` if the picture is already being uploaded, or the limit is reached.
     func begin(_ id: ID, bytes: Int, from client: AddressKey) throws(UploadRefusal) {
         try state.withLock { state throws(UploadRefusal) in
-            guard !state.ids.contains(id) else { throw .isInProgress }
+            guard !state.ids.contains(id) else { throw .inProgress }
             let held = state.bytesByClient[client] ?? 0
             // One picture per client is accepted regardless of its size.
-            guard held == 0 || bytes <= maxBytes / 4 - held else { throw .isAddressBusy }
-            guard bytes <= maxBytes - state.bytes else { throw .isBusy }
+            guard held == 0 || bytes <= maxBytes / 4 - held else { throw .addressBusy }
+            guard bytes <= maxBytes - state.bytes else { throw .busy }
             state.ids.insert(id)
             state.bytes += bytes
             state.bytesByClient[client] = held + bytes
@@ -45,24 +45,24 @@ final class Uploads: Sendable {
 /// The reason why an upload is refused.
 public enum UploadRefusal: Error, CustomStringConvertible, Equatable {
     /// The address was already used.
-    case isUsed
+    case used
     /// The address is in use now.
-    case isInProgress
+    case inProgress
     /// The client's address has too many bytes in progress.
-    case isAddressBusy
+    case addressBusy
     /// Too many bytes are in progress.
-    case isBusy
+    case busy
     /// The disk has less free space than required.
-    case isDiskFull
+    case diskFull
 
     /// The reason as a sentence.
     public var description: String {
         switch self {
-        case .isUsed: "This upload URL was already used. Request another by media.create."
-        case .isInProgress: "This picture is already being uploaded. Wait until the upload ends."
-        case .isAddressBusy: "Too many pictures are being uploaded from your address now. Try again."
-        case .isBusy: "Too many pictures are being uploaded now. Try again."
-        case .isDiskFull: "The server's disk is almost full, so it accepts no pictures now. Try again later."
+        case .used: "This upload URL was already used. Request another by media.create."
+        case .inProgress: "This picture is already being uploaded. Wait until the upload ends."
+        case .addressBusy: "Too many pictures are being uploaded from your address now. Try again."
+        case .busy: "Too many pictures are being uploaded now. Try again."
+        case .diskFull: "The server's disk is almost full, so it accepts no pictures now. Try again later."
         }
     }
 }

@@ -29,7 +29,7 @@ enum Argon2id {
 
     /// Returns true if the PHC string was made from the password.
     static func verify(_ password: String, against phc: String) throws(PasswordHashingError) -> Bool {
-        guard isBearable(phc) else { throw .unreadableHash }
+        guard isAffordable(phc) else { throw .unreadableHash }
         var password = password
         let code = password.withUTF8 { password in
             unsafe argon2id_verify(phc, password.baseAddress, password.count)
@@ -43,13 +43,13 @@ enum Argon2id {
     }
 
     /// A PHC string with the cost of `hash` that no known password matches.
-    static let ofNobody =
+    static let dummyHash =
         "$argon2id$v=19$m=\(memoryKiB),t=\(passes),p=\(lanes)$AAAAAAAAAAAAAAAAAAAAAA$"
         + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
     /// Returns true if the string's parameters stay within 256 MiB, 16 lanes, and the cost of four passes over that, so
     /// that an imported hash cannot exhaust memory or occupy a thread for more than about a second.
-    static func isBearable(_ phc: String) -> Bool {
+    static func isAffordable(_ phc: String) -> Bool {
         let parts = phc.split(separator: "$")
         guard parts.count == 5, parts[0] == "argon2id", !phc.utf8.contains(0) else { return false }
         var values: [Substring: Int] = [:]

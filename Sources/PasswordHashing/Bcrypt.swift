@@ -17,14 +17,14 @@ struct Bcrypt: Sendable {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard text.utf8.count == 60, parts.count == 4, parts[0].isEmpty, ["2a", "2b", "2y"].contains(parts[1]),
             parts[2].utf8.count == 2, let cost = Int(parts[2]), Self.costs.contains(cost),
-            parts[3].utf8.allSatisfy(Self.isOfItsAlphabet)
+            parts[3].utf8.allSatisfy(Self.isDigit)
         else { return nil }
         self.text = text
     }
 
     /// Returns true if the hash was made from exactly this password, not from another that bcrypt treats as equal: one
     /// beyond its length, or with a NUL.
-    func isOf(_ password: String) throws(PasswordHashingError) -> Bool {
+    func matches(_ password: String) throws(PasswordHashingError) -> Bool {
         let phrase = Array(password.utf8.prefix(Self.longestPassword)) + [0]
         let digests = (Array(try digest(of: phrase)), Array(text.utf8.suffix(Self.digestLength)))
         guard digests.0.count == digests.1.count else { throw .unreadableHash }
@@ -51,7 +51,7 @@ struct Bcrypt: Sendable {
 
     private static let digestLength = 31
 
-    private static func isOfItsAlphabet(_ byte: UInt8) -> Bool {
+    private static func isDigit(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: ".")...UInt8(ascii: "9"):

@@ -17,7 +17,7 @@ public final class PasswordHasher: Sendable {
                 caller.resume(returning: Result { () throws(PasswordHashingError) in try Argon2id.hash(password) })
             case .verify(let password, let hash, let caller):
                 caller.resume(
-                    returning: Result { () throws(PasswordHashingError) in try StoredHash(hash).isOf(password) })
+                    returning: Result { () throws(PasswordHashingError) in try StoredHash(hash).matches(password) })
             }
         }
 
@@ -69,13 +69,13 @@ public final class PasswordHasher: Sendable {
     }
 
     /// Returns true if `hash` made it; other hashes should be replaced when the password is known.
-    public static func isOurs(_ hash: String) -> Bool { hash.hasPrefix("$argon2id$") }
+    public static func isArgon2id(_ hash: String) -> Bool { hash.hasPrefix("$argon2id$") }
 
     /// Takes as long as `verify`, for an account that does not exist, so that the time does not reveal that.
     ///
     /// - Throws: as `hash`.
-    public func verifyAgainstNothing(_ password: String) async throws(PasswordHashingError) {
-        _ = try await verify(password, against: Argon2id.ofNobody)
+    public func verifyDummy(_ password: String) async throws(PasswordHashingError) {
+        _ = try await verify(password, against: Argon2id.dummyHash)
     }
 
     private func perform<Value: Sendable>(

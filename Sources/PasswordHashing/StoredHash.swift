@@ -10,22 +10,22 @@ enum StoredHash: Sendable {
         if let bcrypt = Bcrypt(text) {
             self = .bcrypt(bcrypt)
         } else {
-            self = Argon2id.isBearable(text) ? .argon2id(text) : .unreadable
+            self = Argon2id.isAffordable(text) ? .argon2id(text) : .unreadable
         }
     }
 
     /// Returns true if it was made from this password.
     ///
     /// - Throws: `unreadableHash`, after the time of a wrong password, so that an attacker cannot tell.
-    func isOf(_ password: String) throws(PasswordHashingError) -> Bool {
+    func matches(_ password: String) throws(PasswordHashingError) -> Bool {
         do throws(PasswordHashingError) {
             switch self {
             case .argon2id(let phc): return try Argon2id.verify(password, against: phc)
-            case .bcrypt(let bcrypt): return try bcrypt.isOf(password)
+            case .bcrypt(let bcrypt): return try bcrypt.matches(password)
             case .unreadable: throw .unreadableHash
             }
         } catch .unreadableHash {
-            _ = try Argon2id.verify(password, against: Argon2id.ofNobody)
+            _ = try Argon2id.verify(password, against: Argon2id.dummyHash)
             throw .unreadableHash
         }
     }

@@ -78,7 +78,7 @@ public struct PushTexts: Sendable {
 
     /// Returns the text of a push, or nil for a silent one.
     func text(of order: PushOrder) -> Push.Text? {
-        guard order.kind == .tell else { return nil }
+        guard order.kind == .notify else { return nil }
         let texts = texts(for: order.device.locale)
         let sender = order.senderName ?? texts.somebody
         let content = order.content.map { $0.isEmpty && order.isImage ? texts.image : $0 }

@@ -48,7 +48,7 @@ public final class Pusher: Service {
 
     /// Runs until the service is stopped.
     public func run() async throws {
-        let client = try HTTPClient.toProviders(trusting: settings.authorities, connections: Self.connections)
+        let client = try HTTPClient.forProviders(trusting: settings.authorities, connections: Self.connections)
         let providers = Self.providers(settings, client)
         let (orders, order) = AsyncStream<PushOrder>.makeStream()
         await withDiscardingTaskGroup { group in
@@ -61,7 +61,7 @@ public final class Pusher: Service {
         }
         try? await PushQueue.with(databaseURL, limits: limits, logger: logger) { queue in
             try await self.settle(queue)
-            try await queue.resign(as: self.node)
+            try await queue.releaseLease(as: self.node)
         }
         try await client.shutdown()
     }
@@ -86,7 +86,7 @@ public final class Pusher: Service {
 
     /// Checks that each provider would accept a push, and returns each one's error or nil.
     public static func check(_ settings: PushSettings) async throws -> [(platform: DevicePlatform, flaw: String?)] {
-        let client = try HTTPClient.toProviders(trusting: settings.authorities, connections: connections)
+        let client = try HTTPClient.forProviders(trusting: settings.authorities, connections: connections)
         var found: [(platform: DevicePlatform, flaw: String?)] = []
         for (platform, provider) in providers(settings, client).sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             found.append((platform, await provider.check()))
@@ -109,17 +109,17 @@ public final class Pusher: Service {
     private func serve(
         _ queue: PushQueue, _ order: AsyncStream<PushOrder>.Continuation, _ connected: () -> Void
     ) async throws {
-        var leads = try await queue.lead(as: node)
+        var leads = try await queue.acquireLease(as: node)
         connected()
         while !leads {
             // Outcomes of pushes that this node sent as the leader.
             try await settle(queue)
             try await Task.sleep(for: .milliseconds(500))
-            leads = try await queue.lead(as: node)
+            leads = try await queue.acquireLease(as: node)
         }
         var nextRenewal = ContinuousClock.now + Self.renewal
         // The first poll only records the starting point.
-        _ = try await queue.note()
+        _ = try await queue.enqueueNew()
         metrics.leads(true)
         defer { metrics.leads(false) }
         logger.info("this node sends device pushes")
@@ -127,19 +127,19 @@ public final class Pusher: Service {
         while true {
             if nextRenewal <= .now {
                 nextRenewal = .now + Self.renewal
-                guard try await queue.lead(as: node) else { return }
+                guard try await queue.acquireLease(as: node) else { return }
             }
             try await settle(queue)
             if nextPoll <= .now {
-                _ = try await queue.note()
+                _ = try await queue.enqueueNew()
                 nextPoll = .now + .milliseconds(500)
             }
             let room = Self.maxInFlight - inFlight.load(ordering: .relaxed)
             if room > 0 {
-                let (orders, late) = try await queue.due(most: room, withText: settings.hasPreviews)
-                metrics.recordAbandoned(late)
+                let (orders, abandoned) = try await queue.leaseDue(limit: room, withText: settings.hasPreviews)
+                metrics.recordAbandoned(abandoned)
                 inFlight.add(orders.count, ordering: .relaxed)
-                for given in orders { order.yield(given) }
+                for leased in orders { order.yield(leased) }
             }
             let isBusy = inFlight.load(ordering: .relaxed) > 0
             try await Task.sleep(for: .milliseconds(isBusy ? 50 : 250))

@@ -19,7 +19,7 @@ package struct SignedWebhook: Sendable {
     ///
     /// - Parameter id: the id of the body, the same if it is posted again.
     /// - Throws: the reason why there was no response.
-    package func post(_ body: some Encodable, id: String) async throws -> ProviderAnswer {
+    package func post(_ body: some Encodable, id: String) async throws -> ProviderResponse {
         let bytes = try body.json()
         let timestamp = "\(Int64(exactly: Date().timeIntervalSince1970.rounded(.down)) ?? 0)"
         // The time is signed too, so that a recorded request cannot be replayed later.
@@ -37,11 +37,11 @@ package struct SignedWebhook: Sendable {
     /// Checks that it would accept a request, by `{"type":"check"}`. Returns nil or the error.
     package func check() async -> String? {
         do {
-            let answer = try await post(["type": "check"], id: "check")
-            switch answer.status {
+            let response = try await post(["type": "check"], id: "check")
+            switch response.status {
             case 200..<300: return nil
-            case 401, 403: return "it responded with \(answer.summary) (check that both have the same secret)"
-            default: return "it responded with \(answer.summary)"
+            case 401, 403: return "it responded with \(response.summary) (check that both have the same secret)"
+            default: return "it responded with \(response.summary)"
             }
         } catch {
             return "\(error)"

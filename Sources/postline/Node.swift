@@ -212,7 +212,7 @@ struct Node: Sendable {
             if let address = try? await server.address {
                 let http = try? await gateway?.address
                 if let http, settings.media.url == nil, let folder = media?.store as? FolderStore {
-                    folder.isServed(at: http.url(isEncrypted: lines.certificate != nil))
+                    folder.setURL(http.url(isEncrypted: lines.certificate != nil))
                 }
                 if gateway == nil || http != nil { ready(address, http) }
             }

@@ -92,7 +92,7 @@ struct ConcurrencyLimiterTests {
     func fullQueue() async throws {
         let room = Room()
         let limiter = ConcurrencyLimiter(width: 2, share: 1, on: Reactor(name: "test"))
-        let most = ConcurrencyLimiter.mostWaiting
+        let most = ConcurrencyLimiter.maxWaiting
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0...most {
                 group.addTask {

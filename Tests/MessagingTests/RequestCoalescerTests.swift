@@ -40,7 +40,7 @@ struct RequestCoalescerTests {
     @Test("shares the next call among requests that wait")
     func shared() async throws {
         let held = Held()
-        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: 60, on: Reactor(name: "test")) {
+        let coalescer = RequestCoalescer<Int, Int>(maxBatchSize: 60, on: Reactor(name: "test")) {
             requests throws(ProtocolError) in
             await held.call(requests)
             return requests.map { $0 * 2 }
@@ -63,7 +63,7 @@ struct RequestCoalescerTests {
     @Test("times out waiting requests without a call")
     func waitTimeout() async throws {
         let held = Held()
-        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: 2, waitTimeout: .zero, on: Reactor(name: "test")) {
+        let coalescer = RequestCoalescer<Int, Int>(maxBatchSize: 2, waitTimeout: .zero, on: Reactor(name: "test")) {
             requests throws(ProtocolError) in
             await held.call(requests)
             return requests
@@ -84,7 +84,7 @@ struct RequestCoalescerTests {
     @Test("fails only the requests of a failed call")
     func failures() async throws {
         let held = Held()
-        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: .max, on: Reactor(name: "test")) {
+        let coalescer = RequestCoalescer<Int, Int>(maxBatchSize: .max, on: Reactor(name: "test")) {
             requests throws(ProtocolError) in
             await held.call(requests)
             guard requests == [0] || requests == [3] else { throw .unavailable }

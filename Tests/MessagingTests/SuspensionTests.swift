@@ -46,7 +46,7 @@ struct SuspensionTests {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let executors = [PreferredLoop(group.next()), PreferredLoop(group.next())]
         let reactor = Reactor(name: "test")
-        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: .max, on: reactor) { requests throws(ProtocolError) in
+        let coalescer = RequestCoalescer<Int, Int>(maxBatchSize: .max, on: reactor) { requests throws(ProtocolError) in
             await Task.yield()
             return requests
         }

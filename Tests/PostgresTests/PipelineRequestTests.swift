@@ -26,17 +26,17 @@ struct PipelineRequestTests {
         var request = request(
             .pipeline([Call(Self.one), Call(Self.two)]), [.prepare(Self.one), .call, .prepare(Self.two), .call])
         for statement in [Self.one, Self.two] {
-            guard case .prepared(statement) = request.take(.rows, try result(PGRES_COMMAND_OK)) else {
-                Issue.record("\(statement.name) is not known to be prepared")
+            guard case .prepared(statement) = request.receive(.rows, try result(PGRES_COMMAND_OK)) else {
+                Issue.record("\(statement.name) was not reported as prepared")
                 return
             }
-            #expect(request.takeEnd().isMore)
-            #expect(request.take(.rows, try result()).isMore)
-            #expect(request.takeEnd().isMore)
+            #expect(request.receiveEnd().isMore)
+            #expect(request.receive(.rows, try result()).isMore)
+            #expect(request.receiveEnd().isMore)
         }
-        #expect(try request.answer.get().count == 2)
-        guard case .finished = request.take(.sync, try result(PGRES_PIPELINE_SYNC)) else {
-            Issue.record("the Sync is not the end")
+        #expect(try request.result.get().count == 2)
+        guard case .finished = request.receive(.sync, try result(PGRES_PIPELINE_SYNC)) else {
+            Issue.record("the request does not end at the Sync")
             return
         }
     }
@@ -51,12 +51,12 @@ struct PipelineRequestTests {
     @Test("returns a failure and skips the results after it")
     func failure() throws {
         var request = request(.pipeline([Call(Self.one), Call(Self.two)]), [.call, .call])
-        #expect(request.take(.rows, try result()).isMore)
-        #expect(request.takeEnd().isMore)
-        #expect(request.take(.error, try result(PGRES_FATAL_ERROR)).isMore)
-        #expect(request.takeEnd().isMore)
-        #expect(request.take(.skipped, try result(PGRES_PIPELINE_ABORTED)).isMore)
-        guard case .failure(.server) = request.answer else {
+        #expect(request.receive(.rows, try result()).isMore)
+        #expect(request.receiveEnd().isMore)
+        #expect(request.receive(.error, try result(PGRES_FATAL_ERROR)).isMore)
+        #expect(request.receiveEnd().isMore)
+        #expect(request.receive(.skipped, try result(PGRES_PIPELINE_ABORTED)).isMore)
+        guard case .failure(.server) = request.result else {
             Issue.record("rows of a pipeline that failed")
             return
         }
@@ -65,22 +65,23 @@ struct PipelineRequestTests {
     @Test("handles an error at the Sync of a deferred constraint")
     func deferred() throws {
         var request = request(.pipeline([Call(Self.one)]), [.call])
-        #expect(request.take(.rows, try result()).isMore)
-        #expect(request.takeEnd().isMore)
-        #expect(request.take(.error, try result(PGRES_FATAL_ERROR)).isMore)
-        #expect(request.takeEnd().isMore)
-        #expect(throws: PostgresError.self) { try request.answer.get() }
-        #expect(!request.takeEnd().isMore, "more ends than there are statements, and the Sync")
+        #expect(request.receive(.rows, try result()).isMore)
+        #expect(request.receiveEnd().isMore)
+        #expect(request.receive(.error, try result(PGRES_FATAL_ERROR)).isMore)
+        #expect(request.receiveEnd().isMore)
+        #expect(throws: PostgresError.self) { try request.result.get() }
+        #expect(!request.receiveEnd().isMore, "more ends than statements and the Sync")
     }
 
     @Test("makes the connection unusable on COPY or unexpected results")
     func unusable() throws {
         var request = request(.pipeline([Call(Self.one)]), [.call])
-        _ = request.take(.rows, try result())
-        _ = request.takeEnd()
-        guard case .unusable = request.take(.rows, try result()), case .unusable = request.take(.copy, try result())
+        _ = request.receive(.rows, try result())
+        _ = request.receiveEnd()
+        guard case .unusable = request.receive(.rows, try result()),
+            case .unusable = request.receive(.copy, try result())
         else {
-            Issue.record("it is used on")
+            Issue.record("the connection stays usable")
             return
         }
     }
@@ -88,13 +89,13 @@ struct PipelineRequestTests {
     @Test("returns all results of a script")
     func script() throws {
         var request = request(.script("select 1; select 2"))
-        #expect(request.take(.rows, try result()).isMore)
-        #expect(request.take(.rows, try result()).isMore)
-        guard case .finished = request.takeEnd() else {
+        #expect(request.receive(.rows, try result()).isMore)
+        #expect(request.receive(.rows, try result()).isMore)
+        guard case .finished = request.receiveEnd() else {
             Issue.record("the script does not end")
             return
         }
-        #expect(try request.answer.get().count == 2)
+        #expect(try request.result.get().count == 2)
     }
 }
 

@@ -70,7 +70,7 @@ import Testing
     // A3
     @Test("rejects only an owner with a full queue")
     func fullQueue() {
-        var state = makeOpenState(size: 2) { $0.mostWaiting = 3 }
+        var state = makeOpenState(size: 2) { $0.maxWaiting = 3 }
         let actions = (1...7).flatMap { request($0, of: "offender", in: &state) }
         #expect(started(actions) == [1, 2])
         #expect(refusedForShare(actions) == [6, 7])
@@ -92,9 +92,9 @@ import Testing
         #expect(started(request(3, of: "b", in: &state, now: 2_000)) == [3])
         let wake = try #require(state.nextWake)
         #expect(at(3_990) <= wake && wake <= at(4_010))
-        #expect(state.woke(now: at(3_000)) == [])
+        #expect(state.timerFired(now: at(3_000)) == [])
         let next = try #require(state.nextWake)
-        #expect(started(state.woke(now: next)) == [2])
+        #expect(started(state.timerFired(now: next)) == [2])
     }
 
     @Test("never delays a steady load within the budget", arguments: [(2, 10), (49, 100), (200, 1_000)])
@@ -114,9 +114,9 @@ import Testing
         for id in 1...3 { _ = request(id, of: "a", in: &state) }
         _ = request(4, of: "b", in: &state)
         #expect(request(5, of: "c", in: &state) == [])
-        #expect(state.woke(now: at(3_000)) == [.refuse(request: 5, "all 3 connections are in use")])
-        #expect(refusedForShare(state.woke(now: at(11_999))) == [])
-        #expect(refusedForShare(state.woke(now: at(12_000))) == [3])
+        #expect(state.timerFired(now: at(3_000)) == [.refuse(request: 5, "all 3 connections are in use")])
+        #expect(refusedForShare(state.timerFired(now: at(11_999))) == [])
+        #expect(refusedForShare(state.timerFired(now: at(12_000))) == [3])
         #expect(state.waitingCount == 0)
         #expect(state.nextWake == nil)
     }

@@ -65,10 +65,10 @@ import Testing
         _ = state.request(.init(id: 2, until: at(500)), now: at(0))
         _ = state.request(.init(id: 3, until: at(200)), now: at(0))
         #expect(state.nextWake == at(200))
-        #expect(refused(state.woke(now: at(200))) == [3])
+        #expect(refused(state.timerFired(now: at(200))) == [3])
         #expect(state.nextWake == at(500))
-        #expect(refused(state.woke(now: at(499))) == [])
-        #expect(refused(state.woke(now: at(500))) == [2])
+        #expect(refused(state.timerFired(now: at(499))) == [])
+        #expect(refused(state.timerFired(now: at(500))) == [2])
         #expect(state.nextWake == nil)
         #expect(state.waitingCount == 0)
         #expect(state.refusedCount == 2)
@@ -82,7 +82,7 @@ import Testing
         #expect(state.finished(connection: 1, reusable: false, now: at(10)) == [.close(connection: 1)])
         let retry = try #require(state.nextWake)
         #expect(retry >= at(10) && retry <= at(110))
-        #expect(state.woke(now: retry) == [.open(connection: 2)])
+        #expect(state.timerFired(now: retry) == [.open(connection: 2)])
         #expect(state.opened(connection: 2, now: at(150)) == [.start(request: 2, connection: 2)])
     }
 
@@ -95,7 +95,7 @@ import Testing
         #expect(state.finished(connection: 3, reusable: false, now: at(11)) == [])
         #expect((state.idleCount, state.busyCount, state.openingCount) == (0, 0, 0))
         #expect(state.lostCount == 3)
-        let actions = state.woke(now: try #require(state.nextWake))
+        let actions = state.timerFired(now: try #require(state.nextWake))
         #expect(actions == [.open(connection: 4), .open(connection: 5), .open(connection: 6)])
     }
 
@@ -105,7 +105,7 @@ import Testing
         _ = state.start(now: at(0))
         _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
         #expect(state.openFailed(connection: 1, "refused", now: at(5)) == [.refuse(request: 1, "refused")])
-        #expect(state.isAway)
+        #expect(state.isUnreachable)
         #expect(state.request(.init(id: 2, until: at(1_000)), now: at(6)) == [.refuse(request: 2, "refused")])
         #expect(state.openFailed(connection: 2, "refused", now: at(7)) == [])
         #expect(state.failedCount == 2)
@@ -123,14 +123,14 @@ import Testing
             let bound = min(1_000, 100 << (connection - 4))
             #expect(wake - now <= .milliseconds(bound))
             now = wake
-            #expect(state.woke(now: now) == [.open(connection: connection)])
+            #expect(state.timerFired(now: now) == [.open(connection: connection)])
             #expect(state.request(.init(id: connection, until: now + .seconds(1)), now: now).count == 1)
             _ = state.openFailed(connection: connection, "refused", now: now)
         }
         now = try #require(state.nextWake)
-        #expect(state.woke(now: now) == [.open(connection: 13)])
+        #expect(state.timerFired(now: now) == [.open(connection: 13)])
         #expect(state.opened(connection: 13, now: now) == [.open(connection: 14), .open(connection: 15)])
-        #expect(!state.isAway)
+        #expect(!state.isUnreachable)
         #expect(state.request(.init(id: 99, until: now), now: now) == [.start(request: 99, connection: 13)])
     }
 
@@ -142,7 +142,7 @@ import Testing
         _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
         _ = state.request(.init(id: 2, until: at(1_000)), now: at(0))
         #expect(state.openFailed(connection: 2, "too many connections", now: at(1)) == [])
-        #expect(!state.isAway)
+        #expect(!state.isUnreachable)
         #expect(state.finished(connection: 1, reusable: true, now: at(2)) == [.start(request: 2, connection: 1)])
     }
 
@@ -184,7 +184,7 @@ import Testing
         _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
         #expect(state.close(until: at(5_000)) == [])
         #expect(state.nextWake == at(5_000))
-        #expect(state.woke(now: at(5_000)) == [.close(connection: 1), .finish])
+        #expect(state.timerFired(now: at(5_000)) == [.close(connection: 1), .finish])
         #expect(state.finished(connection: 1, reusable: true, now: at(5_001)) == [])
     }
 
@@ -209,7 +209,7 @@ import Testing
                     case .refuse(let request, _), .refuseShare(let request, _): #expect(waiting.remove(request) != nil)
                     case .open(let connection): opening.append(connection)
                     case .close(let connection): open.remove(connection)
-                    case .finish: Issue.record("nobody closed the pool")
+                    case .finish: Issue.record("unexpected close of the pool")
                     }
                 }
             }
@@ -245,7 +245,7 @@ import Testing
                         waiting.remove(request)
                     }
                 }
-                if let wake = state.nextWake, wake <= now { apply(state.woke(now: now)) }
+                if let wake = state.nextWake, wake <= now { apply(state.timerFired(now: now)) }
                 #expect(state.busyCount == busy.count)
                 #expect(state.waitingCount == waiting.count)
                 #expect(state.idleCount == open.count - busy.count)

@@ -4,7 +4,7 @@ extension PushOrder {
     /// An order to tell a device with the longest token of a message, with the largest numbers.
     static func told(_ content: String?, by sender: String, in title: String?) -> PushOrder {
         PushOrder(
-            kind: .tell,
+            kind: .notify,
             device: Device(
                 id: .random(), platform: .apns, token: String(repeating: "t", count: 2_048), isSandbox: false,
                 locale: "de"),

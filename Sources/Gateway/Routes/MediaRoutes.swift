@@ -74,7 +74,7 @@ enum MediaRoutes {
         do {
             (file, type) = try await NIOThreadPool.singleton.runIfActive {
                 let file = try HTTPFile(path: path)
-                let first = try file.bytes(from: 0, count: PictureType.tellingBytes)
+                let first = try file.bytes(from: 0, count: PictureType.signatureLength)
                 return (file, PictureType(firstBytes: first.readableBytesView))
             }
         } catch {
@@ -102,9 +102,9 @@ extension IncomingPicture: HTTPBodyReceiver {}
 extension UploadRefusal {
     fileprivate var status: HTTPResponseStatus {
         switch self {
-        case .isUsed, .isInProgress: .conflict
-        case .isAddressBusy: .tooManyRequests
-        case .isBusy, .isDiskFull: .serviceUnavailable
+        case .used, .inProgress: .conflict
+        case .addressBusy: .tooManyRequests
+        case .busy, .diskFull: .serviceUnavailable
         }
     }
 }

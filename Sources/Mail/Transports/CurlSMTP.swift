@@ -113,7 +113,7 @@ enum CurlSMTP {
     }
 
     private func failure(_ code: CURLcode, isEncrypted: Bool) -> CurlSMTP.Failure {
-        let said = unsafe withUnsafeBytes(of: &exchange.pointee.error) { unsafe Self.text($0) }
+        let curlError = unsafe withUnsafeBytes(of: &exchange.pointee.error) { unsafe Self.text($0) }
         let refusal = unsafe withUnsafeBytes(of: &exchange.pointee.refusal) { unsafe Self.text($0) }
         let reply = Int(refusal.prefix(3)) ?? 0
         let command = unsafe Character(UnicodeScalar(UInt8(bitPattern: exchange.pointee.command)))
@@ -128,7 +128,7 @@ enum CurlSMTP {
             case (_, "M") where reply >= 500: .setup
             default: .connection
             }
-        let why = said.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : said
+        let why = curlError.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : curlError
         let advice = Self.advice(code, reply: reply, isEncrypted: isEncrypted)
         return CurlSMTP.Failure(reply: reply, stage: stage, description: (refusal.isEmpty ? why : refusal) + advice)
     }

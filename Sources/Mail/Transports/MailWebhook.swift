@@ -29,14 +29,14 @@ struct MailWebhook: MailTransport {
             id: "\(order.id)", kind: order.kind.rawValue, email: order.email, user_id: "\(order.user)",
             locale: order.locale, subject: message.subject, text: message.text, link: message.link, token: order.token)
         do {
-            let answer = try await webhook.post(Body(type: "mail", mail: mail), id: "\(order.id)")
-            let logged = "\(answer.status)"
-            return switch answer.status {
+            let response = try await webhook.post(Body(type: "mail", mail: mail), id: "\(order.id)")
+            let logged = "\(response.status)"
+            return switch response.status {
             case 200..<300: .accepted(logged)
-            case 408, 425, 429, 500...: .deferred(answer.summary, after: answer.retryAfter, logged: logged)
+            case 408, 425, 429, 500...: .deferred(response.summary, after: response.retryAfter, logged: logged)
             // The webhook is misconfigured or not ready.
-            case 401, 403, 404: .deferred(answer.summary, after: .seconds(60), logged: logged)
-            default: .rejected(answer.summary, logged: logged)
+            case 401, 403, 404: .deferred(response.summary, after: .seconds(60), logged: logged)
+            default: .rejected(response.summary, logged: logged)
             }
         } catch {
             return .deferred("\(error)", logged: "\(error)")

@@ -17,18 +17,18 @@ struct SMTPTransport: MailTransport {
         guard let address = MailAddress(message.order.email) else { return .unusableAddress }
         let bytes = message.bytes(to: address, at: Date())
         let letter = CurlSMTP.Letter(from: from.address, to: address.address, bytes: bytes)
-        switch await answer(to: letter) {
+        switch await response(to: letter) {
         case .success: return .accepted()
         case .failure(let failure): return Self.delivery(failure)
         }
     }
 
     func check() async -> String? {
-        guard case .failure(let failure) = await answer(to: nil) else { return nil }
+        guard case .failure(let failure) = await response(to: nil) else { return nil }
         return failure.description
     }
 
-    private func answer(to letter: CurlSMTP.Letter?) async -> Result<Void, CurlSMTP.Failure> {
+    private func response(to letter: CurlSMTP.Letter?) async -> Result<Void, CurlSMTP.Failure> {
         do {
             return try await BlockingCall.value { [settings, from, authorities] in
                 CurlSMTP.perform(letter, settings, from: from, authorities: authorities)

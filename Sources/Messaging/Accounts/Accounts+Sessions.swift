@@ -30,7 +30,7 @@ extension Accounts {
 
     /// Returns a coalescer that checks the sessions of up to 256 tokens with one query.
     static func sessionChecks(in database: Database) -> RequestCoalescer<VerifiedToken, Bool> {
-        RequestCoalescer(mostAtOnce: 256, on: database.reactor) { tokens throws(ProtocolError) in
+        RequestCoalescer(maxBatchSize: 256, on: database.reactor) { tokens throws(ProtocolError) in
             func arrayLiteral(_ ids: [ID?]) -> String {
                 "{\(ids.map { $0?.description ?? "null" }.joined(separator: ","))}"
             }

@@ -69,7 +69,7 @@ struct Accounts: Sendable {
     func authenticate(email: String, password: String) async throws(ProtocolError) -> AuthenticatedAccount {
         guard let account = try await account(email: email) else {
             try await withHasher { hasher throws(PasswordHashingError) in
-                try await hasher.verifyAgainstNothing(password)
+                try await hasher.verifyDummy(password)
             }
             throw .wrongCredentials
         }
@@ -86,7 +86,7 @@ struct Accounts: Sendable {
         _ stored: String, of user: ID, matching password: String
     ) async throws(ProtocolError) -> String? {
         guard try await matches(password, stored, of: user) else { return nil }
-        if PasswordHasher.isOurs(stored) { return stored }
+        if PasswordHasher.isArgon2id(stored) { return stored }
         let hash = try await hashPassword(password)
         let rows = try await database.rows(Functions.renewHash, [user.description, stored, hash], as: .accounts)
         guard let now = rows.text(0, 0) else { return nil }

@@ -10,13 +10,13 @@ public struct AppliedFiles: Sendable, CustomStringConvertible {
     public let changed: [String]?
 
     /// Beyond this number, files are counted instead of named.
-    private static let mostNamed = 5
+    private static let maxNamed = 5
 
     public var description: String {
         guard count > 1 else { return name }
         return switch changed {
         case nil, []?: "\(name) (\(count) files)"
-        case let changed? where changed.count <= Self.mostNamed:
+        case let changed? where changed.count <= Self.maxNamed:
             "\(name) (\(count) files, of which changed: \(changed.joined(separator: ", ")))"
         case let changed?: "\(name) (\(count) files, of which \(changed.count) changed)"
         }

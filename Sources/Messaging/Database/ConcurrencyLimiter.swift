@@ -23,7 +23,7 @@ actor ConcurrencyLimiter {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
     /// The maximum number of waiting requests of one client, if it has a share.
-    static let mostWaiting = 256
+    static let maxWaiting = 256
 
     /// - Parameters:
     ///   - width: the maximum concurrency.
@@ -53,7 +53,7 @@ actor ConcurrencyLimiter {
                 enter(client)
                 return .resume(.success(()))
             }
-            if share != nil, let client, waiting.count(of: client) >= Self.mostWaiting {
+            if share != nil, let client, waiting.count(of: client) >= Self.maxWaiting {
                 return .resume(
                     .failure(.rateLimited("Too many of your requests wait.", retryAfter: .seconds(1))))
             }

@@ -34,7 +34,8 @@ struct Database: Sendable {
         firstPreamble = Preamble(
             limits: StatementLimits(statement: limits.statement, lock: min(Self.firstLockWait, limits.lock)))
         lockRetries = Counter(label: "postline_database_lock_retries_total", factory: metrics)
-        self.durabilityWaits = RequestCoalescer(mostAtOnce: .max, on: pool.reactor) { requests throws(ProtocolError) in
+        self.durabilityWaits = RequestCoalescer(maxBatchSize: .max, on: pool.reactor) {
+            requests throws(ProtocolError) in
             do throws(PostgresError) {
                 _ = try await Self.results(Self.awaitDurable, [], as: .feed, of: nil, from: pool, preamble)
             } catch {

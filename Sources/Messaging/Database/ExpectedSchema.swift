@@ -16,7 +16,7 @@ public enum ExpectedSchema {
         var rights: Set<String> = []
         for statement in statements where statement.hasPrefix("grant ") && !statement.contains(" on schema ") {
             guard let on = statement.firstRange(of: " on "), let to = statement.firstRange(of: " to ") else { continue }
-            let verbs = list(statement[..<on.lowerBound].dropFirst("grant ".count)).flatMap(eachColumn)
+            let verbs = list(statement[..<on.lowerBound].dropFirst("grant ".count)).flatMap(expandingColumns)
             let objects = list(statement[on.upperBound..<to.lowerBound]).map(name)
             for role in list(statement[to.upperBound...]) {
                 for object in objects {
@@ -29,7 +29,7 @@ public enum ExpectedSchema {
     }
 
     /// Splits `update (a, b)` into two rights.
-    private static func eachColumn(_ verb: String) -> [String] {
+    private static func expandingColumns(_ verb: String) -> [String] {
         guard let open = verb.firstIndex(of: "("), verb.last == ")" else { return [verb] }
         return list(verb[open...].dropFirst().dropLast()).map { "\(verb[..<open])(\($0))" }
     }

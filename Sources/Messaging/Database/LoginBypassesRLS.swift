@@ -8,11 +8,11 @@ package struct LoginBypassesRLS: Error, CustomStringConvertible {
     package init(_ login: String) { self.login = login }
 
     /// The reason, for a sentence that continues.
-    package var matter: String { "\(login) is a superuser, the owner of tables, or bypasses row-level security" }
+    package var reason: String { "\(login) is a superuser, the owner of tables, or bypasses row-level security" }
 
     package static let advice = "Connect as the role postline, or as a member of its roles."
 
-    package var description: String { "\(matter): row-level security would not apply to it. \(Self.advice)" }
+    package var description: String { "\(reason): row-level security would not apply to it. \(Self.advice)" }
 
     /// A query for it, which every role may run.
     static let call = Call(Statement("bypass", DoctorQuery.bypass.sql))

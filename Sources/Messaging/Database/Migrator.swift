@@ -276,7 +276,7 @@ extension Migrator {
                 _ = try await connection.execute(Self.ledger)
                 return
             } catch {
-                guard case .server(let refusal) = error, Self.isMadeMeanwhile(refusal.sqlState.rawValue) else {
+                guard case .server(let refusal) = error, Self.wasCreatedConcurrently(refusal.sqlState.rawValue) else {
                     throw error
                 }
             }
@@ -286,7 +286,9 @@ extension Migrator {
 
     /// Returns true for the SQLSTATEs of a concurrently created schema, table or catalogue entry: unique_violation,
     /// duplicate_schema, duplicate_table.
-    private static func isMadeMeanwhile(_ sqlState: String) -> Bool { ["23505", "42P06", "42P07"].contains(sqlState) }
+    private static func wasCreatedConcurrently(_ sqlState: String) -> Bool {
+        ["23505", "42P06", "42P07"].contains(sqlState)
+    }
 
     /// Applies the migrations in the order of their names. An applied one must be unchanged.
     private func applyMigrations(

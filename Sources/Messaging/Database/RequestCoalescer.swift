@@ -9,7 +9,7 @@ actor RequestCoalescer<Request: Sendable, Reply: Sendable> {
     /// Calls the database with several requests, and returns a reply for each, in order.
     typealias BatchCall = @Sendable ([Request]) async throws(ProtocolError) -> [Reply]
 
-    private let mostAtOnce: Int
+    private let maxBatchSize: Int
     private let call: BatchCall
     private var isCalling = false
     private var waiting: WaitingQueue<Waiter>
@@ -32,8 +32,8 @@ actor RequestCoalescer<Request: Sendable, Reply: Sendable> {
     /// - Parameters:
     ///   - waitTimeout: the maximum wait. A request that exceeds it fails when its call would begin.
     ///   - reactor: the thread of the database's connections.
-    init(mostAtOnce: Int, waitTimeout: Duration = .seconds(30), on reactor: Reactor, _ call: @escaping BatchCall) {
-        self.mostAtOnce = mostAtOnce
+    init(maxBatchSize: Int, waitTimeout: Duration = .seconds(30), on reactor: Reactor, _ call: @escaping BatchCall) {
+        self.maxBatchSize = maxBatchSize
         waiting = WaitingQueue(waitTimeout: waitTimeout)
         self.reactor = reactor
         self.call = call
@@ -55,7 +55,7 @@ actor RequestCoalescer<Request: Sendable, Reply: Sendable> {
             return .resume(.mustCall)
         }
         if case .answered(let result) = turn { return try result.get() }
-        let others = waiting.popFirst(mostAtOnce - 1)
+        let others = waiting.popFirst(maxBatchSize - 1)
         let result: Result<[Reply], ProtocolError>
         do throws(ProtocolError) {
             let replies = try await call([request] + others.map(\.request))

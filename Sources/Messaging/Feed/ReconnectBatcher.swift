@@ -26,7 +26,7 @@ struct ReconnectBatcher: Sendable {
 
     init(database: Database, logger: Logger) {
         limiter = ConcurrencyLimiter(width: 2 * Self.maxBatchSize, on: database.reactor)
-        checks = RequestCoalescer(mostAtOnce: Self.maxBatchSize, on: database.reactor) {
+        checks = RequestCoalescer(maxBatchSize: Self.maxBatchSize, on: database.reactor) {
             clients throws(ProtocolError) in
             do throws(ProtocolError) {
                 return try await Self.pages(of: clients, in: database)

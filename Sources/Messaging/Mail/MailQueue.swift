@@ -9,12 +9,12 @@ public struct MailQueue: Sendable {
     /// Each is due again in two minutes unless settled.
     ///
     /// - Throws: the database's error.
-    public func take(most: Int) async throws -> [MailOrder] {
-        let tokens = (0..<most).map { _ in MailToken() }
+    public func leaseDue(limit: Int) async throws -> [MailOrder] {
+        let tokens = (0..<limit).map { _ in MailToken() }
         let byHash = Dictionary(
             tokens.map { (MailToken.hash(of: $0.text), $0.text) }, uniquingKeysWith: { first, _ in first })
         let rows = try await database.rows(
-            Self.takeDue, ["{\(byHash.keys.joined(separator: ","))}"], as: .accounts)
+            Self.leaseDueStatement, ["{\(byHash.keys.joined(separator: ","))}"], as: .accounts)
         return (0..<rows.count).compactMap { MailOrder(rows, $0, tokens: byHash) }
     }
 
@@ -26,7 +26,7 @@ public struct MailQueue: Sendable {
             "{\(outcomes.map { value($0.order, $0.outcome) }.joined(separator: ","))}"
         }
         _ = try await database.rows(
-            Self.settleThem,
+            Self.settleStatement,
             [
                 array { order, _ in "\(order.id)" }, array { order, _ in "\(order.attempts)" },
                 array { _, outcome in outcome.storedName }, array { _, outcome in outcome.reason.quotedElement },
@@ -34,10 +34,10 @@ public struct MailQueue: Sendable {
             ], as: .accounts)
     }
 
-    private static let takeDue = Statement(
+    private static let leaseDueStatement = Statement(
         "accounts.claim_mails",
         "select id, kind, email, user_id, locale, attempts, token_hash from accounts.claim_mails($1::text[])")
-    private static let settleThem = Statement(
+    private static let settleStatement = Statement(
         "accounts.record_mail_results",
         "select accounts.record_mail_results($1::uuid[], $2::int[], $3::text[], $4::text[], $5::float8[])")
 }

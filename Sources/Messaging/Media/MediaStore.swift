@@ -15,11 +15,11 @@ public protocol MediaStore: Sendable {
     /// Returns an address by which a message's picture can be read for some minutes.
     func signedAddress(of id: ID) -> (url: String, expiresAt: Date)
 
-    /// Checks that a picture's bytes exist and are as promised. From then on they do not change. Other content is
+    /// Checks that a picture's bytes exist and are as declared. From then on they do not change. Other content is
     /// removed.
     ///
     /// - Throws: if the store is unavailable.
-    func accept(_ picture: Picture) async throws -> MediaVerdict
+    func accept(_ picture: Picture) async throws -> MediaCheckResult
 
     /// Removes a picture if it exists.
     func remove(_ id: ID, _ purpose: Picture.Purpose) async throws
@@ -38,11 +38,11 @@ public protocol MediaStore: Sendable {
 }
 
 /// The result of a store's check of a picture.
-public enum MediaVerdict: Sendable, Equatable {
-    /// The picture is complete and as promised.
+public enum MediaCheckResult: Sendable, Equatable {
+    /// The picture is complete and as declared.
     case stored
     /// The picture does not exist.
     case missing
     /// The content is wrong, with the reason.
-    case wrong(String)
+    case mismatch(String)
 }

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A picture as promised by its owner.
+/// A picture as declared by its owner.
 public struct Picture: Sendable, Hashable {
     public let id: ID
     public let purpose: Purpose
@@ -34,11 +34,11 @@ public enum PictureType: String, Sendable, CaseIterable {
     case heic = "image/heic"
 
     /// The number of bytes that identify a type: enough for a `ftyp` box with 28 compatible brands.
-    public static let tellingBytes = 128
+    public static let signatureLength = 128
 
     /// Detects the type by the first bytes. Nil for other files.
     public init?(firstBytes bytes: some Collection<UInt8>) {
-        let bytes = Array(bytes.prefix(Self.tellingBytes))
+        let bytes = Array(bytes.prefix(Self.signatureLength))
         func has(_ text: String, at offset: Int = 0) -> Bool { bytes.dropFirst(offset).starts(with: text.utf8) }
         if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
             self = .jpeg

@@ -137,7 +137,7 @@ extension Session {
             case .string(let text)? = waiting["mime_type"], let type = PictureType(rawValue: text),
             case .number(let number)? = waiting["bytes"], let bytes = number.integer
         else { return address }
-        let verdict: MediaVerdict
+        let verdict: MediaCheckResult
         do {
             verdict = try await store.accept(Picture(id: id, purpose: purpose, type: type, bytes: Int(bytes)))
         } catch {
@@ -150,7 +150,7 @@ extension Session {
                 Statement("app.record_stored_media", "select app.record_stored_media($1::uuid)"), ["\(id)"], as: .feed)
             return address
         case .missing: throw .invalid(field, "was not uploaded yet: PUT its bytes to the url from media.create")
-        case .wrong(let why): throw .invalid(field, why)
+        case .mismatch(let why): throw .invalid(field, why)
         }
     }
 }

@@ -31,7 +31,7 @@ public struct PushOrder: Sendable {
 
     public enum Kind: String, Sendable {
         /// A message arrived.
-        case tell
+        case notify = "tell"
         /// The conversation was read elsewhere.
         case read
     }

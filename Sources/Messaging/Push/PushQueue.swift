@@ -23,15 +23,15 @@ public struct PushQueue: Sendable {
     }
 
     /// Acquires or renews the lease. Returns true if `node` leads.
-    public func lead(as node: ID) async throws -> Bool {
+    public func acquireLease(as node: ID) async throws -> Bool {
         try await run(Self.acquireLease, ["\(node)"]).text(0, 0) == "t"
     }
 
     /// Releases the lease if `node` has it.
-    public func resign(as node: ID) async throws { _ = try await run(Self.releaseLease, ["\(node)"]) }
+    public func releaseLease(as node: ID) async throws { _ = try await run(Self.releaseLease, ["\(node)"]) }
 
     /// Polls for new messages, as the leader. Returns the number of pending pushes.
-    public func note() async throws -> Int {
+    public func enqueueNew() async throws -> Int {
         try await run(Self.queuePushes, []).count(of: "app.queue_pushes")
     }
 
@@ -40,18 +40,18 @@ public struct PushQueue: Sendable {
     /// Each is due again in a minute unless settled.
     ///
     /// - Parameter withText: true to include the messages' texts.
-    public func due(most: Int, withText: Bool) async throws -> (orders: [PushOrder], late: Int) {
-        let rows = try await run(Self.takeDue, ["\(most)", "\(withText)"])
-        var late = 0
+    public func leaseDue(limit: Int, withText: Bool) async throws -> (orders: [PushOrder], abandoned: Int) {
+        let rows = try await run(Self.leaseDueStatement, ["\(limit)", "\(withText)"])
+        var abandoned = 0
         var orders: [PushOrder] = []
         for row in 0..<rows.count {
             if let order = PushOrder(rows, row) {
                 orders.append(order)
             } else {
-                late += 1
+                abandoned += 1
             }
         }
-        return (orders, late)
+        return (orders, abandoned)
     }
 
     /// Records the outcomes of pushes, also if another node leads by now.
@@ -60,7 +60,7 @@ public struct PushQueue: Sendable {
             "{\(outcomes.map { value($0.order, $0.outcome) }.joined(separator: ","))}"
         }
         _ = try await run(
-            Self.settleThem,
+            Self.settleStatement,
             [
                 array { order, _ in "\(order.device.id)" }, array { order, _ in "\(order.conversation)" },
                 array { order, _ in "\(order.seq)" }, array { order, _ in order.kind.rawValue },
@@ -77,13 +77,13 @@ public struct PushQueue: Sendable {
     private static let acquireLease = Statement("app.acquire_lease", "select app.acquire_lease('push', $1::uuid, 4)")
     private static let releaseLease = Statement("app.release_lease", "select app.release_lease('push', $1::uuid)")
     private static let queuePushes = Statement("app.queue_pushes", "select app.queue_pushes()")
-    private static let takeDue = Statement(
+    private static let leaseDueStatement = Statement(
         "app.claim_pushes",
         """
         select kind, device_id, conversation_id, seq, user_id, platform, token, environment, locale, sender_id, \
         sender_name, title, message_kind, content, badge, attempts from app.claim_pushes($1::int, $2::boolean)
         """)
-    private static let settleThem = Statement(
+    private static let settleStatement = Statement(
         "app.record_push_results",
         "select app.record_push_results($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::float8[])")
 }

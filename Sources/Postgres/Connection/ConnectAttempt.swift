@@ -18,7 +18,7 @@ actor ConnectAttempt {
     ) async throws(PostgresError) -> Transfer<ConnectionHandle> {
         let conninfo = try Conninfo(url, applicationName: options.applicationName)
         let timeout = conninfo.connectTimeout ?? options.connectTimeout
-        let answer = await withTaskCancellationHandler {
+        let result = await withTaskCancellationHandler {
             await withSuspension { caller in
                 self.caller = caller
                 start(conninfo, timeout, options)
@@ -27,7 +27,7 @@ actor ConnectAttempt {
         } onCancel: {
             reactor.submit { self.assumeIsolated { $0.finish(.failure(.cancelled)) } }
         }
-        return try answer.get()
+        return try result.get()
     }
 
     private func start(_ conninfo: Conninfo, _ timeout: Duration, _ options: ConnectionOptions) {
@@ -49,15 +49,15 @@ actor ConnectAttempt {
         }
         do {
             try DetachedThread.start(name: "connect") {
-                let answer: Result<Transfer<ConnectionHandle>, PostgresError>
+                let result: Result<Transfer<ConnectionHandle>, PostgresError>
                 do throws(PostgresError) {
-                    answer = .success(
+                    result = .success(
                         try ConnectionHandle.open(
                             conninfo, timeout: timeout, logger: options.logger, willTry: extend))
                 } catch {
-                    answer = .failure(error)
+                    result = .failure(error)
                 }
-                self.reactor.submit { self.assumeIsolated { $0.finish(answer) } }
+                self.reactor.submit { self.assumeIsolated { $0.finish(result) } }
             }
         } catch {
             finish(.failure(.connectFailed("\(error)")))
@@ -65,10 +65,10 @@ actor ConnectAttempt {
     }
 
     /// Resumes the caller with the first result. A connection that arrives too late is closed.
-    private func finish(_ answer: Result<Transfer<ConnectionHandle>, PostgresError>) {
+    private func finish(_ result: Result<Transfer<ConnectionHandle>, PostgresError>) {
         if let timer { reactor.remove(timer) }
         timer = nil
-        caller?.resume(returning: answer)
+        caller?.resume(returning: result)
         caller = nil
     }
 }

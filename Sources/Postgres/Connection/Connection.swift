@@ -90,7 +90,7 @@ public actor Connection {
             self?.assumeIsolated { connection in
                 switch event {
                 case .ready: connection.socketIsReady()
-                case .due: connection.deadlineHasCome()
+                case .due: connection.deadlinePassed()
                 }
             }
         }
@@ -101,7 +101,7 @@ public actor Connection {
     /// A pooler invents the process id that it reports, since the session has no backend of its own.
     private func beginSession() async throws(PostgresError) {
         let process = ["\(backendProcessID)"]
-        try await liftLimits(process)
+        try await liftTimeouts(process)
         let rows = try await run([Call(SessionSettings.statement, process)], deadline: options.connectTimeout)
         isPooled = rows.last?.text(0, 0) != "\(backendProcessID)"
         preparesStatements = options.preparesStatements && !isPooled
@@ -169,7 +169,7 @@ public actor Connection {
         if let deadline, deadline <= .now { throw .deadlineExceeded }
         let id = nextID
         nextID += 1
-        let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
+        let result: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
             await withSuspension { caller in
                 if Task.isCancelled { return .resume(.failure(.cancelled)) }
                 submit(PipelineRequest(id: id, work: work, deadline: deadline) { caller.resume(returning: $0) })
@@ -179,7 +179,7 @@ public actor Connection {
             // A cancellation before the submission is detected by the submission.
             reactor.submit { self.assumeIsolated { $0.abandon(id, .cancelled) } }
         }
-        return try answer.get()
+        return try result.get()
     }
 
     /// Queues a request after all previous ones.
@@ -205,7 +205,7 @@ public actor Connection {
         }
         // The next request starts before the caller gets its result.
         beginNext()
-        request.reply(request.answer)
+        request.reply(request.result)
     }
 
     private func beginNext() {
@@ -222,18 +222,18 @@ public actor Connection {
     }
 
     private func sendPipeline(_ calls: [Call], _ request: inout PipelineRequest) {
-        if let refusal = layOut(calls) {
+        if let refusal = fillBuffer(calls) {
             request.reply(.failure(.refused(refusal)))
             return
         }
         if !isPipelining {
-            guard handle.enterPipelineMode() else { return loseWhileSending(request) }
+            guard handle.enterPipelineMode() else { return failSending(request) }
             isPipelining = true
         }
         request.steps.reserveCapacity(calls.count + 1)
         if isPooled {
             guard handle.sendUnprepared(SessionSettings.prelude, buffer, 0..<0) else {
-                return loseWhileSending(request)
+                return failSending(request)
             }
             request.steps.append(.prelude)
         }
@@ -244,24 +244,24 @@ public actor Connection {
             let statement = call.statement
             if preparesStatements {
                 if prepared[statement.name] == nil, !request.prepares(statement) {
-                    guard handle.sendPrepare(statement) else { return loseWhileSending(request) }
+                    guard handle.sendPrepare(statement) else { return failSending(request) }
                     request.isSent = true
                     request.steps.append(.prepare(statement))
                 }
-                guard handle.sendPrepared(statement, buffer, range) else { return loseWhileSending(request) }
+                guard handle.sendPrepared(statement, buffer, range) else { return failSending(request) }
             } else {
-                guard handle.sendUnprepared(statement, buffer, range) else { return loseWhileSending(request) }
+                guard handle.sendUnprepared(statement, buffer, range) else { return failSending(request) }
             }
             request.isSent = true
             request.steps.append(.call)
         }
-        guard handle.sendSync() else { return loseWhileSending(request) }
+        guard handle.sendSync() else { return failSending(request) }
         active = request
         flush()
     }
 
     /// Writes the parameters to `buffer`, or returns the reason why the calls cannot be sent.
-    private func layOut(_ calls: [Call]) -> String? {
+    private func fillBuffer(_ calls: [Call]) -> String? {
         buffer.removeAll()
         for call in calls {
             let statement = call.statement
@@ -284,22 +284,22 @@ public actor Connection {
             return
         }
         if isPipelining {
-            guard handle.exitPipelineMode() else { return loseWhileSending(request) }
+            guard handle.exitPipelineMode() else { return failSending(request) }
             isPipelining = false
         }
-        guard handle.sendScript(sql) else { return loseWhileSending(request) }
+        guard handle.sendScript(sql) else { return failSending(request) }
         request.isSent = true
         active = request
         flush()
     }
 
-    private func loseWhileSending(_ request: PipelineRequest) {
+    private func failSending(_ request: PipelineRequest) {
         active = request
-        lose()
+        connectionFailed()
     }
 
     private func flush() {
-        guard let isDone = handle.flush() else { return lose() }
+        guard let isDone = handle.flush() else { return connectionFailed() }
         if isDone == isFlushing {
             isFlushing = !isDone
             if let watch { reactor.setWriting(isFlushing, of: watch) }
@@ -312,7 +312,7 @@ public actor Connection {
         readResults()
         while let notification = handle.nextNotification() { notificationHandler?(notification) }
         if ending != nil || handle.isBad {
-            lose(ending)
+            connectionFailed(ending)
         } else if isFlushing {
             flush()
         }
@@ -325,9 +325,9 @@ public actor Connection {
                 // libpq generates an error when the connection ends; it is no response of the server.
                 if handle.isBad, result.error.sqlState.rawValue.isEmpty { return }
                 let kind = result.kind
-                outcome = active?.take(kind, result) ?? .more
+                outcome = active?.receive(kind, result) ?? .more
             } else {
-                outcome = active?.takeEnd() ?? .more
+                outcome = active?.receiveEnd() ?? .more
             }
             switch outcome {
             case .more: break
@@ -344,7 +344,7 @@ public actor Connection {
         reactor.setDeadline(deadline, of: watch)
     }
 
-    private func deadlineHasCome() {
+    private func deadlinePassed() {
         watchDeadline = nil
         let now = ContinuousClock.now
         for request in queue where request.deadline.map({ $0 <= now }) ?? false {
@@ -368,7 +368,7 @@ public actor Connection {
     }
 
     /// Handles that the connection has ended.
-    private func lose(_ ending: String? = nil) {
+    private func connectionFailed(_ ending: String? = nil) {
         var reason = ending ?? handle.errorMessage
         // The server's last message, if it gave a reason.
         if let last = active?.error, last.endsConnection { reason = last.description }

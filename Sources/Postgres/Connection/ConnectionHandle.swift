@@ -107,7 +107,7 @@ import Glibc
             pointer, { unsafe NoticeLog.receive($0, $1) }, Unmanaged.passUnretained(noticeLog).toOpaque())
         guard !isBad else { throw .failed(ConnectAdvice.explained(errorMessage)) }
 
-        var waitsFor = Int16(POLLOUT)
+        var events = Int16(POLLOUT)
         var server = server
         var deadline = ContinuousClock.now + share
         while true {
@@ -115,12 +115,12 @@ import Glibc
             guard wait > .zero else { throw .silent(server) }
             let milliseconds = wait.components.seconds * 1_000 + wait.components.attoseconds / 1_000_000_000_000_000
             // Read each time, since libpq opens another socket for the next address.
-            var descriptor = pollfd(fd: socket, events: waitsFor, revents: 0)
+            var descriptor = pollfd(fd: socket, events: events, revents: 0)
             let ready = unsafe poll(&descriptor, 1, Int32(min(milliseconds, 60_000) + 1))
             if ready <= 0 { continue }
             switch unsafe PQconnectPoll(pointer) {
-            case PGRES_POLLING_READING: waitsFor = Int16(POLLIN)
-            case PGRES_POLLING_WRITING: waitsFor = Int16(POLLOUT)
+            case PGRES_POLLING_READING: events = Int16(POLLIN)
+            case PGRES_POLLING_WRITING: events = Int16(POLLOUT)
             case PGRES_POLLING_OK:
                 guard unsafe PQsetnonblocking(pointer, 1) == 0 else {
                     throw .failed(ConnectAdvice.explained(errorMessage))

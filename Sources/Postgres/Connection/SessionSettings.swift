@@ -44,7 +44,7 @@ public enum SessionSettings {
     public static var all: [(name: String, value: String)] { semantic + ofSession }
 
     /// True if a setting is also set behind a pooler that changes the backend between transactions.
-    public static func holdsThroughPooler(_ name: String) -> Bool {
+    public static func persistsThroughPooler(_ name: String) -> Bool {
         semantic.contains { $0.name.lowercased() == name.lowercased() }
     }
 

@@ -53,10 +53,10 @@ public actor Listener {
         on connection: Connection, _ backoff: inout Backoff, _ onEvent: @escaping @Sendable (ListenerEvent) -> Void
     ) async throws(PostgresError) {
         loss = nil
-        let attention = WakeSignal(on: reactor)
+        let wakeUp = WakeSignal(on: reactor)
         await connection.onLoss { [weak self] error in
             self?.assumeIsolated { $0.loss = error }
-            attention.signal()
+            wakeUp.signal()
         }
         for channel in channels {
             try await connection.execute("listen \(Self.quoted(channel))", deadline: options.keepaliveDeadline)
@@ -71,13 +71,13 @@ public actor Listener {
         }
         onEvent(.listening)
 
-        let timer = reactor.watch(nil) { _ in attention.signal() }
+        let timer = reactor.watch(nil) { _ in wakeUp.signal() }
         defer { reactor.remove(timer) }
         while true {
             reactor.setDeadline(.now + options.keepaliveInterval, of: timer)
-            do { try await attention.next() } catch { return }
+            do { try await wakeUp.next() } catch { return }
             if let loss { throw loss }
-            try await checkThatItListens(connection)
+            try await verifyListening(connection)
         }
     }
 
@@ -90,7 +90,7 @@ public actor Listener {
     }
 
     /// Detects a frozen backend, a silently lost network, and a pooler that assigned another backend.
-    private func checkThatItListens(_ connection: Connection) async throws(PostgresError) {
+    private func verifyListening(_ connection: Connection) async throws(PostgresError) {
         let statement = Statement(
             "postgres.listens", "select c from pg_catalog.pg_listening_channels() as c")
         let rows = try await connection.run([Call(statement, [])], deadline: options.keepaliveDeadline)

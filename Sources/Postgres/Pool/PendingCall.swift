@@ -16,7 +16,7 @@ final class PendingCall: Sendable {
     let succeeded: (@Sendable () -> Void)?
 
     /// The time of the request.
-    let asked = ContinuousClock.now
+    let requestedAt = ContinuousClock.now
 
     /// Set before the pool is notified, since the pool may not know the call yet.
     let isCancelled = Atomic(false)

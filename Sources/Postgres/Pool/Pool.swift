@@ -30,7 +30,7 @@ public actor Pool {
     private var timerDeadline: ContinuousClock.Instant?
     private var retriedCount = 0
     /// True during an outage that was logged, so that its attempts are not logged individually.
-    private var isAway = false
+    private var isUnreachable = false
 
     /// A request of a caller.
     private struct Request {
@@ -91,18 +91,18 @@ public actor Pool {
         do throws(PostgresError) {
             let connection = try await Connection.open(url, on: reactor, options: options.connection)
             connections[id] = connection
-            if isAway {
-                isAway = false
+            if isUnreachable {
+                isUnreachable = false
                 options.connection.logger.notice("connected to PostgreSQL again")
             }
             await connection.onLoss { [weak self] error in
-                self?.assumeIsolated { $0.lose(id, error) }
+                self?.assumeIsolated { $0.connectionLost(id, error) }
             }
             perform(state.opened(connection: id, now: .now))
         } catch {
             if case .cancelled = error {
-            } else if !isAway {
-                isAway = true
+            } else if !isUnreachable {
+                isUnreachable = true
                 options.connection.logger.warning(
                     "no connection to PostgreSQL; trying again", metadata: ["reason": "\(error)"])
             }
@@ -110,7 +110,7 @@ public actor Pool {
         }
     }
 
-    private func lose(_ id: Int, _ error: PostgresError) {
+    private func connectionLost(_ id: Int, _ error: PostgresError) {
         options.connection.logger.info("a connection to PostgreSQL ended", metadata: ["reason": "\(error)"])
         connections[id] = nil
         perform(state.lost(connection: id, now: .now))
@@ -153,7 +153,7 @@ public actor Pool {
                 // The handler runs on the reactor's thread, which is this actor's.
                 self?.assumeIsolated { pool in
                     pool.timerDeadline = nil
-                    pool.perform(pool.state.woke(now: .now))
+                    pool.perform(pool.state.timerFired(now: .now))
                 }
             }
         self.timer = timer
@@ -190,15 +190,15 @@ public actor Pool {
             } catch {
                 guard error.isTransient, backoff.attempts + 1 < options.maximumAttempts else { throw error }
             }
-            await noteRetry()
+            await recordRetry()
             do { try await Task.sleep(for: backoff.next()) } catch { throw .cancelled }
         }
     }
 
-    private func noteRetry() { retriedCount += 1 }
+    private func recordRetry() { retriedCount += 1 }
 
     private nonisolated func attempt(_ call: PendingCall) async throws(PostgresError) -> [Rows] {
-        let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
+        let result: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
             await withSuspension { caller in
                 let take = { @Sendable in self.assumeIsolated { $0.take(Request(call: call, caller: caller)) } }
                 // A caller on the pool's thread needs no thread change.
@@ -209,7 +209,7 @@ public actor Pool {
             call.isCancelled.store(true, ordering: .releasing)
             reactor.submit { self.assumeIsolated { $0.cancel(call.id) } }
         }
-        return try answer.get()
+        return try result.get()
     }
 
     private func take(_ request: Request) {
@@ -220,7 +220,7 @@ public actor Pool {
         var request = request
         request.isHeld = state.isHeld(call.owner, now: now)
         requests[call.id] = request
-        let waitLimit = call.asked + options.waitLimit
+        let waitLimit = call.requestedAt + options.waitLimit
         let until = min(waitLimit, call.deadline ?? waitLimit)
         // The wait for a lock has its own limit, since half of the connections may be occupied as long.
         let lockUntil = call.isLockWaiter ? call.deadline : nil
@@ -236,7 +236,7 @@ public actor Pool {
         guard let request = requests[id] else { return }
         let call = request.call
         let now = ContinuousClock.now
-        noteWait(of: request)
+        recordWait(of: request)
         requests[id]?.connection = connection
         guard let link = connections[connection] else {
             return finish(id, on: connection, .failure(.connectionLost(sent: false, "the connection has ended")))
@@ -245,30 +245,30 @@ public actor Pool {
             return finish(id, on: connection, .failure(.deadlineExceeded))
         }
         // Already on the connection's executor, which is ours, as its reply will be.
-        let pipeline = PipelineRequest(id: id, work: .pipeline(call.calls), deadline: call.deadline) { answer in
-            self.assumeIsolated { $0.finish(id, on: connection, answer) }
+        let pipeline = PipelineRequest(id: id, work: .pipeline(call.calls), deadline: call.deadline) { result in
+            self.assumeIsolated { $0.finish(id, on: connection, result) }
         }
         link.assumeIsolated { $0.submit(pipeline) }
     }
 
-    private func noteWait(of request: Request) {
+    private func recordWait(of request: Request) {
         // A wait for a lock or the owner's share says nothing about the pool.
         if request.isHeld {
-            options.onShareWait?(.now - request.call.asked, false)
+            options.onShareWait?(.now - request.call.requestedAt, false)
         } else if !request.call.isLockWaiter {
-            options.onWait?(.now - request.call.asked)
+            options.onWait?(.now - request.call.requestedAt)
         }
     }
 
     /// Starts the connection's next request, then resumes the caller.
-    private func finish(_ id: Int, on connection: Int, _ answer: Result<[Rows], PostgresError>) {
+    private func finish(_ id: Int, on connection: Int, _ result: Result<[Rows], PostgresError>) {
         let isReusable = connections[connection]?.assumeIsolated { $0.isReusable } ?? false
         let isStale = isStale(connection)
         perform(state.finished(connection: connection, reusable: isReusable && !isStale, now: .now))
-        if isStale || answer.isRefusedWrite { discardStaleConnections() }
+        if isStale || result.isRefusedWrite { discardStaleConnections() }
         let request = requests.removeValue(forKey: id)
-        if case .success = answer { request?.call.succeeded?() }
-        request?.caller.resume(returning: answer)
+        if case .success = result { request?.call.succeeded?() }
+        request?.caller.resume(returning: result)
     }
 
     /// Returns true if the connection is read-only although the pool is for writes, and was opened more than a second
@@ -283,14 +283,14 @@ public actor Pool {
     }
 
     /// Fails a request that has not started.
-    private func reply(to id: Int, _ answer: Result<[Rows], PostgresError>) {
+    private func reply(to id: Int, _ result: Result<[Rows], PostgresError>) {
         guard let request = requests.removeValue(forKey: id) else { return }
-        if case .failure(.shareExceeded) = answer {
-            options.onShareWait?(.now - request.call.asked, true)
+        if case .failure(.shareExceeded) = result {
+            options.onShareWait?(.now - request.call.requestedAt, true)
         } else {
-            noteWait(of: request)
+            recordWait(of: request)
         }
-        request.caller.resume(returning: answer)
+        request.caller.resume(returning: result)
     }
 
     private func cancel(_ id: Int) {

@@ -1,9 +1,9 @@
 /// The share of a pool that one owner may use.
 public struct PoolShare: Sendable, Hashable {
     /// The maximum number of running requests.
-    public var mostRunning = 2
+    public var maxRunning = 2
     /// The maximum number of waiting requests; more are rejected.
-    public var mostWaiting = 256
+    public var maxWaiting = 256
     /// The database time per second, on average.
     public var timePerSecond: Duration = .milliseconds(500)
     /// The database time available at once after a rest.
@@ -39,13 +39,13 @@ struct PoolShares {
     /// Returns true if another request of the owner may start.
     func mayRun(_ owner: String?, now: Instant) -> Bool {
         guard let share, let owner, let usage = usages[owner] else { return true }
-        return usage.running < share.mostRunning && budget(of: usage, share, now) > .zero
+        return usage.running < share.maxRunning && budget(of: usage, share, now) > .zero
     }
 
     /// Returns the time at which an overdrawn budget is positive again, or nil if the owner waits only for a request to
     /// end, or for nothing.
     func readyAt(_ owner: String, now: Instant) -> Instant? {
-        guard let share, let usage = usages[owner], usage.running < share.mostRunning else { return nil }
+        guard let share, let usage = usages[owner], usage.running < share.maxRunning else { return nil }
         let left = budget(of: usage, share, now)
         guard left <= .zero else { return nil }
         return now + .seconds(1) * ((.zero - left) / share.timePerSecond) + .milliseconds(1)
@@ -67,8 +67,8 @@ struct PoolShares {
     }
 
     private func budget(of usage: Usage, _ share: PoolShare, _ now: Instant) -> Duration {
-        let rested = (now - usage.updated) / .seconds(1)
-        return min(share.burst, usage.budget + share.timePerSecond * max(0, rested))
+        let elapsed = (now - usage.updated) / .seconds(1)
+        return min(share.burst, usage.budget + share.timePerSecond * max(0, elapsed))
     }
 
     private mutating func sweep(_ share: PoolShare, _ now: Instant) {

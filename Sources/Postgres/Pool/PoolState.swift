@@ -81,7 +81,7 @@ struct PoolState {
     /// The error of the last attempt, if none has succeeded since.
     private var failure: String?
 
-    /// The time at which `woke` must be called next.
+    /// The time at which `timerFired` must be called next.
     private(set) var nextWake: Instant?
 
     private(set) var openedCount = 0
@@ -105,7 +105,7 @@ struct PoolState {
     var lockWaiterLimit: Int { max(1, size / 2) }
 
     /// True if there is no connection and the last attempt failed, so that waiting is futile.
-    var isAway: Bool { failure != nil && idle.isEmpty && busyCount == 0 }
+    var isUnreachable: Bool { failure != nil && idle.isEmpty && busyCount == 0 }
 
     /// Starts to maintain the connections.
     mutating func start(now: Instant) -> [Action] {
@@ -129,9 +129,9 @@ struct PoolState {
         let isHeld = self.isHeld(request.owner, now: now)
         let hasRoom = !request.isLockWaiter || runningLockWaiters < lockWaiterLimit
         if !isHeld, hasRoom, let connection = idle.popLast() { return [start(request, on: connection, now: now)] }
-        if let failure, isAway { return [refusal(request.id, failure)] }
+        if let failure, isUnreachable { return [refusal(request.id, failure)] }
         if isHeld, let share = shares.share, let owner = request.owner,
-            queue.count(of: owner) + lockQueue.count(of: owner) >= share.mostWaiting
+            queue.count(of: owner) + lockQueue.count(of: owner) >= share.maxWaiting
         {
             return [shareRefusal(request, now: now)]
         }
@@ -201,14 +201,14 @@ struct PoolState {
         failedCount += 1
         failure = reason
         var actions = replace(now: now)
-        if isAway {
+        if isUnreachable {
             actions += refuseAll(reason)
         }
         return actions
     }
 
     /// Handles the time `nextWake`.
-    mutating func woke(now: Instant) -> [Action] {
+    mutating func timerFired(now: Instant) -> [Action] {
         nextWake = nil
         var actions: [Action] = []
         for waiter in removeExpired(from: \.queue, now: now) + removeExpired(from: \.lockQueue, now: now) {

@@ -35,7 +35,7 @@ struct PollSet: ~Copyable {
     // The two arrays are parallel. The first element is the wake pipe's.
     private var descriptors = [pollfd(fd: -1, events: Int16(POLLIN), revents: 0)]
     private var entries = [Entry()]
-    private var freePlaces: [Int] = []
+    private var freeIndices: [Int] = []
     private var scanned = 0
     private var now = ContinuousClock.now
 
@@ -46,7 +46,7 @@ struct PollSet: ~Copyable {
     }
 
     mutating func add(_ descriptor: Int32?, _ handler: @escaping Handler) -> Watch {
-        let place = freePlaces.popLast() ?? entries.count
+        let place = freeIndices.popLast() ?? entries.count
         if place == entries.count {
             descriptors.append(pollfd())
             entries.append(Entry())
@@ -74,7 +74,7 @@ struct PollSet: ~Copyable {
         entries[watch.place].handler = nil
         entries[watch.place].deadline = nil
         entries[watch.place].generation += 1
-        freePlaces.append(watch.place)
+        freeIndices.append(watch.place)
     }
 
     private func isCurrent(_ watch: Watch) -> Bool { entries[watch.place].generation == watch.generation }

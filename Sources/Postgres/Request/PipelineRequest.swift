@@ -65,7 +65,7 @@ struct PipelineRequest: Sendable {
     }
 
     /// The caller's result once the request is finished.
-    var answer: Result<[Rows], PostgresError> {
+    var result: Result<[Rows], PostgresError> {
         if let error { .failure(.server(error)) } else { .success(rows) }
     }
 
@@ -75,7 +75,7 @@ struct PipelineRequest: Sendable {
     }
 
     /// Handles a result.
-    mutating func take(_ kind: ResultKind, _ result: consuming ResultHandle) -> Outcome {
+    mutating func receive(_ kind: ResultKind, _ result: consuming ResultHandle) -> Outcome {
         switch kind {
         case .rows:
             if case .script = work {
@@ -102,7 +102,7 @@ struct PipelineRequest: Sendable {
     }
 
     /// Handles that libpq has no more results of the current command.
-    mutating func takeEnd() -> Outcome {
+    mutating func receiveEnd() -> Outcome {
         if case .script = work { return .finished }
         step += 1
         // An error at the Sync itself, from a deferred constraint, has its own end.

@@ -39,8 +39,8 @@ struct APNs: PushProvider {
         guard push.order.device.token.utf8.allSatisfy(\.isHexadecimalDigit) else { return .unregistered }
         do {
             let bearer = try await token.value()
-            let answer = try await post(push, to: push.order.device, bearer)
-            return await outcome(of: answer, bearer)
+            let response = try await post(push, to: push.order.device, bearer)
+            return await outcome(of: response, bearer)
         } catch {
             return .deferred("\(error)", after: nil)
         }
@@ -50,12 +50,12 @@ struct APNs: PushProvider {
         // A token of no device: it is refused for that only if everything else is right.
         let device = String(repeating: "0", count: 64)
         do {
-            let answer = try await client.post(
+            let response = try await client.post(
                 "\(settings.url(isSandbox: false))/3/device/\(device)",
                 [("authorization", "bearer \(try await token.value())"), ("apns-topic", settings.topic)],
                 Array(#"{"aps":{}}"#.utf8))
-            let reason = reason(of: answer)
-            return reason == "BadDeviceToken" || answer.status == 200 ? nil : answer.summary
+            let reason = reason(of: response)
+            return reason == "BadDeviceToken" || response.status == 200 ? nil : response.summary
         } catch {
             return "\(error)"
         }
@@ -87,7 +87,7 @@ struct APNs: PushProvider {
         return try payload.json()
     }
 
-    private func post(_ push: Push, to device: PushOrder.Device, _ bearer: String) async throws -> ProviderAnswer {
+    private func post(_ push: Push, to device: PushOrder.Device, _ bearer: String) async throws -> ProviderResponse {
         let isShown = push.text != nil
         return try await client.post(
             "\(settings.url(isSandbox: device.isSandbox))/3/device/\(device.token)",
@@ -101,23 +101,23 @@ struct APNs: PushProvider {
             ], try Self.payload(of: push))
     }
 
-    private func reason(of answer: ProviderAnswer) -> String? {
-        try? JSONDecoder().decode(Refusal.self, from: Data(answer.body)).reason
+    private func reason(of response: ProviderResponse) -> String? {
+        try? JSONDecoder().decode(Refusal.self, from: Data(response.body)).reason
     }
 
-    private func outcome(of answer: ProviderAnswer, _ bearer: String) async -> PushOutcome {
-        switch (answer.status, reason(of: answer)) {
+    private func outcome(of response: ProviderResponse, _ bearer: String) async -> PushOutcome {
+        switch (response.status, reason(of: response)) {
         case (200, _): return .accepted
         case (410, _), (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"): return .unregistered
         case (403, let reason):
             // The key is wrong or revoked: the operator must fix that, and no device is unregistered for it.
             if reason == "ExpiredProviderToken" {
                 await token.forget(bearer)
-                return .deferred(answer.summary, after: nil)
+                return .deferred(response.summary, after: nil)
             }
-            return .deferred(answer.summary, after: .seconds(60))
-        case (429, _), (500..., _): return .deferred(answer.summary, after: answer.retryAfter)
-        default: return .rejected(answer.summary)
+            return .deferred(response.summary, after: .seconds(60))
+        case (429, _), (500..., _): return .deferred(response.summary, after: response.retryAfter)
+        default: return .rejected(response.summary)
         }
     }
 }

@@ -44,21 +44,21 @@ struct FCM: PushProvider {
                 iss: account.clientEmail, scope: "https://www.googleapis.com/auth/firebase.messaging",
                 aud: account.tokenURL, iat: now, exp: now + 3_600), kid: keyID)
         let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)"
-        let answer = try await client.post(
+        let response = try await client.post(
             account.tokenURL, [("content-type", "application/x-www-form-urlencoded")], Array(form.utf8))
-        guard answer.status == 200, let granted = try? JSONDecoder().decode(Granted.self, from: Data(answer.body))
-        else { throw PushError("the service account got no access token: \(answer.summary)") }
+        guard response.status == 200, let granted = try? JSONDecoder().decode(Granted.self, from: Data(response.body))
+        else { throw PushError("the service account got no access token: \(response.summary)") }
         return (granted.access_token, .seconds(max(1, granted.expires_in - 60)))
     }
 
     func deliver(_ push: Push) async -> PushOutcome {
         do {
             let bearer = try await token.value()
-            let answer = try await client.post(
+            let response = try await client.post(
                 "\(account.url)/v1/projects/\(account.projectID)/messages:send",
                 [("authorization", "Bearer \(bearer)"), ("content-type", "application/json")],
                 try Self.body(of: push))
-            return await outcome(of: answer, bearer)
+            return await outcome(of: response, bearer)
         } catch {
             return .deferred("\(error)", after: nil)
         }
@@ -101,22 +101,22 @@ struct FCM: PushProvider {
         return message
     }
 
-    private func outcome(of answer: ProviderAnswer, _ bearer: String) async -> PushOutcome {
-        if answer.status == 401 { await token.forget(bearer) }
-        return Self.outcome(of: answer)
+    private func outcome(of response: ProviderResponse, _ bearer: String) async -> PushOutcome {
+        if response.status == 401 { await token.forget(bearer) }
+        return Self.outcome(of: response)
     }
 
-    static func outcome(of answer: ProviderAnswer) -> PushOutcome {
-        let refusal = try? JSONDecoder().decode(FCMRefusal.self, from: Data(answer.body))
-        switch answer.status {
+    static func outcome(of response: ProviderResponse) -> PushOutcome {
+        let refusal = try? JSONDecoder().decode(FCMRefusal.self, from: Data(response.body))
+        switch response.status {
         case 200: return .accepted
-        case 400...404 where refusal?.isOfDevice == true && answer.status != 401: return .unregistered
-        case 401: return .deferred(answer.summary, after: nil)
-        case 403: return .deferred(answer.summary, after: .seconds(60))
+        case 400...404 where refusal?.isOfDevice == true && response.status != 401: return .unregistered
+        case 401: return .deferred(response.summary, after: nil)
+        case 403: return .deferred(response.summary, after: .seconds(60))
         // Google recommends a minute if it does not specify the time.
-        case 429: return .deferred(answer.summary, after: answer.retryAfter ?? .seconds(60))
-        case 500...: return .deferred(answer.summary, after: answer.retryAfter)
-        default: return .rejected(answer.summary)
+        case 429: return .deferred(response.summary, after: response.retryAfter ?? .seconds(60))
+        case 500...: return .deferred(response.summary, after: response.retryAfter)
+        default: return .rejected(response.summary)
         }
     }
 }

@@ -23,16 +23,16 @@ struct Webhook: PushProvider {
         ]
         described["locale"] = device.locale.map { .string($0) }
         do {
-            let answer = try await webhook.post(
+            let response = try await webhook.post(
                 Body(type: push.text == nil ? "read" : "message", device: described, push: push.payload),
                 id: "\(device.id)/\(push.order.conversation)/\(push.order.kind.rawValue)/\(push.order.seq)")
-            return switch answer.status {
+            return switch response.status {
             case 200..<300: .accepted
             case 410: .unregistered
-            case 408, 425, 429, 500...: .deferred(answer.summary, after: answer.retryAfter)
+            case 408, 425, 429, 500...: .deferred(response.summary, after: response.retryAfter)
             // The webhook is misconfigured or not ready.
-            case 401, 403, 404: .deferred(answer.summary, after: .seconds(60))
-            default: .rejected(answer.summary)
+            case 401, 403, 404: .deferred(response.summary, after: .seconds(60))
+            default: .rejected(response.summary)
             }
         } catch {
             return .deferred("\(error)", after: nil)

@@ -103,8 +103,8 @@ struct MailAccountTests {
         try await Self.with { node, server in
             let client = try await node.signedIn(.carol)
             try await client.sync()
-            let asked: JSONObject = ["email": "Carol.New@example.com", "password": .string(TestNode.password)]
-            #expect(try await client.call("auth.request_email_change", asked) == [:])
+            let request: JSONObject = ["email": "Carol.New@example.com", "password": .string(TestNode.password)]
+            #expect(try await client.call("auth.request_email_change", request) == [:])
             let mail = try await server.mails(1, to: "carol.new@example.com")[0]
             #expect(mail.headers["subject"] == "Confirm your new email address")
             #expect(try await client.call("me.get")["email"] == "carol@example.com")
@@ -130,7 +130,7 @@ struct MailAccountTests {
             try await client.refused(
                 .invalidParams, "auth.request_email_change",
                 ["email": "carol.new@example.com", "password": .string(TestNode.password)], field: "email")
-            try await node.guest().refused(.forbidden, "auth.request_email_change", asked)
+            try await node.guest().refused(.forbidden, "auth.request_email_change", request)
             // An address in use gets the same response and no mail; an address taken meanwhile is not moved.
             #expect(
                 try await client.call(
@@ -190,7 +190,7 @@ struct MailAccountTests {
                 refusals.insert(try await client.answerText(method, .object(params)).replacing(/"id":[^,}]*/, with: ""))
             }
             /// Requests a reset, and returns the newest mail to Dave.
-            @Sendable func asked(_ count: Int) async throws -> MailServer.Received {
+            @Sendable func requestReset(_ count: Int) async throws -> MailServer.Received {
                 _ = try await client.call("auth.request_password_reset", ["email": "dave@example.com"])
                 return try await server.mails(count, to: "dave@example.com")[count - 1]
             }
@@ -201,7 +201,7 @@ struct MailAccountTests {
                 try await isRefused("auth.confirm_email", ["token": .string(guess)])
             }
             // A token of another kind, or with a character more or less.
-            let first = try await asked(1)
+            let first = try await requestReset(1)
             let token = try #require(first.token)
             try await isRefused("auth.confirm_email", ["token": .string(token)])
             for near in [String(token.dropLast()), token + "0", token.uppercased()] where near != token {
@@ -216,7 +216,7 @@ struct MailAccountTests {
             try await node.database.setClock(ahead: "61 minutes")
             try await isRefused("auth.reset_password", try Self.reset(first, to: "new password"))
             // A used token: one of eight concurrent uses succeeds.
-            let second = try await asked(2)
+            let second = try await requestReset(2)
             let used = try Self.reset(second, to: "a new password")
             let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<8 {
@@ -235,11 +235,11 @@ struct MailAccountTests {
             #expect(outcomes.count { $0 } == 1)
             try await isRefused("auth.reset_password", used)
             // Tokens voided by another reset, a change of password or address, a ban, or deletion.
-            let third = try await asked(3)
-            let fourth = try await asked(4)
+            let third = try await requestReset(3)
+            let fourth = try await requestReset(4)
             _ = try await node.connect().call("auth.reset_password", try Self.reset(third, to: "a third password"))
             try await isRefused("auth.reset_password", try Self.reset(fourth, to: "new password"))
-            let fifth = try await asked(5)
+            let fifth = try await requestReset(5)
             let dave = try await node.connect()
             try await dave.logIn("dave@example.com", password: "a third password")
             _ = try await dave.call(
@@ -250,7 +250,7 @@ struct MailAccountTests {
                 ["current_password": "a third password", "new_password": .string(TestNode.password)])
             try await isRefused("auth.reset_password", try Self.reset(fifth, to: "new password"))
             try await isRefused("auth.confirm_email", try Self.token(stolen))
-            let sixth = try await asked(6)
+            let sixth = try await requestReset(6)
             try await node.database.psql(
                 "update auth.users set banned_until = now() + interval '1 day' where id = '\(Person.dave.id)'")
             try await isRefused("auth.reset_password", try Self.reset(sixth, to: "new password"))
@@ -258,7 +258,7 @@ struct MailAccountTests {
                 "update auth.users set banned_until = null where id = '\(Person.dave.id)'")
             // The token stays void after the ban.
             try await isRefused("auth.reset_password", try Self.reset(sixth, to: "new password"))
-            let seventh = try await asked(7)
+            let seventh = try await requestReset(7)
             try await node.database.psql(
                 "update auth.users set email = 'd@example.com' where id = '\(Person.dave.id)'")
             try await isRefused("auth.reset_password", try Self.reset(seventh, to: "new password"))

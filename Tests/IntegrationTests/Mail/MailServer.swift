@@ -72,8 +72,8 @@ final class MailServer: Sendable {
         let command = try Command(
             arguments, of: Repository.url("scripts/mail-server").path)
         defer { command.signal(SIGKILL) }
-        let said = try await command.says(#""event": "serving""#)
-        let announced = said.firstMatch(of: /"port": ([0-9]+)/)
+        let output = try await command.says(#""event": "serving""#)
+        let announced = output.firstMatch(of: /"port": ([0-9]+)/)
         return try await body(
             MailServer(command: command, port: try #require(announced.flatMap { Int($0.output.1) })))
     }

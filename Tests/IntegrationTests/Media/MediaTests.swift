@@ -266,7 +266,7 @@ struct MediaTests {
             // A node that starts later also knows the used URL, after its cleanup.
             let later = try folder.store()
             try await later.tidy()
-            #expect(throws: UploadRefusal.isUsed) {
+            #expect(throws: UploadRefusal.used) {
                 let picture = Picture(id: try #require(ID(second.id)), purpose: .message, type: .png, bytes: 1_000)
                 _ = try later.receive(picture, from: AddressKey("192.0.2.1"), until: Date() + 60)
             }
@@ -294,7 +294,7 @@ struct MediaTests {
             #expect(throws: MediaError.self) { try late.finish() }
             try receive(until: Date() + 60).finish()
             try await store.remove(picture.id, .avatar)
-            #expect(throws: UploadRefusal.isUsed) { try receive(until: Date() + 60) }
+            #expect(throws: UploadRefusal.used) { try receive(until: Date() + 60) }
             let marker = "\(folder.path)/used/\(picture.id)"
             for (age, isThere) in [(3_700.0, true), (7_100, true), (7_300, false)] {
                 try FileManager.default.setAttributes(
@@ -318,22 +318,22 @@ struct MediaTests {
             }
             let id = ID.random()
             let first = try receive(id, 600)
-            #expect(throws: UploadRefusal.isInProgress) { try receive(id, 600) }
-            #expect(throws: UploadRefusal.isBusy) { try receive(.random(), 401) }
+            #expect(throws: UploadRefusal.inProgress) { try receive(id, 600) }
+            #expect(throws: UploadRefusal.busy) { try receive(.random(), 401) }
             let second = try receive(.random(), 400)
-            #expect(throws: UploadRefusal.isBusy) { try receive(.random(), 1) }
+            #expect(throws: UploadRefusal.busy) { try receive(.random(), 1) }
             first.discard()
             first.discard()
-            #expect(throws: UploadRefusal.isBusy) { try receive(.random(), 601) }
+            #expect(throws: UploadRefusal.busy) { try receive(.random(), 601) }
             let again = try receive(id, 600)
             #expect(throws: MediaError.self) { try again.finish() }
             second.discard()
             let all = try receive(.random(), 1_000)
             all.discard()
             var parts = try (1...2).map { _ in try receive(.random(), 100, from: "192.0.2.1") }
-            #expect(throws: UploadRefusal.isAddressBusy) { try receive(.random(), 51, from: "192.0.2.1") }
+            #expect(throws: UploadRefusal.addressBusy) { try receive(.random(), 51, from: "192.0.2.1") }
             parts.append(try receive(.random(), 50, from: "192.0.2.1"))
-            #expect(throws: UploadRefusal.isAddressBusy) { try receive(.random(), 1, from: "192.0.2.1") }
+            #expect(throws: UploadRefusal.addressBusy) { try receive(.random(), 1, from: "192.0.2.1") }
             parts[0].discard()
             parts.append(try receive(.random(), 100, from: "192.0.2.1"))
             parts.append(try receive(.random(), 750, from: "192.0.2.2"))

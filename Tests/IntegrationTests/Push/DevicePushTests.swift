@@ -14,7 +14,7 @@ struct DevicePushTests {
     @Test(
         "notifies all devices of an offline user in the providers' formats",
         .covers("A30", "C13"))
-    func told() async throws {
+    func pushes() async throws {
         try await PushSetup.with { setup in
             let node = try await setup.leader()
             defer { node.command.signal(SIGKILL) }
@@ -64,13 +64,13 @@ struct DevicePushTests {
             let account = await JWTKeyCollection().add(
                 rsa: try Insecure.RSA.PublicKey(pem: setup.fcmKey.publicKey.pemRepresentation), digestAlgorithm: .sha256
             )
-            let asked = try await account.verify(String(assertion), as: AccountClaims.self)
+            let grantClaims = try await account.verify(String(assertion), as: AccountClaims.self)
             // F13
             let header = try #require(
                 try JSONSerialization.jsonObject(with: Data(base64URL: assertion)) as? [String: Any])
             #expect(header["kid"] as? String == "fcm-key-1")
-            #expect(asked.iss == "pusher@a-project.example" && asked.aud == "\(setup.standIn.url)/token")
-            #expect(asked.scope == "https://www.googleapis.com/auth/firebase.messaging")
+            #expect(grantClaims.iss == "pusher@a-project.example" && grantClaims.aud == "\(setup.standIn.url)/token")
+            #expect(grantClaims.scope == "https://www.googleapis.com/auth/firebase.messaging")
 
             let hook = try await setup.standIn.received(1) { $0.path == "/hook" }[0]
             let time = try #require(hook.headers["postline-timestamp"])
@@ -176,7 +176,7 @@ struct DevicePushTests {
     }
 
     @Test("row 66: skips users who are online, have read, muted or signed out")
-    func nobody() async throws {
+    func skipped() async throws {
         try await PushSetup.with { setup in
             let node = try await setup.leader()
             defer { node.command.signal(SIGKILL) }
@@ -245,7 +245,7 @@ struct DevicePushTests {
             (.says(410, #"{"reason":"Unregistered","timestamp":1}"#), false),
             (.says(400, #"{"reason":"BadDeviceToken"}"#), false),
         ])
-    func answers(_ answer: PushStandIn.Answer, _ isTriedAgain: Bool) async throws {
+    func answers(_ answer: PushStandIn.Answer, _ isRetried: Bool) async throws {
         try await PushSetup.with { setup in
             let node = try await setup.leader()
             defer { node.command.signal(SIGKILL) }
@@ -257,7 +257,7 @@ struct DevicePushTests {
             let alice = try await node.signedIn(.alice)
             _ = try await alice.send("hello", to: Room.aliceBob)
             _ = try await setup.standIn.received(1)
-            if isTriedAgain {
+            if isRetried {
                 let sent = try await setup.standIn.received(2)
                 #expect(sent[0].body == sent[1].body)
                 try await eventually("it to be recorded") {

@@ -91,12 +91,12 @@ final class PushStandIn: Sendable {
     func answer(_ answer: @escaping @Sendable (Request) -> Answer) { state.withLock { $0.answer = answer } }
 
     /// Waits for `count` matching requests, and returns them.
-    func received(_ count: Int, where isMeant: @escaping @Sendable (Request) -> Bool = { _ in true }) async throws
+    func received(_ count: Int, where predicate: @escaping @Sendable (Request) -> Bool = { _ in true }) async throws
         -> [Request]
     {
         try await eventually("\(count) requests of a provider") {
-            let meant = self.requests.filter(isMeant)
-            return meant.count < count ? nil : meant
+            let matching = self.requests.filter(predicate)
+            return matching.count < count ? nil : matching
         }
     }
 

@@ -203,7 +203,7 @@ func withNode<Value: Sendable>(
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         do {
-            pictures?.isServed(at: "http://127.0.0.1:\(try await gateway.address.port)")
+            pictures?.setURL("http://127.0.0.1:\(try await gateway.address.port)")
             let value = try await body(
                 TestNode(
                     database: database, port: try await server.address.port, metrics: metrics, service: service,

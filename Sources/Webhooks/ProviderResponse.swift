@@ -5,7 +5,7 @@ internal import NIOHTTP1
 internal import NIOSSL
 
 /// The response of a server to a POST.
-package struct ProviderAnswer: Sendable {
+package struct ProviderResponse: Sendable {
     package let status: Int
     package let body: [UInt8]
 
@@ -26,7 +26,7 @@ extension HTTPClient {
     ///   - authorities: a file of additional trusted certificates (PEM), or nil.
     ///   - connections: the maximum number of HTTP/1.1 connections per host, each with one request.
     /// - Throws: if the file contains no certificates.
-    package static func toProviders(trusting authorities: String?, connections: Int) throws -> HTTPClient {
+    package static func forProviders(trusting authorities: String?, connections: Int) throws -> HTTPClient {
         var configuration = HTTPClient.Configuration()
         configuration.timeout = .init(connect: .seconds(5), read: .seconds(10))
         configuration.redirectConfiguration = .disallow
@@ -43,7 +43,7 @@ extension HTTPClient {
     /// Sends a POST, and reads a response of at most 64 KiB.
     ///
     /// - Throws: the reason why there was no response within ten seconds.
-    package func post(_ url: String, _ headers: [(String, String)], _ body: [UInt8]) async throws -> ProviderAnswer {
+    package func post(_ url: String, _ headers: [(String, String)], _ body: [UInt8]) async throws -> ProviderResponse {
         var request = HTTPClientRequest(url: url)
         request.method = .POST
         request.headers = HTTPHeaders(headers)
@@ -51,7 +51,7 @@ extension HTTPClient {
         let response = try await execute(request, timeout: .seconds(10))
         let answered = try await response.body.collect(upTo: 65_536)
         let retry = response.headers.first(name: "retry-after").flatMap { Int64($0) }
-        return ProviderAnswer(
+        return ProviderResponse(
             status: Int(response.status.code), body: Array(answered.readableBytesView),
             retryAfter: retry.map { .seconds(max(1, min($0, 86_400))) })
     }
