@@ -116,6 +116,7 @@ clean: ## Remove the builds. The development database in .postline/ stays.
 lint:
 	@scripts/lint-hand
 	@scripts/lint-links
+	@scripts/lint-words
 	@scripts/docs --check
 	swift format lint --strict --recursive $(sources)
 

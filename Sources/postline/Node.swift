@@ -156,7 +156,7 @@ struct Node: Sendable {
             do {
                 if migrating { _ = try await settings.migrate(logger: logger) }
                 try await requireSchema()
-                try await checkDoorbell()
+                try await checkNotifications()
                 return
             } catch MigrationError.unreachable(let why) {
                 stage.waits("Waiting for the database: \(why)")
@@ -169,7 +169,7 @@ struct Node: Sendable {
     }
 
     /// Checks that notifications arrive. Without them, changes of other programs and nodes would arrive late.
-    private func checkDoorbell() async throws {
+    private func checkNotifications() async throws {
         let isHeard = try await NotifyPreflight.isHeard(
             notifyingOver: databaseURL, listeningOver: settings.listenDatabaseURL ?? databaseURL, logger: logger)
         if isHeard { return }

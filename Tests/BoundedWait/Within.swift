@@ -1,4 +1,4 @@
-/// What did not happen in time.
+/// An expected event that did not happen in time.
 public struct NotInTime: Error, CustomStringConvertible {
     /// A sentence that names it.
     public let description: String

@@ -1,4 +1,4 @@
-/// What the composed system must hold to, and how that is tested.
+/// A requirement of the composed system, with its test.
 struct Check: Sendable {
     let sentence: String
 

@@ -17,7 +17,7 @@ extension Check {
     static let liveAcrossNodes = Check(
         sentence: "what is sent on one node comes live on every other, once, to members and to nobody else"
     ) { system in
-        try await Visitor.with(6, at: system.lines) { visitors in
+        try await ComposeClient.with(6, at: system.lines) { visitors in
             let stranger = visitors[5]
             let members = visitors.dropLast()
             let before = try await system.values("postline_events_sent_total")
@@ -37,7 +37,7 @@ extension Check {
     static let resumed = Check(
         sentence: "who comes back with a cursor, to whichever node, is given exactly what it missed"
     ) { system in
-        try await Visitor.with(2, at: system.lines) { visitors in
+        try await ComposeClient.with(2, at: system.lines) { visitors in
             let (sender, roamer) = (visitors[0], visitors[1])
             let group = try await sender.group(with: [roamer])
             let (series, label) = ("postline_request_duration_seconds_count", #"method="session.authenticate""#)
@@ -68,19 +68,19 @@ extension Check {
     }
 
     static let writtenBySQL = Check(sentence: "F3, F6: what psql writes is pushed by every node") { system in
-        try await Visitor.with(4, at: system.lines) { visitors in
+        try await ComposeClient.with(4, at: system.lines) { visitors in
             let group = try await visitors[0].group(with: visitors.dropFirst())
             let id = await visitors[0].userID
             let before = try await system.values("postline_events_sent_total")
             try await system.sql("update public.user_profiles set full_name = 'Renamed by SQL' where id = '\(id)'")
-            for visitor in visitors.dropFirst() {
-                try await visitor.holds("the new name") { $0.names[id] == "Renamed by SQL" }
+            for client in visitors.dropFirst() {
+                try await client.holds("the new name") { $0.names[id] == "Renamed by SQL" }
             }
             try await system.sql(
                 """
                 insert into public.messages (conversation_id, sender_id, content) values ('\(group)', '\(id)', 'By SQL')
                 """)
-            for visitor in visitors { try await visitor.holds("the message") { $0.contents[group] == [1: "By SQL"] } }
+            for client in visitors { try await client.holds("the message") { $0.contents[group] == [1: "By SQL"] } }
             let after = try await system.values("postline_events_sent_total")
             try expect(zip(before, after).allSatisfy { $0 < $1 }, "pushes were \(before), and then \(after)")
         }

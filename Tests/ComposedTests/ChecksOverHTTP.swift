@@ -36,14 +36,14 @@ extension Check {
         sentence: "an event stream goes on as it comes, and where it is cut with the id of the last event"
     ) { system in
         let asking = try await TextConnection.open(to: system.http)
-        try await asking.send(post("auth.guest", #"{"full_name":"Visitor over HTTP"}"#, at: system.http))
+        try await asking.send(post("auth.guest", #"{"full_name":"ComposeClient over HTTP"}"#, at: system.http))
         let answer = try await asking.reads(#""is_guest":true}"#)
         await asking.close()
         guard let start = answer.firstRange(of: "\r\n\r\n") else { throw Broken(description: answer) }
         let tokens = try JSON(parsing: String(answer[start.upperBound...]))
         let (bearer, userID) = ("Authorization: Bearer \(tokens.text("access_token"))", tokens.text("user_id"))
 
-        try await Visitor.with(1, at: system.lines) { visitors in
+        try await ComposeClient.with(1, at: system.lines) { visitors in
             let group = try await visitors[0].surely(
                 "conversations.create_group", ["title": .string("Over HTTP"), "member_ids": .array([.string(userID)])])
             var lastID = ""

@@ -1,8 +1,7 @@
 import LineClient
 import Messaging
 
-/// What a client holds of what it was told: the messages of conversations that it is in from the first message on, and
-/// people's names.
+/// The state of a client: all messages of its conversations, and names.
 struct ClientState: Sendable {
     private(set) var contents: [String: [Int: String]] = [:]
     private(set) var names: [String: String] = [:]

@@ -1,10 +1,10 @@
 import BoundedWait
 import NIOPosix
 
-/// Whoever started this program, asked to stop and start services: scripts/test-compose.
+/// The interface to scripts/test-compose, which stops and starts services for the tests.
 ///
-/// A container cannot do that to others without rights over all of the machine. So a line on standard output asks for a
-/// `docker compose` command, and a line on standard input says that it is done.
+/// A container cannot do that itself without control over the machine. So a line on standard output requests a `docker
+/// compose` command, and a line on standard input reports its completion.
 struct ComposeConsole: Sendable {
     func run(_ command: String) async throws {
         say("compose: \(command)")

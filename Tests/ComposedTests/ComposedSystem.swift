@@ -2,7 +2,7 @@ import BoundedWait
 import FoundationEssentials
 import Postgres
 
-/// Where the parts of the composed system are.
+/// The addresses of the composed system's parts.
 struct ComposedSystem: Sendable {
     struct Address: Sendable, CustomStringConvertible {
         let host: String

@@ -5,7 +5,7 @@ extension Check {
         sentence:
             "F6: while nodes, PostgreSQL and the balancer are stopped and killed under load, nothing is lost or doubled"
     ) { system in
-        try await Visitor.with(6, at: system.lines) { visitors in
+        try await ComposeClient.with(6, at: system.lines) { visitors in
             let senders = visitors.prefix(4)
             let group = try await visitors[0].group(with: visitors.dropFirst())
             let load = Load()
@@ -39,16 +39,16 @@ extension Check {
             try expect(lost.isEmpty, "\(lost.count) answered messages are not there: \(lost.sorted().prefix(3))")
             try expect(extra.isEmpty, "\(extra.count) messages nobody was answered: \(extra.sorted().prefix(3))")
             try expect(stored.count == answered.count, "\(answered.count) were answered, \(stored.count) are there")
-            for visitor in visitors {
-                try await visitor.holds("all \(stored.count) messages") { $0.contents[group]?.count == stored.count }
-                let contents = await visitor.held.contents[group] ?? [:]
+            for client in visitors {
+                try await client.holds("all \(stored.count) messages") { $0.contents[group]?.count == stored.count }
+                let contents = await client.held.contents[group] ?? [:]
                 let told = contents.sorted { $0.key < $1.key }.map(\.value)
-                try expect(told == stored, "\(visitor.name) holds other messages than the database")
+                try expect(told == stored, "\(client.name) holds other messages than the database")
             }
             var (returns, retries) = (0, 0)
-            for visitor in visitors {
-                returns += await visitor.returns
-                retries += await visitor.retries
+            for client in visitors {
+                returns += await client.returns
+                retries += await client.retries
             }
             try expect(returns > visitors.count, "nobody noticed: \(returns) returns")
             say(
@@ -75,7 +75,7 @@ extension Check {
     }
 }
 
-/// How many sends were answered.
+/// Counts acknowledged sends.
 private actor Load {
     private(set) var isOver = false
     private var count = 0

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Doctor
 
-/// What the tests with a PostgreSQL cannot bring about: other clocks, old versions, old ids, full queues.
+/// Covers conditions that tests with PostgreSQL cannot create: other clocks, old versions, old ids, full queues.
 @Suite("postline doctor: thresholds")
 struct DoctorFiguresTests {
     @Test("clocks more than two seconds apart are told, unless the answer took as long")

@@ -14,7 +14,7 @@ public struct FuzzedLines: Sendable {
         }
     }
 
-    /// What the lines come from.
+    /// The seed of the lines.
     public let seed: UInt64
 
     private let methods: [Method]

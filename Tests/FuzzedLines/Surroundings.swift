@@ -14,5 +14,5 @@ public func testSeed() -> UInt64 {
     return seed
 }
 
-/// Whether a sanitizer watches (`scripts/test-sanitized`), which makes each line many times as dear.
+/// True under a sanitizer (`scripts/test-sanitized`), which makes each line many times as expensive.
 public var isSanitized: Bool { unsafe getenv("POSTLINE_PART") != nil }

@@ -32,7 +32,7 @@ final class ConnectionStateTests {
     }
     var written: [String] = []
 
-    /// What is to be done at the end of the turn.
+    /// Returns the actions at the end of the turn.
     func endOfTurn() -> [Action] { state.flushIsDue() ? actions() : [] }
 
     /// Opens the connection, and has the greeting written.

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Request envelope")
 struct EnvelopeTests {
-    /// What the envelope comes to, with each request answered by its method's name.
+    /// Returns the response to a line, where each request returns its method's name.
     func answer(_ line: String) -> String {
         func text(_ item: Envelope.Item) -> String? {
             guard let id = item.id else { return nil }

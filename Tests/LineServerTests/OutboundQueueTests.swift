@@ -13,7 +13,7 @@ final class OutboundQueueTests {
     /// A push of 10 bytes.
     func push(_ number: Int) -> Push { Push(line: self.line("push-000\(number)"), cursor: "c\(number)") }
 
-    /// Whether the queue took the push.
+    /// Returns true if the queue accepted the push.
     func offer(_ push: Push) -> Bool { self.queue.push(push) }
 
     /// Returns true if the push was written directly.

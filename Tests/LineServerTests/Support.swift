@@ -125,7 +125,7 @@ struct RunningServer: Sendable {
     let sessions: StubSessions
     let services: ServiceGroup
 
-    /// What the server shares among its connections.
+    /// The context shared by all connections of the server.
     let context: ServerContext
 
     /// The server's figures.

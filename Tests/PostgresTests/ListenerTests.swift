@@ -37,7 +37,7 @@ extension DatabaseTests {
         )
         func termination() async throws {
             try await TestDatabase.withConnection { connection in
-                try await self.listen(to: "doorbell") { events in
+                try await self.listen(to: "changes") { events in
                     try await events.expectListening()
                     for round in 0..<3 {
                         let ended = try await connection.value(
@@ -48,7 +48,7 @@ extension DatabaseTests {
                         #expect(ended == "1")
                         try await events.expectLost()
                         try await events.expectListening()
-                        _ = try await connection.value("select pg_notify('doorbell', $1)", ["\(round)"])
+                        _ = try await connection.value("select pg_notify('changes', $1)", ["\(round)"])
                         #expect(try await events.nextNotification().payload == "\(round)")
                     }
                 }
@@ -61,7 +61,7 @@ extension DatabaseTests {
                 var options = ListenerOptions()
                 options.keepaliveInterval = .milliseconds(50)
                 options.keepaliveDeadline = .milliseconds(300)
-                try await self.listen(to: "doorbell", options) { events in
+                try await self.listen(to: "changes", options) { events in
                     try await events.expectListening()
                     let frozen = try #require(
                         try await connection.value(
@@ -71,7 +71,7 @@ extension DatabaseTests {
                     try await events.expectLost()
                     try await events.expectListening()
                     _ = kill(processID, SIGCONT)
-                    _ = try await connection.value("select pg_notify('doorbell', 'after')")
+                    _ = try await connection.value("select pg_notify('changes', 'after')")
                     #expect(try await events.nextNotification().payload == "after")
                 }
             }
@@ -80,10 +80,10 @@ extension DatabaseTests {
         @Test("reports 20,000 notifications of one transaction in order")
         func many() async throws {
             try await TestDatabase.withConnection { connection in
-                try await self.listen(to: "doorbell") { events in
+                try await self.listen(to: "changes") { events in
                     try await events.expectListening()
                     _ = try await connection.value(
-                        "select count(pg_notify('doorbell', n::text)) from generate_series(1, 20000) as n")
+                        "select count(pg_notify('changes', n::text)) from generate_series(1, 20000) as n")
                     for number in 1...20_000 {
                         let payload = try await events.nextNotification().payload
                         if payload != "\(number)" {
@@ -101,7 +101,7 @@ extension DatabaseTests {
             let home = try SocketHome(directory)
             defer { home.remove() }
             let url = try TestDatabase.url(replacing: ["host": directory, "port": "5432"])
-            try await listen(to: "doorbell", url: url) { events in
+            try await listen(to: "changes", url: url) { events in
                 try await events.expectLost()
                 try await events.expectLost()
                 try home.appear()

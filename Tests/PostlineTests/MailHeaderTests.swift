@@ -59,7 +59,7 @@ struct MailHeaderTests {
         return lines
     }
 
-    /// What a mail program shows: encoded words that follow one another are one text.
+    /// Decodes a header as a mail program does: adjacent encoded words form one text.
     private func read(_ lines: [String], from name: String) throws -> String {
         let text = lines.joined().dropFirst(name.utf8.count)
         guard text.hasPrefix("=?utf-8?B?") else { return String(text) }

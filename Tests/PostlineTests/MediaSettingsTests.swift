@@ -8,7 +8,7 @@ import Testing
 struct MediaSettingsTests {
     private static let secret = String(repeating: "s", count: 32)
 
-    /// What is said of these; nil where they are taken.
+    /// Returns the error for these settings, or nil.
     private static func refusal(jwtSecret: String? = secret, _ set: (inout MediaSources) -> Void) -> String? {
         var sources = MediaSources()
         set(&sources)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Setting names")
 struct SettingNamesTests {
-    /// What people, scripts and containers set.
+    /// The files that set variables.
     private static let files = [
         "README.md", "CONTRIBUTING.md", "Makefile", "Package.swift", "Dockerfile", "docker-compose.yml", "deploy",
         "docs", "scripts",

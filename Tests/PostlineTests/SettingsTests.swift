@@ -147,7 +147,7 @@ struct SettingsTests {
         #expect(Set(tried) == Set(Setting.all.map(\.key)))
     }
 
-    /// What is said where that setting has that value; nil where it is taken.
+    /// Returns the error for a value of a setting, or nil.
     private static func refusal(_ key: String, _ value: String) throws -> String? {
         let flag = SettingNames.flag(key)
         // Joined by a sign, an empty value is none at all; apart from it, a negative one is a flag.

@@ -1,18 +1,15 @@
 public import Messaging
 
-/// Holds values against the schema objects of an OpenAPI 3.0 document, as far as it uses them.
-///
-/// What it does not know in a schema it takes for a flaw, so that nothing is left unlooked at.
+/// A validator of values against the schemas of an OpenAPI document. An unknown keyword of a schema is an error.
 public struct SchemaValidator: Sendable {
     /// The whole document, which references are looked up in.
     public let document: JSON
 
     public init(_ document: JSON) { self.document = document }
 
-    /// What is wrong with a value, each with the path of where; none where it is as its schema says.
+    /// Returns the errors of a value with their paths; empty if it is valid.
     ///
-    /// - Parameter closed: whether an object may have no members but those that its schema names, also where that does
-    ///   not forbid them.
+    /// - Parameter closed: true if objects may only have members that their schemas name.
     public func flaws(of value: JSON, against schema: JSON, closed: Bool = false, at path: String = "$") -> [String] {
         guard let schema = schema.object else { return ["\(path): a schema is an object"] }
         let known = flaws(of: value, against: schema, closed: closed, at: path)
@@ -27,12 +24,12 @@ public struct SchemaValidator: Sendable {
         path.reduce(document as JSON?) { $0?.object?[$1] }
     }
 
-    /// What a method takes: the schema of its request.
+    /// Returns the schema of a method's request.
     public func request(of method: String) -> JSON? {
         element("paths", "/v1/\(method)", "post", "requestBody", "content", "application/json", "schema")
     }
 
-    /// What a method answers: the schema of its result.
+    /// Returns the schema of a method's result.
     public func result(of method: String) -> JSON? {
         element("paths", "/v1/\(method)", "post", "responses", "200", "content", "application/json", "schema")
     }
@@ -69,7 +66,7 @@ public struct SchemaValidator: Sendable {
         return flaws(of: value, against: target, closed: closed, at: path)
     }
 
-    /// What schemas within the schema say of the same value. Only one of whole alternatives names all members.
+    /// Returns the errors by `allOf` and the like. Only one of the alternatives names all members.
     private func combined(_ value: JSON, _ schema: JSONObject, _ closed: Bool, _ path: String) -> [String] {
         func holds(_ part: JSON, closed: Bool = false) -> Bool {
             self.flaws(of: value, against: part, closed: closed, at: path).isEmpty

@@ -7,7 +7,7 @@ public enum Repository {
     /// A file or a folder, by its path from the repository's root on.
     public static func url(_ path: String) -> URL { root.appending(path: path) }
 
-    /// What a file says.
+    /// Returns the text of a file.
     public static func text(_ path: String) throws -> String { try String(contentsOf: url(path), encoding: .utf8) }
 
     /// The paths of all such files below a folder, from the repository's root on.

@@ -66,7 +66,7 @@ struct MessageMover: Sendable {
 
     /// The result of `app.move_messages`.
     private enum Outcome: String {
-        /// Nothing is left to move.
+        /// No message is left to move.
         case idle = "none"
 
         /// Another node has the lease.

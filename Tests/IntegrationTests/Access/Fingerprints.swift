@@ -1,4 +1,4 @@
-/// What bytes can be traced by: the ids of the database and the texts of a world, each of which stands nowhere else.
+/// Marks by which bytes can be traced: the ids of the database and the unique texts of a world.
 ///
 /// A text's mark is `zq` and ten letters or digits. A phone number and a birth date are marks themselves.
 enum Fingerprints {

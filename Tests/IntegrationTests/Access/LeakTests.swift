@@ -23,7 +23,7 @@ struct LeakTests {
         }
     }
 
-    /// What a mistake in the SQL could look like, each of which the test above must find.
+    /// Possible mistakes in the SQL, each of which the test above must detect.
     static let mistakes: [(String, String)] = [
         (
             "a policy that shows the messages of all",

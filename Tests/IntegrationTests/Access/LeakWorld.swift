@@ -13,7 +13,7 @@ struct LeakWorld {
         let user: String?
     }
 
-    /// What a client received that its user may not see.
+    /// Bytes that a client received although its user may not see them.
     struct Leak: Sendable, CustomStringConvertible {
         let step: String
         let user: String
@@ -23,19 +23,19 @@ struct LeakWorld {
         var description: String { "\(mark) reached \(user) by \(line) after \(step)" }
     }
 
-    /// Those who take part. Of the listeners the first are theirs, then there are a second one of the first user, a
-    /// stranger's, and one of nobody.
+    /// The users. The first listeners are theirs, followed by a second one of the first user, a stranger's, and an
+    /// unauthenticated one.
     private(set) var users: [String] = []
     private(set) var listeners: [Listener] = []
     private(set) var leaks: [Leak] = []
 
-    /// How often somebody asked for something while all others listened.
+    /// The number of requests while all others listened.
     private(set) var probes = 0
 
-    /// How many of these were answered with a result.
+    /// The number of requests that succeeded.
     private(set) var done = 0
 
-    /// How many marks were found in what was received, and held against what is seen.
+    /// The number of received marks that were checked.
     private(set) var marksHeld = 0
 
     private let nodes: [TestNode]
@@ -138,7 +138,7 @@ extension LeakWorld {
         }
     }
 
-    /// What the policies give must be what membership gives: else all would be held against a wrong measure.
+    /// Checks that the policies match membership, the reference for all checks.
     private mutating func holdPolicies(_ now: Visibility, after step: String) async throws {
         for user in users + [stranger] {
             let due = try await Visibility.byMembership(of: user, on: connection)
@@ -228,7 +228,7 @@ extension LeakWorld {
         return (listener.client, "\(method) \(params.text) of \(listener.user ?? "nobody")")
     }
 
-    /// What one does in one's own conversations.
+    /// Returns a request in the user's own conversations.
     private mutating func own(_ user: String, _ mine: [String]) -> (String, JSONObject) {
         let room = JSON.string(any(of: mine) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)
@@ -322,7 +322,7 @@ extension LeakWorld {
         }
     }
 
-    /// What one tries, with ids of any conversation and anybody: others' for the most part.
+    /// Returns a request with ids of any conversation and user, mostly those of others.
     private mutating func foreign() -> (String, JSONObject) {
         let room = JSON.string(any(of: seen.rooms) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)

@@ -1,6 +1,6 @@
 import Postgres
 
-/// What PostgreSQL gives each user of a world by `select` under row-level security, at one moment.
+/// The rows that each user of a world can select under row-level security, at one moment.
 struct Visibility: Sendable {
     /// The marks of all rows that a user may be told of unasked, by user: of its conversations, of itself, and of the
     /// profiles of those who share a conversation with it, or did and wrote in it.
@@ -53,7 +53,7 @@ struct Visibility: Sendable {
         return visibility
     }
 
-    /// What a user may be told of by the words of the protocol, asked with all rights, so that no policy has a part in it.
+    /// Returns what a user may receive by the protocol, queried with all rights so that no policy is involved.
     static func byMembership(of user: String, on connection: Connection) async throws -> Set<String> {
         marks(try await connection.execute(rows(of: user))[0])
     }

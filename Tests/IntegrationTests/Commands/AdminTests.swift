@@ -15,7 +15,7 @@ struct AdminTests {
             environment: ["POSTLINE_ADMIN_DATABASE_URL": database.adminURL].merging(environment) { $1 })
     }
 
-    /// What an order that is done answers with `--json`: one value, and nothing on standard error.
+    /// Returns the `--json` output of a successful command, with nothing on standard error.
     private func done(
         _ arguments: String..., on database: TestDatabase, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> JSON {
@@ -268,7 +268,7 @@ struct AdminTests {
     @Test("what programs read has the names that docs/operations.md says")
     func names() async throws {
         let page = try Repository.text("docs/operations.md").split(separator: "\n")
-        /// What stands between backquotes in the row that begins so, before its parentheses.
+        /// Returns the names between backquotes in a row of the page, before parentheses.
         @Sendable func documented(_ row: String) throws -> [String] {
             let cells = try #require(page.first { $0.hasPrefix("| \(row) | `") }).split(separator: "|")
             return try #require(cells.last { $0.contains("`") }).replacing(/\([^)]*\)/, with: "")

@@ -127,7 +127,7 @@ struct DevTests {
         #expect(third == first.filter { !$0.contains(Person.bob.email) })
     }
 
-    /// Whom a start of that world names, which ends once `body` has done something in it.
+    /// Returns the users that a start prints, after `body` has run in the world.
     private static func greeted(
         in directory: String, _ body: (TestClient) async throws -> Void
     ) async throws -> [String] {

@@ -9,8 +9,7 @@ import Testing
 
 @Suite("postline doctor", .timeLimit(.minutes(60)))
 struct DoctorTests {
-    /// What it says of one thing.
-    /// A way to break a database, and what is to be found then.
+    /// A finding.
     private struct Damage {
         let sql: String
 

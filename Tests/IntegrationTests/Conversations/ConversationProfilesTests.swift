@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Profiles in conversations", .timeLimit(.minutes(60)))
 struct ConversationProfilesTests {
-    /// Of Alice, each method that takes `profiles`, so that it can be done again with the same outcome.
+    /// Alice's calls of each method with `profiles`, repeatable with the same result.
     private static let calls: [(method: String, params: JSONObject)] = [
         ("conversations.open", ["user_id": .string(Person.bob.id)]),
         ("conversations.get", ["conversation_id": .string(Room.alps)]),

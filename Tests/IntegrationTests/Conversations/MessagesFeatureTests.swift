@@ -25,7 +25,7 @@ struct MessagesFeatureTests {
         }
     }
 
-    /// What somebody does on the screens of the document, by its names for them.
+    /// Performs the actions on the document's screens, by their names there.
     private static func useScreens(of node: TestNode) async throws {
         let bob = try await node.signedIn(.bob)
 

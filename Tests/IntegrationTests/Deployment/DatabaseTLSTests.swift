@@ -16,7 +16,7 @@ struct DatabaseTLSTests {
         let certificates: TestCertificates
         let address: String
 
-        /// As the service logs in. The name is not looked up.
+        /// Returns the service's connection string. The host name is not resolved.
         func url(host: String = host, authorities: String? = nil, sslmode: String = "verify-full") -> String {
             "postgresql://postline@\(host):5432/\(database.name)?hostaddr=\(address)&sslmode=\(sslmode)"
                 + "&sslrootcert=\(authorities ?? certificates.authorities)"

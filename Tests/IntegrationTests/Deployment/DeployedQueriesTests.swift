@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Alerts and dashboard queries", .timeLimit(.minutes(60)))
 struct DeployedQueriesTests {
-    /// What an alert or a panel asks Prometheus for.
+    /// A Prometheus query of an alert or panel.
     private struct Query {
         let name: String
         let text: String
@@ -125,7 +125,7 @@ struct DeployedQueriesTests {
         }
     }
 
-    /// Of each series that a node shows, its labels and their values.
+    /// Returns the labels and values of each series of a node.
     private static func labels(shownBy node: ServeProcess) async throws -> [String: [String: Set<String>]] {
         var shown: [String: [String: Set<String>]] = [:]
         for series in try await node.metrics().keys {
@@ -138,7 +138,7 @@ struct DeployedQueriesTests {
         return shown
     }
 
-    /// As they stand in the file: a name, an expression in one line or folded, further keys, a sentence.
+    /// Returns the alerts of the file: name, expression, further keys, summary.
     private static func alerts() throws -> [(query: Query, summary: String)] {
         let blocks = try Repository.text("deploy/prometheus/postline.rules.yml").split(separator: "- alert: ")
             .dropFirst()

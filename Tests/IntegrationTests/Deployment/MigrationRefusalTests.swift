@@ -6,7 +6,7 @@ import Testing
 /// E6, E12: what is in the way of a migration is found before anything is written.
 @Suite("Migration refusals", .timeLimit(.minutes(60)))
 struct MigrationRefusalTests {
-    /// What a database has that is not Postline's, and the sentence about it.
+    /// Foreign objects in a database, with the sentence about each.
     private static let obstacles: [(sql: String, sentence: String)] = [
         ("create table public.messages (id bigint primary key)", "public.messages exists and is not Postline's"),
         ("create table public.conversations (id int)", "public.conversations exists and is not Postline's"),

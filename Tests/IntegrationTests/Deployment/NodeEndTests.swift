@@ -83,7 +83,7 @@ struct NodeEndTests {
         return answered
     }
 
-    /// How often one of two nodes is killed, and how many sends are answered between.
+    /// The number of kills, and of acknowledged sends between.
     private static let (kills, between) = (4, 100)
 
     @Test(

@@ -112,7 +112,8 @@ struct OperationsTests {
                     let version = host == nil ? "HTTP/1.0" : "HTTP/1.1"
                     let field = host.map { "Host: \($0)\r\n" } ?? ""
                     let request = "GET \(target) \(version)\r\n\(field)Connection: close\r\n\r\n"
-                    let answer = try await BarePeer.connect(port: node.operationsPort).exchange(Array(request.utf8))
+                    let answer = try await RawSocketClient.connect(port: node.operationsPort).exchange(
+                        Array(request.utf8))
                     let status = String(decoding: answer.prefix(12), as: UTF8.self)
                     #expect(status == (isAnswered ? "HTTP/1.1 200" : "HTTP/1.1 421"), "\(host ?? "") \(target)")
                 }
@@ -215,7 +216,7 @@ struct OperationsTests {
                 let half = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".utf8)
                 try await withThrowingTaskGroup { group in
                     for _ in 0..<300 {
-                        let peer = try await BarePeer.connect(port: node.operationsPort)
+                        let peer = try await RawSocketClient.connect(port: node.operationsPort)
                         group.addTask {
                             let answer = try await peer.exchange(half)
                             #expect(answer.isEmpty)
@@ -244,7 +245,7 @@ struct OperationsTests {
                     "GET /healthz HTTP/1.1\r\n" + String(repeating: "X: y\r\n", count: 1_000) + "\r\n",
                 ]
                 for head in heads {
-                    let answer = try await BarePeer.connect(port: node.operationsPort).exchange(Array(head.utf8))
+                    let answer = try await RawSocketClient.connect(port: node.operationsPort).exchange(Array(head.utf8))
                     #expect(answer.isEmpty || String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 431 "))
                 }
                 #expect(try await node.get("/healthz").status == 200)

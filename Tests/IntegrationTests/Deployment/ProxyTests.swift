@@ -8,7 +8,7 @@ import Testing
 
 @Suite("PROXY protocol", .timeLimit(.minutes(60)))
 struct ProxyTests {
-    /// What a balancer says of a client at 192.0.2.`last`, and what the client asks then.
+    /// Returns the PROXY header of a client at 192.0.2.`last`, and its requests.
     private static func bytes(_ last: UInt8, _ requests: String...) -> [UInt8] {
         [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A, 0x21, 0x11, 0, 12]
             + [192, 0, 2, last, 203, 0, 113, 9, 0xC0, 0x01, 0x1D, 0x08]
@@ -24,7 +24,7 @@ struct ProxyTests {
             let arguments = ["--proxy-protocol", "on", "--sign-ins-per-minute", "2", "--log-level", "debug"]
             try await ServeProcess.with(database, arguments) { node in
                 func guess(_ last: UInt8, expecting code: String) async throws {
-                    let peer = try await BarePeer.connect(port: node.port)
+                    let peer = try await RawSocketClient.connect(port: node.port)
                     let received = try await peer.exchange(Self.bytes(last, Self.guess)) { $0.contains(#""id":1,"#) }
                     let text = String(decoding: received, as: UTF8.self)
                     #expect(text.contains(#""code":"\#(code)""#), "\(last): \(text)")
@@ -51,8 +51,8 @@ struct ProxyTests {
                 var configuration = TLSConfiguration.makeClientConfiguration()
                 configuration.trustRoots = .file(certificates.authorities)
                 let context = try NIOSSLContext(configuration: configuration)
-                func connect(_ last: UInt8) async throws -> BarePeer {
-                    try await BarePeer.connect(port: node.port) {
+                func connect(_ last: UInt8) async throws -> RawSocketClient {
+                    try await RawSocketClient.connect(port: node.port) {
                         [
                             First(Self.bytes(last)),
                             try NIOSSLClientHandler(context: context, serverHostname: "localhost"),

@@ -160,7 +160,7 @@ struct RestoreTests {
         try await postgres.stop(mode: .immediate)
     }
 
-    /// What each of six people is answered to ten calls.
+    /// Returns the results of ten calls of each of six users.
     private static func answers(of node: TestNode) async throws -> [JSON] {
         var answers: [JSON] = []
         for person in Person.allCases {

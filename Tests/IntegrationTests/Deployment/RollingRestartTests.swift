@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Rolling restart", .timeLimit(.minutes(60)))
 struct RollingRestartTests {
-    /// How often each node is restarted, and how many changes are made around each restart.
+    /// The number of restarts of each node, and of changes around each.
     private static let (rounds, changes) = (3, 100)
 
     @Test(
@@ -27,15 +27,15 @@ struct RollingRestartTests {
 
     private static func run(_ database: TestDatabase, _ nodes: [NodeProcess]) async throws {
         var random = SeededRandom(20_261_121)
-        let ledger = Ledger()
+        let writeLog = WriteLog()
         let accounts = try await ModelTests.registered(4, at: nodes[0])
         let users = accounts.map(\.id)
         let group = try await database.makeGroup("Everybody", users)
         let devices = accounts.enumerated().map { place, account in
-            Device("device \(place)", account, nodes, ledger, random.branch())
+            Device("device \(place)", account, nodes, writeLog, random.branch())
         }
-        let hands = devices.map { Workload($0, users: users, groups: [group], ledger, random.branch()) }
-        let verdict = Verdict(database: database, devices: devices, ledger: ledger)
+        let hands = devices.map { Workload($0, users: users, groups: [group], writeLog, random.branch()) }
+        let verdict = ExpectedState(database: database, devices: devices, writeLog: writeLog)
         try await withThrowingTaskGroup(of: Void.self) { lives in
             for device in devices { lives.addTask { await device.live() } }
             for device in devices { _ = await device.connected() }
@@ -49,15 +49,15 @@ struct RollingRestartTests {
                 work.addTask {
                     for _ in 0..<rounds {
                         for node in nodes {
-                            await ledger.reaches(await ledger.changes + changes)
+                            await writeLog.reaches(await writeLog.changes + changes)
                             try await node.stop()
                             // The other serves all of them.
-                            await ledger.reaches(await ledger.changes + changes)
+                            await writeLog.reaches(await writeLog.changes + changes)
                             try await node.start()
                         }
                     }
-                    await ledger.reaches(await ledger.changes + changes)
-                    await ledger.endRound()
+                    await writeLog.reaches(await writeLog.changes + changes)
+                    await writeLog.endRound()
                 }
                 try await work.waitForAll()
             }
@@ -67,7 +67,7 @@ struct RollingRestartTests {
             lives.cancelAll()
             for device in devices { await device.hangUp() }
         }
-        #expect(await ledger.violations == [])
+        #expect(await writeLog.violations == [])
         // Each node had clients whenever it was stopped, since each stop but the first follows one of the other.
         for device in devices { #expect(await device.reconnects >= rounds) }
     }

@@ -56,7 +56,7 @@ struct TLSTests {
     func plaintext() async throws {
         try await withTLS { node, certificates, _ in
             for bytes in [#"{"jsonrpc":"2.0","id":1,"method":"server.info"}"# + "\n", "GET / HTTP/1.1\r\n\r\n"] {
-                let peer = try await BarePeer.connect(port: node.port)
+                let peer = try await RawSocketClient.connect(port: node.port)
                 let received = try await peer.exchange(Array(bytes.utf8))
                 // At most one alert (RFC 8446, section 6): its type, its version, two bytes.
                 #expect(received.isEmpty || (received.count == 7 && received[0] == 21), "\(received)")
@@ -109,7 +109,7 @@ struct TLSTests {
             var configuration = TLSConfiguration.makeClientConfiguration()
             configuration.trustRoots = .file(certificates.authorities)
             let context = try NIOSSLContext(configuration: configuration)
-            let peer = try await BarePeer.connect(port: node.port) {
+            let peer = try await RawSocketClient.connect(port: node.port) {
                 [EndOfStream(), try NIOSSLClientHandler(context: context, serverHostname: "localhost")]
             }
             var text = #"{"jsonrpc":"2.0","id":0,"method":"auth.login","params":{"email":"alice@example.com","#
@@ -142,7 +142,7 @@ struct TLSTests {
             for (version, isSpoken) in [(TLSVersion.tlsv11, false), (.tlsv12, true), (.tlsv13, true)] {
                 configuration.maximumTLSVersion = version
                 let context = try NIOSSLContext(configuration: configuration)
-                let peer = try await BarePeer.connect(port: node.port) {
+                let peer = try await RawSocketClient.connect(port: node.port) {
                     [try NIOSSLClientHandler(context: context, serverHostname: "localhost")]
                 }
                 let received = try? await peer.exchange([]) { $0.contains("server.hello") }
@@ -185,7 +185,7 @@ struct TLSTests {
                 for bytes in [[], beginning, [], beginning] {
                     group.addTask {
                         let start = ContinuousClock.now
-                        let peer = try await BarePeer.connect(port: node.port)
+                        let peer = try await RawSocketClient.connect(port: node.port)
                         #expect(try await peer.exchange(bytes).isEmpty)
                         #expect(.now - start >= .milliseconds(900))
                     }
@@ -214,7 +214,7 @@ struct TLSTests {
             let alice = try await TestClient.connect(port: node.port, trust: try certificates.trust)
             try await alice.signIn(.alice)
             try await alice.line.setReading(false)
-            let silent = try await BarePeer.connect(port: node.port)
+            let silent = try await RawSocketClient.connect(port: node.port)
             node.command.signal(SIGTERM)
             #expect(try await node.command.exit() == 0)
             #expect(try await silent.exchange([]).isEmpty)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Full database disk", .timeLimit(.minutes(60)))
 struct DiskFullTests {
-    /// How often the disk is full, and how many sends are answered before each time and in the end.
+    /// The number of times the disk is full, and of acknowledged sends before each.
     private static let (times, between) = (3, 40)
 
     @Test(

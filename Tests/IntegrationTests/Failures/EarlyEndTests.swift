@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Shutdown during startup", .timeLimit(.minutes(60)))
 struct EarlyEndTests {
-    /// What a line server does that cannot listen: it ends its group while the others have just begun.
+    /// A service that fails like a line server that cannot listen: its group ends while other services start.
     private struct Failing: Service {
         struct Failure: Error {}
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Lost responses", .timeLimit(.minutes(60)))
 struct LostAnswerTests {
-    /// How many answers each test loses.
+    /// The number of responses that each test loses.
     private static let answers = 50
 
     @Test("row 24: the connection to PostgreSQL is cut after COMMIT, before its answer: the retry is the same message")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("PgBouncer", .timeLimit(.minutes(60)))
 struct PoolerTests {
-    /// Of each of the clients that share two backends.
+    /// The requests of each client that shares two backends.
     private static let requests = 50
 
     @Test("row 28: requests through PgBouncer in transaction mode, with a direct URL for the listener: all works")

@@ -6,7 +6,7 @@ import Testing
 /// E9: settings of a database or a role that change how statements are read, run or answered.
 @Suite("Database and role settings", .timeLimit(.minutes(60)))
 struct SessionSettingsTests {
-    /// What is set together, for the database and for the login role in it.
+    /// Settings that are set together, for the database and the login role.
     private static let groups: [[String]] = [
         [
             "standard_conforming_strings = off", "escape_string_warning = on", "backslash_quote = off",

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("User attributes set by a trusted backend", .timeLimit(.minutes(60)))
 struct AttributesTests {
-    /// Those of the source documents.
+    /// The attributes of the source documents.
     private static let attributes: JSON = [
         "averageRating": 4.8, "totalRatings": 12, "isCreator": true, "creatorTier": "gold", "subscriptionType": "pro",
         "activeListings": 3, "totalReviews": 7,

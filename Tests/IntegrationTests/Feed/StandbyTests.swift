@@ -24,7 +24,7 @@ struct StandbyTests {
         func pause() async throws { try await standby.psql("select pg_wal_replay_pause()") }
         func resume() async throws { try await standby.psql("select pg_wal_replay_resume()") }
 
-        /// How many statements the node has under way or behind it there.
+        /// Returns the number of the node's sessions on the standby.
         func connections() async throws -> Int {
             try await Int(copy.value("select count(*) from pg_stat_activity where usename = 'postline'") ?? "") ?? 0
         }

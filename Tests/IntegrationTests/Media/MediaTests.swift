@@ -143,10 +143,10 @@ struct MediaTests {
             // An upload that ends early, and one without a length.
             let url = try await alice.promise(.avatar).url
             let start = "PUT \(PictureAnswer.target(of: url)) HTTP/1.1\r\nHost: h\r\n"
-            let cut = try await BarePeer.connect(port: node.httpPort)
+            let cut = try await RawSocketClient.connect(port: node.httpPort)
             let half = Array((start + "Content-Length: 1000\r\n\r\n").utf8) + picture().prefix(500)
             try await cut.sendAndClose(half)
-            let chunked = try await BarePeer.connect(port: node.httpPort)
+            let chunked = try await RawSocketClient.connect(port: node.httpPort)
             let answer = try await chunked.exchange(
                 Array((start + "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n").utf8))
             #expect(try PictureAnswer(answer).status == 411)
@@ -169,7 +169,7 @@ struct MediaTests {
             // An upload byte by byte is one picture.
             let slow = try await alice.promise(.avatar, bytes: 100)
             let path = PictureAnswer.target(of: slow.url)
-            let peer = try await BarePeer.connect(port: node.httpPort)
+            let peer = try await RawSocketClient.connect(port: node.httpPort)
             let head = Array("PUT \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 100\r\n\r\n".utf8)
             #expect(
                 try PictureAnswer(try await peer.exchangeByByte(head + picture(bytes: 100))).status == 204)
@@ -346,7 +346,7 @@ struct MediaTests {
             let alice = try await node.signedIn(.alice)
             let promised = try await alice.promise(.avatar)
             let head = "PUT \(PictureAnswer.target(of: promised.url)) HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n"
-            let slow = try await BarePeer.connect(port: node.httpPort)
+            let slow = try await RawSocketClient.connect(port: node.httpPort)
             try await slow.send(Array((head + "Connection: close\r\n\r\n").utf8) + picture().prefix(500))
             try await folder.has(1)
             for _ in 1...3 { #expect(try await PictureAnswer.put(picture(), to: promised.url).status == 409) }

@@ -12,12 +12,12 @@ actor Device {
     private(set) var model = Model()
     private(set) var reconnects = 0
 
-    /// How often it was told that it fell behind.
+    /// The number of `sync.lagged` notices.
     private(set) var lags = 0
 
     private let token: String
     private let nodes: [NodeProcess]
-    private let ledger: Ledger
+    private let writeLog: WriteLog
     private var random: SeededRandom
     private var cursor: String?
     private var line: LineClient?
@@ -26,14 +26,14 @@ actor Device {
     private var fenceWaiters: [(fence: Int, CheckedContinuation<Void, Never>)] = []
 
     init(
-        _ name: String, _ user: (id: String, token: String), _ nodes: [NodeProcess], _ ledger: Ledger,
+        _ name: String, _ user: (id: String, token: String), _ nodes: [NodeProcess], _ writeLog: WriteLog,
         _ random: SeededRandom
     ) {
         self.name = name
         self.user = user.id
         token = user.token
         self.nodes = nodes
-        self.ledger = ledger
+        self.writeLog = writeLog
         self.random = random
     }
 
@@ -133,12 +133,12 @@ actor Device {
 
     private var openGaps: [Model.Gap] = []
 
-    /// What it was told last and by which node, for the report of what breaks the promise.
+    /// The last messages and their nodes, for the report of a violation.
     private var told: [String] = []
     private var place = 0
     private static let mostTold = 12
 
-    func broken(_ what: String) async { await ledger.broken(what, by: name) }
+    func broken(_ what: String) async { await writeLog.broken(what, by: name) }
 }
 
 extension Device {

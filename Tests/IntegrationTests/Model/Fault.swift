@@ -5,7 +5,7 @@ import Postgres
 import PrivatePostgres
 import Testing
 
-/// What goes wrong.
+/// An injected fault.
 enum Fault: String, CaseIterable, Sendable {
     case nodeKilled = "a node killed with -9"
     case serverRestarted = "PostgreSQL restarted"
@@ -31,9 +31,9 @@ struct Havoc: Sendable {
 
     /// A user of whom nobody else changes anything, and whom others know.
     let bystander: String
-    let ledger: Ledger
+    let writeLog: WriteLog
 
-    /// How many changes a fault lasts.
+    /// The length of a fault, in changes.
     let span: Int
 
     private static let listeners = "select pid \(TestDatabase.listeners)"
@@ -92,16 +92,16 @@ struct Havoc: Sendable {
     }
 
     /// Others do so much meanwhile.
-    private func pass(_ times: Int = 1) async { await ledger.reaches(await ledger.changes + span * times) }
+    private func pass(_ times: Int = 1) async { await writeLog.reaches(await writeLog.changes + span * times) }
 
     private func holdTransaction(commits: Bool) async throws {
         let connection = try await surely { try await database.connect() }
-        let goal = await ledger.changes
+        let goal = await writeLog.changes
         _ = try await connection.execute(
             "begin; update public.user_profiles set bio = 'held at \(goal)' where id = '\(bystander)'")
         await pass(3)
         _ = try await connection.execute(commits ? "commit" : "rollback")
-        if commits { await ledger.note("names changed") }
+        if commits { await writeLog.note("names changed") }
         await connection.close()
     }
 

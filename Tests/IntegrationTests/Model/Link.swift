@@ -6,7 +6,7 @@ import Synchronization
 final class Link: Sendable {
     enum Direction: CaseIterable { case toServer, toClient }
 
-    /// Where the one client connects to.
+    /// The port that the client connects to.
     let port: Int
 
     private let listener: any Channel

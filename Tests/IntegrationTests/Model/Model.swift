@@ -2,8 +2,8 @@ import Crypto
 import LineClient
 import Messaging
 
-/// What a client knows that follows the protocol's rules, in little space, and whether what it is told keeps the
-/// promise: every change once, in the order of `seq` and `version`.
+/// A compact state of a client that follows the protocol's rules. It checks that each change arrives once, in the order
+/// of `seq` and `version`.
 struct Model: Sendable {
     struct Message: Sendable {
         var version: Int
@@ -39,13 +39,13 @@ struct Model: Sendable {
     private(set) var profiles: [String: (version: Int, face: String)] = [:]
     private(set) var me: (version: Int, face: String)?
 
-    /// Whether somebody is online, of those it was told of and shares a conversation with.
+    /// The presence of known users who share a conversation.
     private var presence: [String: Bool] = [:]
 
-    /// The last fence that was seen (see `Verdict`).
+    /// The last fence that was seen (see `ExpectedState`).
     private(set) var fence = 0
 
-    /// How many objects it was given.
+    /// The number of received objects.
     private(set) var count = 0
 
     /// Takes in what the server sent, and gives what it left out and each way in which it breaks the promise.
@@ -193,7 +193,7 @@ struct Model: Sendable {
 }
 
 extension Model {
-    /// What it knows as lines, of which the database makes the same (`Verdict`).
+    /// Returns the state as lines, which the database must equal.
     func lines(of user: String) -> Set<String> {
         var lines: Set<String> = ["me \(user) \(me?.version ?? 0) \(me?.face ?? "")"]
         for (id, room) in rooms {
@@ -209,10 +209,10 @@ extension Model {
         return lines
     }
 
-    /// Who is online, as far as it knows.
+    /// The users shown as online.
     var online: Set<String> { Set(presence.filter(\.value).keys) }
 
-    /// Those whose profile it knows, as lines.
+    /// The known profiles, as lines.
     var faces: Set<String> { Set(profiles.map { "profile \($0.key) \($0.value.face)" }) }
 }
 
@@ -237,7 +237,7 @@ extension JSON {
     func list(_ name: String) -> [JSON] { self[name]?.arrayValue ?? [] }
     fileprivate func ids(_ name: String) -> [String] { list(name).compactMap(\.stringValue) }
 
-    /// What others see of a user, of a profile or a Me.
+    /// The public part of a profile or Me.
     fileprivate var face: String {
         ["full_name", "bio", "avatar_type", "avatar_id", "avatar_url"].map { self[$0]?.stringValue ?? "-" }
             .joined(separator: " ")

@@ -1,9 +1,9 @@
 import Foundation
 
-/// How long a run of the model test is, and what it is made of.
+/// The plan of a run of the model test.
 ///
-/// The seed decides what each device and each program does, in which order, and which faults strike whom. How these
-/// interleave is the machine's.
+/// The seed determines the actions of each device and program, their order, and the faults. How these
+/// interleave depends on the machine.
 struct ModelPlan: Sendable {
     var seed: UInt64 = 20_261_121
     var changes = 3_000
@@ -38,7 +38,7 @@ struct ModelPlan: Sendable {
         return plan
     }
 
-    /// Whether somebody waits for it who wants to see how far it is.
+    /// True if progress is printed.
     var isWatched = false
 
     func tell(_ what: String) {

@@ -36,7 +36,7 @@ struct ModelTests {
         _ nodes: [NodeProcess]
     ) async throws -> String {
         var random = SeededRandom(plan.seed)
-        let ledger = Ledger()
+        let writeLog = WriteLog()
         let accounts = try await registered(plan.users + 2, at: nodes[0])
         // One has no device, and one only listens: nobody ever adds it to anything.
         let (bystander, stranger) = (accounts[plan.users].id, accounts[plan.users + 1])
@@ -48,18 +48,18 @@ struct ModelTests {
         }
         _ = try await database.makeGroup("Everybody", [bystander] + users)
         let own = (0..<plan.devices).map { place in
-            Device("device \(place)", accounts[place % plan.users], nodes, ledger, random.branch())
+            Device("device \(place)", accounts[place % plan.users], nodes, writeLog, random.branch())
         }
-        let devices = own + [Device("the stranger's device", stranger, nodes, ledger, random.branch())]
-        var hands = own.map { Workload($0, users: users, groups: groups, ledger, random.branch()) }
+        let devices = own + [Device("the stranger's device", stranger, nodes, writeLog, random.branch())]
+        var hands = own.map { Workload($0, users: users, groups: groups, writeLog, random.branch()) }
         let programs = (0..<plan.programs).map { place in
-            Program("program \(place)", database, users: users, groups: groups, ledger, random.branch())
+            Program("program \(place)", database, users: users, groups: groups, writeLog, random.branch())
         }
         let havoc = Havoc(
             postgres: servers.primary, standby: servers.standby, database: database, nodes: nodes, devices: devices,
             bystander: bystander,
-            ledger: ledger, span: max(5, plan.changes / plan.faults / 10))
-        let verdict = Verdict(database: database, devices: devices, ledger: ledger)
+            writeLog: writeLog, span: max(5, plan.changes / plan.faults / 10))
+        let verdict = ExpectedState(database: database, devices: devices, writeLog: writeLog)
         // In an order of the seed's.
         let faults = (0..<plan.faults).map { plan.kinds[$0 % plan.kinds.count] }.shuffled(using: &random)
 
@@ -69,10 +69,10 @@ struct ModelTests {
             for round in 1...plan.quietPoints {
                 let goal = plan.changes * round / plan.quietPoints
                 let share = plan.faults * round / plan.quietPoints
-                let (start, ahead) = (await ledger.changes, Array(faults[struck..<share]))
+                let (start, ahead) = (await writeLog.changes, Array(faults[struck..<share]))
                 struck = share
                 let faultRandom = random.branch()
-                await ledger.beginRound()
+                await writeLog.beginRound()
                 hands = try await withThrowingTaskGroup(of: (Int, Workload)?.self) { work in
                     for (place, hand) in hands.enumerated() {
                         work.addTask {
@@ -90,33 +90,33 @@ struct ModelTests {
                     work.addTask { [faultRandom] in
                         var random = faultRandom
                         for (place, fault) in ahead.enumerated() {
-                            await ledger.reaches(start + (goal - start) * place / ahead.count)
-                            plan.tell("\(await ledger.changes) changes: \(fault.rawValue)")
+                            await writeLog.reaches(start + (goal - start) * place / ahead.count)
+                            plan.tell("\(await writeLog.changes) changes: \(fault.rawValue)")
                             do {
                                 try await havoc.strike(fault, &random)
                             } catch {
-                                await ledger.broken("\(error)", by: fault.rawValue)
+                                await writeLog.broken("\(error)", by: fault.rawValue)
                             }
                         }
-                        await ledger.reaches(goal)
-                        await ledger.endRound()
+                        await writeLog.reaches(goal)
+                        await writeLog.endRound()
                         return nil
                     }
                     var done = hands
                     for try await case let (place, hand)? in work { done[place] = hand }
                     return done
                 }
-                plan.tell("\(await ledger.changes) changes: everybody is held against the database")
-                guard await ledger.violations.isEmpty else { break }
+                plan.tell("\(await writeLog.changes) changes: everybody is held against the database")
+                guard await writeLog.violations.isEmpty else { break }
                 try await verdict.hold(fence: round)
             }
             try await verdict.audit()
             lives.cancelAll()
             for device in devices { await device.hangUp() }
         }
-        let violations = await ledger.violations
+        let violations = await writeLog.violations
         #expect(violations == [], "seed \(plan.seed)")
-        return await report(plan, faults, ledger, devices, violations)
+        return await report(plan, faults, writeLog, devices, violations)
     }
 
     /// New accounts, each with a token for its devices.
@@ -132,7 +132,7 @@ struct ModelTests {
     }
 
     private static func report(
-        _ plan: ModelPlan, _ faults: [Fault], _ ledger: Ledger, _ devices: [Device], _ violations: [String]
+        _ plan: ModelPlan, _ faults: [Fault], _ writeLog: WriteLog, _ devices: [Device], _ violations: [String]
     ) async -> String {
         var (given, reconnects, lags) = (0, 0, 0)
         for device in devices {
@@ -148,9 +148,9 @@ struct ModelTests {
             ? "Nothing was lost, doubled, misordered or leaked."
             : "THE PROMISE WAS BROKEN: \(violations.joined(separator: "; "))"
         return """
-            The model test, seed \(plan.seed): \(await ledger.changes) changes (\(list(await ledger.kinds))) \
+            The model test, seed \(plan.seed): \(await writeLog.changes) changes (\(list(await writeLog.kinds))) \
             by \(plan.devices) devices of \(plan.users) users on \(plan.nodes) nodes and by \(plan.programs) programs, \
-            with \(list(await ledger.refusals)) refused, through \(faults.count) faults (\(list(Dictionary(grouping: faults, by: \.rawValue).mapValues(\.count)))). \
+            with \(list(await writeLog.refusals)) refused, through \(faults.count) faults (\(list(Dictionary(grouping: faults, by: \.rawValue).mapValues(\.count)))). \
             The devices were given \(given) objects, came back \(reconnects) times and fell behind \(lags) times; at \
             \(plan.quietPoints) quiet points each was held against the database. \(verdict)
             """

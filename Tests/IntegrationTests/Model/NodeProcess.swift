@@ -39,7 +39,7 @@ actor NodeProcess {
         _ = try await process.stop()
     }
 
-    /// What it logged as an error since it was started.
+    /// The errors in its log since the start.
     var errors: [String] {
         process.command.errors.split(separator: "\n").filter { $0.contains(" error ") }.map(String.init)
     }

@@ -8,26 +8,26 @@ actor Program {
     private let database: TestDatabase
     private let users: [String]
     private let groups: [String]
-    private let ledger: Ledger
+    private let writeLog: WriteLog
     private var random: SeededRandom
     private var connection: Connection?
     private var number = 0
 
     init(
-        _ name: String, _ database: TestDatabase, users: [String], groups: [String], _ ledger: Ledger,
+        _ name: String, _ database: TestDatabase, users: [String], groups: [String], _ writeLog: WriteLog,
         _ random: SeededRandom
     ) {
         self.name = name
         self.database = database
         self.users = users
         self.groups = groups
-        self.ledger = ledger
+        self.writeLog = writeLog
         self.random = random
     }
 
     /// Writes until everybody stops.
     func work() async throws {
-        while await !ledger.isQuiet {
+        while await !writeLog.isQuiet {
             number += 1
             try await write()
         }
@@ -99,11 +99,11 @@ actor Program {
             guard let id = rows[place].text(0, 0), let seq = rows[place].text(0, 1).flatMap({ Int($0) }) else {
                 continue
             }
-            await ledger.note(
+            await writeLog.note(
                 sent: .init(
                     id: id, conversation: message.room, sender: message.user, clientID: clientIDs[place], seq: seq))
         }
-        if user != nil, !rows.isEmpty { await ledger.note("names changed") }
+        if user != nil, !rows.isEmpty { await writeLog.note("names changed") }
     }
 
     /// Does it in one transaction, again where the connection is lost or the database asks for it.
@@ -115,7 +115,7 @@ actor Program {
             do {
                 let connection = try await opened()
                 let rows = try await connection.run(calls, deadline: watchdogLimit)
-                if let kind { await ledger.note(kind) }
+                if let kind { await writeLog.note(kind) }
                 return rows
             } catch PostgresError.server(let error) where !Self.isTransient(error.sqlState.rawValue) {
                 return []

@@ -17,7 +17,7 @@ struct Workload: Sendable {
     let device: Device
     let users: [String]
     let groups: [String]
-    let ledger: Ledger
+    let writeLog: WriteLog
     var random: SeededRandom
     private var number = 0
     private var lastSent: (params: JSONObject, clientID: String)?
@@ -25,29 +25,29 @@ struct Workload: Sendable {
     /// The last messages that it sent.
     private var mine: [(room: String, seq: Int)] = []
 
-    init(_ device: Device, users: [String], groups: [String], _ ledger: Ledger, _ random: SeededRandom) {
+    init(_ device: Device, users: [String], groups: [String], _ writeLog: WriteLog, _ random: SeededRandom) {
         self.device = device
         self.users = users
         self.groups = groups
-        self.ledger = ledger
+        self.writeLog = writeLog
         self.random = random
     }
 
     /// Does things until everybody stops.
     mutating func work() async {
-        while await !ledger.isQuiet {
+        while await !writeLog.isQuiet {
             let act = random.choose(Self.acts)
             do {
                 try await perform(act)
             } catch let error as RemoteError where Self.isToBeExpected(error) {
-                await ledger.note(refusal: "\(act), \(error.code)")
+                await writeLog.note(refusal: "\(act), \(error.code)")
             } catch {
                 await device.broken("\(error)")
             }
         }
     }
 
-    /// Who was removed, is no owner, or comes second, is told so.
+    /// Returns true for errors that races cause: the user was removed, is not the owner, or came second.
     private static func isToBeExpected(_ error: RemoteError) -> Bool {
         switch error.knownCode {
         case .notFound, .forbidden: true
@@ -78,28 +78,28 @@ struct Workload: Sendable {
         case .changeAvatar:
             let id = ["fox", "owl", "bee"].randomElement(using: &random) ?? "fox"
             _ = try await device.surely("me.set_avatar", ["avatar_type": "built_in", "avatar_id": .string(id)])
-            await ledger.note("avatars changed")
+            await writeLog.note("avatars changed")
         case .retitle:
             let answer = try await device.surely(
                 "conversations.update", ["conversation_id": .string(room), "title": .string(text)])
-            await ledger.note(
+            await writeLog.note(
                 title: .init(version: answer.number("version"), text: answer.text("title")), of: room)
-            await ledger.note("titles changed")
+            await writeLog.note("titles changed")
         case .add:
             _ = try await device.surely(
                 "conversations.add_members", ["conversation_id": .string(room), "user_ids": [.string(user)]])
-            await ledger.note("members added")
+            await writeLog.note("members added")
         case .remove, .leave:
             let gone = act == .leave ? device.user : user
             _ = try await device.surely(
                 "conversations.remove_member", ["conversation_id": .string(room), "user_id": .string(gone)])
-            await ledger.note("members removed")
+            await writeLog.note("members removed")
         case .promote:
             let role = random.chance(30) ? "owner" : random.chance(50) ? "admin" : "member"
             _ = try await device.surely(
                 "conversations.set_role",
                 ["conversation_id": .string(room), "user_id": .string(user), "role": .string(role)])
-            await ledger.note("roles changed")
+            await writeLog.note("roles changed")
         case .openDirect: try await openDirect()
         case .comeBack: await device.hangUp()
         }
@@ -141,7 +141,7 @@ struct Workload: Sendable {
     private mutating func note(_ message: JSON, _ clientID: String) async throws {
         if mine.count == 40 { mine.removeFirst() }
         mine.append((message.text("conversation_id"), message.number("seq")))
-        await ledger.note(
+        await writeLog.note(
             sent: .init(
                 id: message.text("id"), conversation: message.text("conversation_id"),
                 sender: message.text("sender_id"), clientID: clientID, seq: message.number("seq")))
@@ -153,28 +153,28 @@ struct Workload: Sendable {
         if let own = mine.randomElement(using: &random), random.chance(90) { (room, seq) = own }
         let params: JSONObject = ["conversation_id": .string(room), "seq": .integer(seq)]
         let message = try await device.surely(method, JSONObject(params.members + more.members))
-        await ledger.note(
+        await writeLog.note(
             message: message.text("id"),
             .init(version: message.number("version"), text: message["content"]?.stringValue ?? "-"))
-        await ledger.note(method == "messages.edit" ? "edited" : "deleted")
+        await writeLog.note(method == "messages.edit" ? "edited" : "deleted")
     }
 
     private func markRead(_ room: String, _ newest: Int) async throws {
         let answer = try await device.surely(
             "messages.mark_read", ["conversation_id": .string(room), "seq": .integer(max(1, newest))])
-        await ledger.note(mark: answer.number("last_read_seq"), of: device.user, in: room)
-        await ledger.note("marks moved")
+        await writeLog.note(mark: answer.number("last_read_seq"), of: device.user, in: room)
+        await writeLog.note("marks moved")
     }
 
     private func rename() async throws {
         let me = try await device.surely("me.update", ["full_name": .string(text)])
-        await ledger.note(name: .init(version: me.number("version"), text: me.text("full_name")), of: device.user)
-        await ledger.note("names changed")
+        await writeLog.note(name: .init(version: me.number("version"), text: me.text("full_name")), of: device.user)
+        await writeLog.note("names changed")
     }
 
     private mutating func openDirect() async throws {
         let user = users.filter { $0 != device.user }.randomElement(using: &random) ?? ""
         _ = try await device.surely("conversations.open", ["user_id": .string(user)])
-        await ledger.note("directs opened")
+        await writeLog.note("directs opened")
     }
 }

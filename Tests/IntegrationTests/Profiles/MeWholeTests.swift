@@ -12,7 +12,7 @@ struct MeWholeTests {
         let method: String
         let params: JSONObject
 
-        /// What else follows from it.
+        /// Other changed fields.
         var also: [String] = []
         var testDescription: String { "\(method) \(JSON.object(params).text)" }
     }
@@ -138,7 +138,7 @@ struct MeWholeTests {
         }
     }
 
-    /// What the source documents call the params of a method, in each of their layers.
+    /// The source documents' names for the params of methods.
     private static let spellings: [(method: String, right: String, wrong: [String])] = [
         ("me.update", "full_name", ["displayName", "display_name", "name", "fullName", "firstName", "lastName"]),
         ("me.update", "phone_number", ["phone", "phoneNumber"]),
@@ -169,7 +169,7 @@ struct MeWholeTests {
         ("messages.send", "content", ["text", "last_message"]),
     ]
 
-    /// What the source documents say of a user, and no user sets by a field of `me.update`.
+    /// Fields of the source documents that `me.update` does not accept.
     private static let others = [
         "email", "apiId", "user_id", "phoneVerified", "isVerified", "averageRating", "totalRatings", "totalReviews",
         "isCreator", "creatorTier", "subscriptionType", "activeListings", "lastUsernameChange", "usernameChangeCount",

@@ -9,7 +9,7 @@ struct SupabaseServer: Sendable {
     let postgres: PrivatePostgres
     let database: TestDatabase
 
-    /// What a person who runs Postline there sets. The owner is `postgres`, who is no superuser.
+    /// The settings of Postline there. The owner is `postgres`, which is no superuser.
     var environment: [String: String] {
         [
             "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.url(user: "postgres"),
@@ -85,7 +85,7 @@ struct SupabaseServer: Sendable {
             """)
     }
 
-    /// What people are told of all this.
+    /// The page about Supabase.
     static let page = Repository.url("docs/supabase.md")
 
     private static func fixture(_ name: String) throws -> String {

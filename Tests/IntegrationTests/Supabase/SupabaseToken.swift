@@ -43,7 +43,7 @@ struct SupabaseToken: JWTPayload {
 
     func verify(using algorithm: some JWTAlgorithm) async throws {}
 
-    /// As a project with a JWT secret signs it; the header names a key.
+    /// Returns a token as a project with a JWT secret signs it; the header names a key.
     func signed(secret: String = secret) async throws -> String {
         let key: JWKIdentifier = "kPxAQzbjJFvUFE9k"
         return try await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256, kid: key)

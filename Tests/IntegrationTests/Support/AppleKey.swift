@@ -25,7 +25,7 @@ struct AppleKey: Sendable {
         }
     }
 
-    /// What takes its tokens.
+    /// Returns the verifier of its tokens.
     func signIn() throws -> AppleSignIn {
         struct Keys: KeySetSource {
             let text: String

@@ -8,7 +8,7 @@ extension TestDatabase {
             """)
     }
 
-    /// What the database's clock says, as times are written on the wire.
+    /// Returns the database's time in wire format.
     func clock() async throws -> String {
         try await value("select app.utc(clock_timestamp())") ?? ""
     }

@@ -9,7 +9,7 @@ final class Command: Sendable {
         var output = ""
         var errors = ""
 
-        /// Of the two, those that are still read.
+        /// The number of outputs that are still open.
         var open = 2
 
         /// The exit status; negative for the signal that ended it.

@@ -1,6 +1,6 @@
 import Testing
 
-/// How soon the source documents want a change to be seen. Their figures stand here and nowhere else.
+/// The maximum latencies of the source documents. Their values are only here.
 enum DocumentedTime: Hashable, CaseIterable, Sendable {
     /// "Must appear in local UI within 500ms."
     case ownScreen
@@ -27,12 +27,12 @@ enum DocumentedTime: Hashable, CaseIterable, Sendable {
         }
     }
 
-    /// How much later than its limit one try of several may be: a machine that runs other programs, too, stands still
-    /// for a moment now and then. A delay of our own comes with every try, and is held by the median.
+    /// The slack of a single attempt, since a machine with other load may pause. A delay of our own affects every
+    /// attempt and so the median.
     static let slack: Duration = .seconds(2)
 }
 
-/// How often a thing is done: an odd number, so that one of the times is the median.
+/// The number of attempts, odd so that one is the median.
 private let tries = 5
 
 /// Does something several times, and expects of each time that it reaches that the median is within the document's

@@ -19,7 +19,7 @@ final class KeyServer: Sendable {
 
     var url: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)/auth/keys" }
 
-    /// How often it was asked.
+    /// The number of requests.
     var count: Int { state.withLock { $0.count } }
 
     /// Answers so from now on.

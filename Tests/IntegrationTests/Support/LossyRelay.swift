@@ -8,7 +8,7 @@ import Testing
 ///
 /// So what was asked is done, and who asked cannot know.
 struct LossyRelay: Sendable {
-    /// Where it is to be found.
+    /// The relay's address.
     let address: SocketAddress
     private let orders: Orders
 
@@ -30,7 +30,7 @@ struct LossyRelay: Sendable {
     /// From now on it waits for that text.
     func loseAnswer(to text: String) { orders.text.withLock { $0 = text } }
 
-    /// How many whole answers it has lost.
+    /// The number of dropped responses.
     var lost: Int { orders.lost.withLock { $0 } }
 
     /// Relays for as long as `body` runs.
@@ -67,7 +67,7 @@ struct LossyRelay: Sendable {
     private final class Pair {
         let orders: Orders
         let isWhole: (ByteBuffer) -> Bool
-        /// What came of the answer that is to be lost; nil: none is.
+        /// The part of the response that is being dropped, or nil.
         var dropped: ByteBuffer?
 
         init(_ orders: Orders, _ isWhole: @escaping (ByteBuffer) -> Bool) {

@@ -7,7 +7,7 @@ struct Pooler: Sendable {
         case session, transaction
     }
 
-    /// As the service logs in to that database.
+    /// The service's connection string.
     let url: String
 
     /// Runs PgBouncer for as long as `body` does.

@@ -77,7 +77,7 @@ func withStandby<Value: Sendable>(
 }
 
 extension PostgresInstallation {
-    /// That of the server of `make test`: the newest, or of the version that was asked for.
+    /// Returns the installation of `make test`: the newest, or the requested version.
     static func ofTests() async throws -> PostgresInstallation {
         try await find(major: ProcessInfo.processInfo.environment["POSTLINE_TEST_POSTGRES"].flatMap { Int($0) })
     }

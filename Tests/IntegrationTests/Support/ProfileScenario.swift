@@ -4,18 +4,18 @@ import Messaging
 import NIOCore
 import Testing
 
-/// Alice with two devices and two of her contacts, all live, on two nodes; a direct conversation and a group.
+/// Alice with two devices and two of her contacts, all live on two nodes, with a direct conversation and a group.
 ///
-/// What the source documents mean by "everywhere" is asked here: the database, Alice's own devices, and each contact's
-/// profile, chat list and open chats, direct and group, past messages and new. Past messages are those that a client
-/// holds already: none is fetched anew.
+/// It checks everywhere that the source documents mean: the database, Alice's own devices, and each contact's profile,
+/// chat list and open chats, direct and group, with past and new messages. Past messages are those that a client
+/// already has.
 struct ProfileScenario: Sendable {
     let alice: TestClient
     let elsewhere: TestClient
     let bob: TestClient
     let carol: TestClient
 
-    /// Of Alice, Bob and Carol.
+    /// The group of Alice, Bob and Carol.
     let group: String
     let database: TestDatabase
 
@@ -172,7 +172,7 @@ extension JSON {
     fileprivate var asOthersSee: JSON { without("version", "updated_at") }
 }
 
-/// What a face is made of.
+/// Avatars.
 extension JSONObject {
     static func builtIn(_ id: String) -> JSONObject {
         ["avatar_type": "built_in", "avatar_id": .string(id), "avatar_url": .null]

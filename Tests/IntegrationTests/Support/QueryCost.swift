@@ -2,15 +2,15 @@ import BoundedWait
 import Messaging
 import Postgres
 
-/// What a query answered, and what it cost by the database's own statistics.
+/// The result of a query, and its cost by the database's statistics.
 struct QueryCost {
     /// The first value of its first row.
     let value: String?
 
-    /// How often each table was scanned, in whole or by an index.
+    /// The number of scans of each table.
     let scans: [String: Int]
 
-    /// How often each function was called, without those that PostgreSQL wrote into the query that calls them.
+    /// The number of calls of each function that is not inlined.
     let calls: [String: Int]
 }
 
@@ -42,9 +42,9 @@ extension TestDatabase {
         try await psql("alter database \(name) set track_functions = 'all'")
     }
 
-    /// How often each function of `api`, of which a request is one call, was called so far.
+    /// Returns the number of calls of each function of `api`.
     ///
-    /// It ends the service's connections: what a backend has counted is surely written only then.
+    /// It ends the service's connections, since a backend reports its counts reliably only then.
     func callsOfRequests() async throws -> [String: Int] {
         try await psql(
             """

@@ -1,11 +1,11 @@
 import LineClient
 import Messaging
 
-/// What a client holds that follows the protocol's rules to the letter, and nothing else (`docs/protocol.md`, section 3).
+/// The state of a client that follows the protocol's rules to the letter (`docs/protocol.md`, section 3).
 struct Replica: Sendable, Equatable {
     var me: JSON?
     var profiles: [String: JSON] = [:]
-    /// Of whom a conversation is shared with.
+    /// The presence of users who share a conversation.
     var presence: [String: JSON] = [:]
     var conversations: [String: JSON] = [:]
     var messages: [String: [Int: JSON]] = [:]
@@ -55,17 +55,17 @@ struct Replica: Sendable, Equatable {
         for presence in changes["presence"]?.arrayValue ?? [] {
             if let id = presence["user_id"]?.stringValue { self.presence[id] = presence }
         }
-        if changes["more"] == false, !presence.isEmpty { forgetStrangers() }
+        if changes["more"] == false, !presence.isEmpty { pruneUnreferenced() }
     }
 
-    /// Of whom no conversation is shared with any more nothing is told, and so nothing is known.
-    private mutating func forgetStrangers() {
+    /// Removes users who no longer share a conversation.
+    private mutating func pruneUnreferenced() {
         let members = conversations.values.flatMap { $0["members"]?.arrayValue ?? [] }
         let known = Set(members.compactMap { $0["user_id"]?.stringValue })
         presence = presence.filter { known.contains($0.key) }
     }
 
-    /// Whether that user is shown as online.
+    /// Returns true if the user is shown as online.
     func showsOnline(_ person: Person) -> Bool { presence[person.id]?["is_online"] == true }
 
     private mutating func mark(_ conversation: String, _ user: String?, _ seq: Int?) {
@@ -73,7 +73,7 @@ struct Replica: Sendable, Equatable {
         marks[conversation, default: [:]][user] = max(seq, marks[conversation]?[user] ?? 0)
     }
 
-    /// Who sent a message, as a client draws it: the newest that it has of `sender_id`, whatever the message says.
+    /// Returns the sender of a message as a client shows it: the newest profile of `sender_id`.
     func sender(of message: JSON) -> JSON? {
         guard let id = message["sender_id"]?.stringValue else { return nil }
         return me?["id"]?.stringValue == id ? me : profiles[id] ?? message["sender"]

@@ -74,7 +74,7 @@ struct ServeProcess: Sendable {
 
     func get(_ path: String) async throws -> HTTPAnswer { try await HTTPAnswer.get(path, port: operationsPort) }
 
-    /// What `/metrics` shows, by name and labels as they are written there.
+    /// Returns the metrics, by name and labels.
     func metrics() async throws -> [String: Double] {
         let text = try await get("/metrics").body
         var metrics: [String: Double] = [:]
@@ -85,7 +85,7 @@ struct ServeProcess: Sendable {
         return metrics
     }
 
-    /// How many descriptors it has open; only on Linux.
+    /// Returns the number of open descriptors. Linux only.
     func descriptors() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(command.processID)/fd").count
     }

@@ -5,7 +5,7 @@ import Foundation
 struct SmallDisk: Sendable {
     let directory: String
 
-    /// Whether this process may mount one: it is root, and not shut in.
+    /// True if this process may mount a disk: it is root, and not confined.
     static let isPermitted: Bool = {
         guard geteuid() == 0 else { return false }
         let process = Process()

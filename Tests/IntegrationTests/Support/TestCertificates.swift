@@ -38,17 +38,17 @@ struct TestCertificates: Sendable {
         try Self.write(own.serializeAsPEM().pemString, to: authorities)
     }
 
-    /// Where a server finds its certificate and its key.
+    /// The server's certificate and key files.
     var files: (certificate: String, key: String) {
         (directory.appending(path: "server.pem").path, directory.appending(path: "server.key").path)
     }
 
-    /// What `postline serve` needs to serve with it.
+    /// The settings of `postline serve`.
     var environment: [String: String] {
         ["POSTLINE_TLS_CERTIFICATE": files.certificate, "POSTLINE_TLS_KEY": files.key]
     }
 
-    /// Who trusts this authority alone.
+    /// The trust in this authority alone.
     var trust: ServerTrust { get throws { try ServerTrust(authorities: authorities) } }
 
     /// Writes a server's certificate and key where servers look for them.

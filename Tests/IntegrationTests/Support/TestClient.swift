@@ -8,10 +8,10 @@ import Testing
 actor TestClient {
     nonisolated let line: LineClient
 
-    /// Who is signed in.
+    /// The signed-in user.
     private(set) var userID = ""
 
-    /// What it holds after all that it was given.
+    /// The state after everything received.
     private(set) var replica = Replica()
 
     /// The newest cursor that it saw.
@@ -265,7 +265,7 @@ extension TestClient {
             description: "the connection ended (\(await line.goodbye?.message ?? "without a goodbye, or too late"))")
     }
 
-    /// As `within`, for a wait that is this actor's own: closes the connection when it takes too long, which ends the wait.
+    /// Like `within`, for a wait of this actor: closes the connection on timeout, which ends the wait.
     private nonisolated func watchdog() -> Task<Void, any Error> {
         // Its owner cancels it; else it ends by itself, with a connection that nobody waits for any more.
         Task { [line] in

@@ -12,10 +12,10 @@ import Testing
 struct TestDatabase: Sendable {
     let name: String
 
-    /// As the superuser, on any database of the server.
+    /// Returns the superuser's connection string for a database.
     private let server: @Sendable (_ user: String?, _ database: String) -> String
 
-    /// As the service logs in.
+    /// The service's connection string.
     var url: String { server("postline", name) }
 
     /// As the superuser.
@@ -56,7 +56,7 @@ struct TestDatabase: Sendable {
         }
     }
 
-    /// Where the server's socket is.
+    /// The directory of the server's socket.
     var socketDirectory: String {
         URLComponents(string: adminURL)?.queryItems?.first { $0.name == "host" }?.value ?? ""
     }
@@ -68,7 +68,7 @@ struct TestDatabase: Sendable {
         and (query ilike 'listen %' or query like '%pg_listening_channels%')
         """
 
-    /// Runs statements as the superuser, as `psql` does: nothing keeps the doorbell quiet.
+    /// Runs statements as the superuser, as `psql` does: its writes notify the feeds.
     func psql(_ sql: String) async throws {
         try await Self.execute(sql, at: adminURL)
     }

@@ -23,12 +23,12 @@ struct TestNode: Sendable {
 
     fileprivate let service: MessagingService
 
-    /// Whether a balancer would send clients here.
+    /// True if a load balancer would send clients here.
     var isReady: Bool {
         get async { if case .ready = await service.readiness() { true } else { false } }
     }
 
-    /// Where HTTP is served.
+    /// The HTTP port.
     let httpPort: Int
 
     func connect() async throws -> TestClient {
@@ -36,7 +36,7 @@ struct TestNode: Sendable {
         return try await TestClient.connect(port: httpPort) { [WebSocketClientFraming()] }
     }
 
-    /// Whether clients come by WebSocket: what holds over lines holds there.
+    /// True if clients connect by WebSocket.
     private static let comesByWebSocket = ProcessInfo.processInfo.environment["POSTLINE_TEST_WAY"] == "websocket"
 
     /// A client that is signed in as one of the dev world.
@@ -68,7 +68,7 @@ struct TestNode: Sendable {
     }
 }
 
-/// What a test may set otherwise than the defaults.
+/// The settings of a test's node.
 struct NodeSettings: Sendable {
     /// 0 is one of the system's choice.
     var port = 0
@@ -109,7 +109,7 @@ struct NodeSettings: Sendable {
     var mail: MailSettings?
     var signInNeedsConfirmedEmail = false
 
-    /// How long after its first request a batch over HTTP begins others.
+    /// The time after its first request within which a batch over HTTP starts others.
     var maxBatchTime: Duration = .seconds(3_600)
 
     /// Another server keeps the accounts.
@@ -218,7 +218,7 @@ func withNode<Value: Sendable>(
 }
 
 extension Rates {
-    /// Of what is used up nothing comes back, however long a test takes.
+    /// Rates that never recover, however long a test takes.
     static var still: Rates {
         var rates = Rates()
         let start = ContinuousClock.now

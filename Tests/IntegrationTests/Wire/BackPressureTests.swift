@@ -15,7 +15,7 @@ struct BackPressureTests {
             """)
     }
 
-    /// What a client holds of the flood once it has paged back what no delta gave it.
+    /// Returns the client's messages of the flood after it has paged back to those that no delta contained.
     private static func pagedBack(_ client: TestClient, to last: Int) async throws -> [Int] {
         let replica = await client.replica
         var held = Set((replica.messages[Room.aliceBob] ?? [:]).keys)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Many connections", .timeLimit(.minutes(60)))
 struct CrowdTests {
-    /// What one idle connection may cost a node.
+    /// The maximum memory of an idle connection.
     private static let bytesPerConnection = 16 << 10
 
     @Test("row 10: ten thousand idle connections cost a bounded number of bytes each, and others are served meanwhile")
@@ -84,7 +84,7 @@ struct CrowdTests {
 }
 
 extension CrowdTests {
-    /// How many each line of the node's log says that it refused for want of descriptors.
+    /// Returns the refused connections in each log line about missing descriptors.
     private static func refused(_ node: ServeProcess) -> [Int] {
         node.command.errors.matches(of: #/out of file descriptors.*count=(\d+)/#).compactMap { Int($0.1) }
     }

@@ -14,7 +14,7 @@ struct ForgedCursorTests {
         return body + "/" + sum.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    /// What `sync.open` makes of it: all of it a page, which is a reset or is none.
+    /// Returns true if `sync.open` with the cursor is a reset.
     private static func isReset(_ cursor: String, _ client: TestClient) async throws -> Bool {
         let answer = try await client.call(
             "sync.open", ["cursor": .string(cursor), "live": false, "messages_per_conversation": 0])

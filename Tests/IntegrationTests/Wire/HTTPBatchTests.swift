@@ -13,7 +13,7 @@ struct HTTPBatchTests {
             let body = "[\(calls.joined(separator: ","))]"
             let request =
                 "POST /v1/rpc HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
-            let answer = try await BarePeer.connect(port: node.httpPort).exchange(Array((request + body).utf8))
+            let answer = try await RawSocketClient.connect(port: node.httpPort).exchange(Array((request + body).utf8))
             let text = String(decoding: answer, as: UTF8.self)
             let start = try #require(text.firstRange(of: "\r\n\r\n")?.upperBound)
             let answers = try #require(try JSON(parsing: String(text[start...])).arrayValue)

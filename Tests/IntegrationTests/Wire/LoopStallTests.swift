@@ -82,7 +82,7 @@ struct LoopStallTests {
     /// Returns the answer to a request, and the longest time that an event loop worked meanwhile.
     private static func exchange(_ request: String, with node: TestNode) async throws -> ([UInt8], Duration) {
         let probes = MultiThreadedEventLoopGroup.singleton.makeIterator().map { LoopProbe($0) }
-        let answer = try await BarePeer.connect(port: node.httpPort).exchange(Array(request.utf8))
+        let answer = try await RawSocketClient.connect(port: node.httpPort).exchange(Array(request.utf8))
         var longest = Duration.zero
         for probe in probes { longest = max(longest, try await probe.stop()) }
         return (answer, longest)

@@ -69,7 +69,7 @@ struct OpenAPITests {
             try await node.connect(), "auth.login", ["email": "rita@new.example.com", "password": "postline-dev"])
     }
 
-    /// What a mail proves; mails are files of that folder.
+    /// Calls the methods that take tokens of mails, which are files of that folder.
     private func mails(_ node: TestNode, _ calls: Calls, _ folder: String) async throws {
         func token(_ kind: String) async throws -> JSON {
             try await node.database.wait(for: "select count(*) from app.mails where kind = '\(kind)'", toBe: "0")
@@ -284,7 +284,7 @@ struct OpenAPITests {
         }
     }
 
-    /// What the method cannot do without, and one more.
+    /// Returns the method's required params and another one.
     private static func params(of method: Messaging.Operation, with name: String, _ text: String) throws -> JSON {
         var members: [JSONObject.Member] = []
         for parameter in method.parameters where parameter.isRequired && parameter.name != name {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("JSON-RPC 2.0", .timeLimit(.minutes(60)))
 struct SpecificationTests {
-    /// What an answer comes to: its id and its error's code, or its result's members.
+    /// Returns a summary of a response: the id, and the error's code or the result's members.
     private func summary(_ line: String) throws -> String {
         func text(_ answer: JSON) -> String {
             #expect(answer["jsonrpc"] == "2.0")

@@ -8,7 +8,7 @@ import Musl
 import Glibc
 #endif
 
-/// What libFuzzer runs (`scripts/fuzz`): whatever the bytes are, the server's invariants hold.
+/// The target of libFuzzer (`scripts/fuzz`): the server's invariants hold for any bytes.
 @main struct FuzzTarget {
     private static let lines = Atomic(0)
 

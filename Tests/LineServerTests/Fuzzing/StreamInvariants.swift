@@ -3,14 +3,14 @@ import NIOCore
 @testable import LineServer
 @testable import Messaging
 
-/// What holds of a stream whatever its bytes are: the fuzzer and the tests of fuzzed lines share it.
+/// The invariants of any byte stream, for the fuzzer and the tests of fuzzed lines.
 ///
-/// It says what is expected in other words than the code does, and slower.
+/// They are expressed differently from the code, and more slowly.
 struct StreamInvariants {
     let maxLineBytes: Int
     let maxUnendedBytes: Int
 
-    /// What was found not to hold, of which bytes.
+    /// A violated invariant, with its bytes.
     struct Broken: Error, CustomStringConvertible {
         let description: String
 
@@ -251,7 +251,7 @@ extension StreamInvariants {
 }
 
 extension Envelope.Item {
-    /// What it is refused with; nil where it is not.
+    /// The error code, or nil.
     fileprivate var code: ErrorCode? {
         guard case .failure(let error) = content else { return nil }
         return error.code

@@ -5,13 +5,13 @@ import NIOSSL
 import Synchronization
 
 /// A client that sends bytes as they are, and keeps what comes back.
-actor BarePeer {
+actor RawSocketClient {
     private let channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>
 
     /// - Parameter first: handlers that stand between the socket and the peer.
     static func connect(
         port: Int, _ first: @escaping @Sendable () throws -> [any ChannelHandler] = { [] }
-    ) async throws -> BarePeer {
+    ) async throws -> RawSocketClient {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -19,7 +19,7 @@ actor BarePeer {
                     return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
                 }
             }
-        return BarePeer(channel)
+        return RawSocketClient(channel)
     }
 
     private init(_ channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>) { self.channel = channel }
@@ -69,7 +69,7 @@ actor BarePeer {
         try await channel.executeThenClose { _, outbound in try await outbound.write(ByteBuffer(bytes: bytes)) }
     }
 
-    /// As ``exchange``, a byte a segment.
+    /// Exchanges bytes like ``exchange``, one byte per segment.
     func exchangeByByte(_ bytes: [UInt8]) async throws -> [UInt8] {
         try await within("the server's end of the connection") { [channel] in
             try await channel.executeThenClose { inbound, outbound in
@@ -81,7 +81,7 @@ actor BarePeer {
         }
     }
 
-    /// What has come, also where the end of the connection is an error.
+    /// Collects received bytes, also if the connection ends with an error.
     private final class Received: Sendable {
         private let state = Mutex<[UInt8]>([])
 

@@ -5,10 +5,10 @@ import Postgres
 import Testing
 
 /// Holds everybody against the database while nobody writes.
-struct Verdict: Sendable {
+struct ExpectedState: Sendable {
     let database: TestDatabase
     let devices: [Device]
-    let ledger: Ledger
+    let writeLog: WriteLog
 
     /// Waits until every device has seen all that was written, and compares what it holds with what `select` gives its
     /// user under row-level security.
@@ -22,7 +22,7 @@ struct Verdict: Sendable {
             do {
                 try await within("the fence") { await device.sees(fence) }
             } catch is NotInTime {
-                await ledger.broken("what was written did not come", by: device.name)
+                await writeLog.broken("what was written did not come", by: device.name)
                 continue
             }
             try await compare(device)
@@ -31,7 +31,7 @@ struct Verdict: Sendable {
         try await checkInvariants()
     }
 
-    /// Who comes and goes is shown a little later, and meanwhile others may: so they are held until they agree.
+    /// Waits until presence agrees, since it is shown with a delay.
     private func comparePresence(_ device: Device) async throws {
         do {
             try await eventually("the presence of others") {
@@ -71,22 +71,22 @@ struct Verdict: Sendable {
         }
     }
 
-    /// What was answered is there, once.
+    /// Checks that the database contains each acknowledged write once.
     func audit() async throws {
-        func broken(_ what: String) async { await ledger.broken(what, by: "the database") }
+        func broken(_ what: String) async { await writeLog.broken(what, by: "the database") }
         let messages = Set(
             try await database.column(
                 "select concat_ws(' ', id, conversation_id, sender_id, client_id, seq) from public.messages"))
-        for sent in await ledger.sent.values {
+        for sent in await writeLog.sent.values {
             let line = "\(sent.id) \(sent.conversation) \(sent.sender) \(sent.clientID) \(sent.seq)"
             if !messages.contains(line) { await broken("an answered message is not there: \(line)") }
         }
         for (text, states) in [
-            ("id || ' ' || version || ' ' || coalesce(content, '-') from public.messages", await ledger.contents),
-            ("id || ' ' || version || ' ' || full_name from public.user_profiles", await ledger.names),
+            ("id || ' ' || version || ' ' || coalesce(content, '-') from public.messages", await writeLog.contents),
+            ("id || ' ' || version || ' ' || full_name from public.user_profiles", await writeLog.names),
             (
                 "id || ' ' || version || ' ' || title from public.conversations where title is not null",
-                await ledger.titles
+                await writeLog.titles
             ),
         ] {
             for line in try await database.column("select " + text).compactMap({ $0 }) {
@@ -97,7 +97,7 @@ struct Verdict: Sendable {
                 }
             }
         }
-        let marks = await ledger.marks
+        let marks = await writeLog.marks
         for line in try await database.column(
             "select conversation_id || ' ' || user_id || ' ' || last_read_seq from public.conversation_members"
         ).compactMap({ $0 }) {
@@ -108,7 +108,7 @@ struct Verdict: Sendable {
         }
     }
 
-    /// What holds of any state of the database.
+    /// Checks the invariants of the database.
     private func checkInvariants() async throws {
         for line in try await database.column(
             """
@@ -129,7 +129,7 @@ struct Verdict: Sendable {
              where version = 1 and client_id is not null group by content having count(*) > 1
             """
         ).compactMap({ $0 }) {
-            await ledger.broken(line, by: "the database")
+            await writeLog.broken(line, by: "the database")
         }
     }
 
@@ -152,7 +152,7 @@ struct Verdict: Sendable {
 
     private static func list(_ elements: [String]) -> String { "{\(elements.joined(separator: ","))}" }
 
-    /// The same lines as `Model.lines(of:)`. Only who asks says which rows it gives.
+    /// The query for the lines of `Model.lines(of:)`.
     private static let world = """
         select concat_ws(' ', 'me', p.id, p.version, coalesce(p.full_name, '-'), coalesce(p.bio, '-'),
                          coalesce(p.avatar_type, '-'), coalesce(p.avatar_id, '-'), coalesce(p.avatar_url, '-'))

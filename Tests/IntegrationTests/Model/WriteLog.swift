@@ -1,8 +1,8 @@
 import LineClient
 import Messaging
 
-/// What was answered to whoever wrote, to be found in the database, and each way in which a promise was seen broken.
-actor Ledger {
+/// The acknowledged writes, which the database must contain, and all observed violations.
+actor WriteLog {
     /// A message that was answered.
     struct Sent: Sendable, Hashable {
         let id: String
@@ -35,11 +35,11 @@ actor Ledger {
 
     private(set) var violations: [String] = []
 
-    /// How many changes were made, and of which kinds.
+    /// The number of changes, and their kinds.
     private(set) var changes = 0
     private(set) var kinds: [String: Int] = [:]
 
-    /// How often somebody was told that it may not, or that there is no such thing.
+    /// The number of refused requests, by error.
     private(set) var refusals: [String: Int] = [:]
     private var waiters: [(goal: Int, CheckedContinuation<Void, Never>)] = []
 
@@ -66,7 +66,7 @@ actor Ledger {
         await withCheckedContinuation { waiters.append((goal, $0)) }
     }
 
-    /// Whether everybody stops now: at a quiet point, and when the promise is broken.
+    /// True if all devices must pause: at a quiet point, or after a violation.
     var isQuiet: Bool { isRoundOver || !violations.isEmpty }
 
     private var isRoundOver = false

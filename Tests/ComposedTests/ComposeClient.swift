@@ -5,15 +5,15 @@ import Messaging
 
 /// A guest of the composed system. Whatever happens to its connection, it comes back with its cursor, to whichever node
 /// the balancer leads it to.
-actor Visitor {
+actor ComposeClient {
     nonisolated let name: String
     private(set) var userID = ""
     private(set) var held = ClientState()
 
-    /// How often it came back.
+    /// The number of reconnects.
     private(set) var returns = 0
 
-    /// How often it was told to try again later, or its connection was lost before it had an answer.
+    /// The number of retries after an error or a lost connection.
     private(set) var retries = 0
 
     /// Each way in which it saw a promise broken.
@@ -38,22 +38,22 @@ actor Visitor {
     /// - Throws: what `body` throws, or `Broken` where one of them saw a promise broken.
     static func with(
         _ count: Int, at address: ComposedSystem.Address,
-        _ body: @escaping @Sendable ([Visitor]) async throws -> Void
+        _ body: @escaping @Sendable ([ComposeClient]) async throws -> Void
     ) async throws {
-        let visitors = (1...count).map { Visitor("Visitor \($0)", at: address) }
+        let visitors = (1...count).map { ComposeClient("ComposeClient \($0)", at: address) }
         try await withThrowingTaskGroup(of: Void.self) { lives in
-            for visitor in visitors { lives.addTask { await visitor.live() } }
+            for client in visitors { lives.addTask { await client.live() } }
             defer { lives.cancelAll() }
-            for visitor in visitors {
-                try await within("\(visitor.name)'s first connection") { _ = try await visitor.connected() }
+            for client in visitors {
+                try await within("\(client.name)'s first connection") { _ = try await client.connected() }
             }
             try await body(visitors)
             lives.cancelAll()
-            for visitor in visitors { await visitor.hangUp() }
+            for client in visitors { await client.hangUp() }
         }
-        for visitor in visitors {
-            let broken = await visitor.broken
-            try expect(broken.isEmpty, "\(visitor.name): \(broken.joined(separator: "; "))")
+        for client in visitors {
+            let broken = await client.broken
+            try expect(broken.isEmpty, "\(client.name): \(broken.joined(separator: "; "))")
         }
     }
 
@@ -126,7 +126,7 @@ actor Visitor {
     }
 }
 
-extension Visitor {
+extension ComposeClient {
     /// The connection, once there is one that is live.
     func connected() async throws -> LineClient {
         while true {
@@ -186,7 +186,7 @@ extension Visitor {
     }
 
     /// A new group of it and the others.
-    func group(with others: some Sequence<Visitor>) async throws -> String {
+    func group(with others: some Sequence<ComposeClient>) async throws -> String {
         var ids: [JSON] = []
         for other in others { ids.append(.string(await other.userID)) }
         let conversation = try await surely(
