@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check soak sanitize fuzz format lint schema schema-check build bench env test-postgres \
-	test-compose test-examples documentation clean
+	test-compose test-examples docs documentation clean
 
 .NOTPARALLEL:
 
@@ -95,6 +95,12 @@ test-compose: ## Compose the whole system and test it, also while its services a
 test-examples: build ## Build Examples/ as an app that depends on Postline is built, and run it against a node.
 	@scripts/test-examples
 
+# With this variable the tests that compare generated pages with the code write them.
+docs: build ## Write the generated tables of docs/: settings, metrics, methods, requirements, guarantees.
+	@POSTLINE_TEST_WRITE_DOCS=1 scripts/run-tests --filter 'SettingsDocumentedTests/page' \
+	--filter 'DeployedFilesTests/metricsPage' --filter 'MethodsDocumentedTests/page'
+	@scripts/docs
+
 documentation: ## Write the reference of PostlineClient by DocC; a warning is an error.
 	@scripts/install-dependencies test
 	POSTLINE_PART=documentation swift package generate-documentation --target PostlineClient --warnings-as-errors
@@ -110,6 +116,8 @@ clean: ## Remove the builds. The development database in .postline/ stays.
 lint:
 	@scripts/lint-hand
 	@scripts/lint-links
+	@scripts/lint-words
+	@scripts/docs --check
 	swift format lint --strict --recursive $(sources)
 
 build:

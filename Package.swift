@@ -13,7 +13,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// Where a dependency is the server's alone.
+/// The condition of dependencies that only the server needs.
 let server: TargetDependencyCondition? = .when(traits: ["Server"])
 
 let package = Package(
@@ -453,7 +453,7 @@ let service: Set = [
 ]
 let embedding: Set = ["embed-files", "EmbedFiles"]
 let benchmarks: Set = ["CNotifyPeer", "CClients", "postline-bench"]
-/// What tests share.
+/// The modules that tests share.
 let shared: Set = ["BoundedWait", "FuzzedLines", "SchemaValidation", "TestSupport"]
 let unitTests = shared.union([
     "MeteringTests", "PostgresTests", "PasswordHashingTests", "MessagingTests", "LineServerTests",

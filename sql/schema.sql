@@ -88,13 +88,66 @@ begin
     if not found then
         perform app.refuse_credentials();
     end if;
-    -- Whoever knew the password before has no other way in left.
+    -- Pending mails would be another way in for anyone who knew the old password.
     perform app.cancel_mails(change_password.user_id, array['change_email', 'reset_password']);
     update app.sessions s set revoked_at = pg_catalog.now()
      where s.user_id = change_password.user_id and s.revoked_at is null
        and s.id is distinct from change_password.session_id;
     get diagnostics ended = row_count;
     return ended;
+end
+$$;
+
+CREATE FUNCTION accounts.claim_mails(hashes text[]) RETURNS TABLE(id uuid, kind text, email text, user_id uuid, locale text, attempts integer, token_hash text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+#variable_conflict use_column
+declare
+    mail app.mails;
+    account auth.users;
+    whom uuid;
+    place integer := 0;
+begin
+    perform app.prune_mails();
+    for mail in
+        select m.* from app.mails m where m.due_at <= pg_catalog.clock_timestamp()
+         order by m.due_at limit 500 for update skip locked
+    loop
+        exit when place = cardinality(hashes);
+        whom := case when mail.kind = 'reset_password' then
+                    (select u.id from auth.users u where u.email = mail.email and not u.is_sso_user)
+                    else mail.user_id end;
+        -- A change of password or address invalidates earlier requests: it is visible here, or it sees this token.
+        select u.* into account from auth.users u where u.id = whom for share skip locked;
+        if account.id is null and exists (select from auth.users u where u.id = whom) then
+            update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '1 second' where m.id = mail.id;
+            continue;
+        elsif not app.is_still_needed(mail, account) then
+            delete from app.mails m where m.id = mail.id;
+            continue;
+        end if;
+        place := place + 1;
+        token_hash := case when mail.kind <> 'email_changed' then hashes[place] end;
+        if token_hash is not null then
+            insert into app.mail_tokens (hash, kind, user_id, email, expires_at)
+            values (pg_catalog.decode(token_hash, 'hex'), mail.kind, account.id, mail.email,
+                    app.now() + interval '1 hour');
+        end if;
+        update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '4 minutes', attempts = m.attempts + 1
+         where m.id = mail.id;
+        id := mail.id;
+        kind := mail.kind;
+        email := mail.email;
+        user_id := account.id;
+        locale := coalesce(mail.locale,
+            (select p.language_code::text from public.user_profiles p where p.id = account.id),
+            (select d.locale from app.devices d where d.user_id = account.id and d.locale is not null
+              order by d.registered_at desc limit 1));
+        attempts := mail.attempts;
+        return next;
+    end loop;
 end
 $$;
 
@@ -114,7 +167,7 @@ begin
         exception when unique_violation then
             perform app.refuse_email();
         end;
-        -- What the address before was asked for proves nothing of this one.
+        -- Tokens sent to the replaced address prove nothing about this one.
         perform app.cancel_mails(account.id, array['confirm_email', 'change_email', 'reset_password']);
         if account.email is not null then
             perform app.queue_mail('email_changed', account.email::text, account.id, null);
@@ -125,7 +178,7 @@ begin
          where u.id = account.id;
         perform app.cancel_mails(account.id, array['confirm_email', 'change_email']);
     end if;
-    perform app.note_proof(account.id, address);
+    perform app.record_email_proof(account.id, address);
     return '{"email":' || pg_catalog.to_json(address) || '}';
 end
 $$;
@@ -203,7 +256,7 @@ declare
     account auth.users;
     guest boolean;
 begin
-    -- A user seen before costs one look.
+    -- A known user costs one query.
     select p.is_guest into guest from public.user_profiles p
       join public.user_private s on s.id = p.id
       join auth.users u on u.id = p.id and u.deleted_at is null and not app.is_banned(u)
@@ -216,66 +269,18 @@ begin
     if not found then
         raise exception using errcode = 'PL004', message = 'This account is not known here.';
     end if;
-    perform app.adopt_account(account);
+    perform app.upsert_profile(account);
     return coalesce(account.is_anonymous, false);
 end
 $$;
 
 CREATE FUNCTION accounts.enter_by_identity(provider text, subject text, email text, full_name text, token_hash text, expires_at double precision, guest_session uuid, guest_generation integer, reuse_seconds integer) RETURNS TABLE(user_id uuid, password_hash text, merged json)
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-#variable_conflict use_column
-declare
-    address text := case when email is not null then app.checked_email(email) end;
-    account auth.users;
-    guest auth.users;
-    session app.sessions;
-    found_id uuid;
 begin
-    perform app.use_identity_token(token_hash, enter_by_identity.expires_at);
-    -- Of two sign-ins at once by a new identity, the second waits for the first, and finds what it made. An advisory
-    -- lock would be one that every role of the database may take.
-    insert into app.identity_attempts (provider, subject) values (provider, subject);
-    delete from app.identity_attempts a
-     where a.provider = enter_by_identity.provider and a.subject = enter_by_identity.subject;
-    found_id := accounts.identified_account(provider, subject, address);
-    if guest_session is not null then
-        select u.* into guest from auth.users u
-         where u.id = (select s.user_id from app.sessions s where s.id = guest_session) for update;
-    end if;
-
-    if found_id is null and guest_session is not null then
-        select s.* into session from app.sessions s where s.id = guest_session;
-        if not coalesce(guest.is_anonymous and guest.deleted_at is null and not app.is_banned(guest)
-                        and app.is_taken(session, guest_generation, reuse_seconds), false) then
-            raise exception using errcode = 'PL004', message = 'That guest is not known here.';
-        end if;
-        perform app.name_guest(guest.id, provider, address, full_name);
-        found_id := guest.id;
-    elsif found_id is null then
-        found_id := app.make_account(provider, address, full_name);
-    end if;
-    insert into app.identities (provider, subject, user_id, email)
-    values (provider, subject, found_id, address)
-    on conflict do nothing;
-    if found then
-        perform app.shut_out_others(found_id);
-    end if;
-
-    select u.* into account from auth.users u where u.id = found_id;
-    if account.deleted_at is not null or app.is_banned(account) then
-        raise exception using errcode = 'PL003', message = 'This account cannot be signed in to.';
-    end if;
-    user_id := found_id;
-    password_hash := nullif(account.encrypted_password::text, '');
-    if guest.id = found_id then
-        -- It has just become the account, or did before, and the answer was lost.
-        merged := '{"conversations":0,"messages":0}';
-    elsif guest_session is not null then
-        merged := accounts.merge_guest(found_id, password_hash, guest_session, guest_generation, reuse_seconds);
-    end if;
-    return next;
+    return query select * from accounts.sign_in_by_identity(
+        provider, subject, email, full_name, token_hash, expires_at, guest_session, guest_generation, reuse_seconds);
 end
 $$;
 
@@ -317,18 +322,11 @@ end
 $$;
 
 CREATE FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text, token_expires double precision DEFAULT NULL::double precision) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    delete from app.stream_tickets t where t.expires_at <= app.now();
-    delete from app.stream_tickets t
-     where t.hash in (select o.hash from app.stream_tickets o
-                       where o.user_id = keep_ticket.user_id order by o.is_used, o.expires_at desc offset 9);
-    insert into app.stream_tickets (hash, user_id, sealed_token, expires_at, resumes_until)
-    values (decode(keep_ticket.hash, 'hex'), keep_ticket.user_id, decode(keep_ticket.sealed_token, 'hex'),
-            app.now() + interval '30 seconds',
-            least(to_timestamp(keep_ticket.token_expires), app.now() + interval '1 day'));
+    perform accounts.store_ticket(hash, user_id, sealed_token, token_expires);
 end
 $$;
 
@@ -358,7 +356,7 @@ begin
     if user_id = guest_id then
         return '{"conversations":0,"messages":0}';
     end if;
-    -- The guest's account is the lock, as in accounts.merge_guest.
+    -- Locks the guest's account, as accounts.merge_guest does.
     select u.* into guest from auth.users u where u.id = guest_id for update;
     select u.* into account from auth.users u where u.id = merge_external_guest.user_id for share;
     if account.id is null or account.deleted_at is not null or app.is_banned(account) then
@@ -371,8 +369,8 @@ begin
            or coalesce(account.is_anonymous, false) then
             raise exception using errcode = 'PL004', message = 'That guest is not known here.';
         end if;
-        perform app.adopt_account(guest);
-        perform app.adopt_account(account);
+        perform app.upsert_profile(guest);
+        perform app.upsert_profile(account);
         merged := app.merge_users(guest.id, account.id);
     end if;
     return pg_catalog.format('{"conversations":%s,"messages":%s}', merged.conversations, merged.messages);
@@ -388,11 +386,10 @@ declare
     session app.sessions;
     merged app.merged_guests;
 begin
-    -- The guest's account is the lock: of two merges, or of a merge and an upgrade, the second finds what the first
-    -- did.
+    -- Lock the guest's account: of two merges, or a merge and an upgrade, the second sees the result of the first.
     select u.* into guest from auth.users u
      where u.id = (select s.user_id from app.sessions s where s.id = session_id) for update;
-    -- Whoever changes the account's password waits until the guest is in it, or is seen here.
+    -- A concurrent change of the account's password waits for the merge, or is seen here.
     perform 1 from auth.users u
      where u.id = merge_guest.user_id and u.deleted_at is null and not app.is_banned(u)
        and nullif(u.encrypted_password::text, '') is not distinct from merge_guest.password_hash for share;
@@ -404,7 +401,7 @@ begin
     if not found then
         select s.* into session from app.sessions s where s.id = session_id;
         if not coalesce(guest.is_anonymous and guest.deleted_at is null
-                        and app.is_taken(session, generation, reuse_seconds), false)
+                        and app.accepts_generation(session, generation, reuse_seconds), false)
            or (select u.is_anonymous from auth.users u where u.id = merge_guest.user_id) then
             raise exception using errcode = 'PL004', message = 'That guest is not known here.';
         end if;
@@ -419,8 +416,8 @@ CREATE FUNCTION accounts.open_session(session_id uuid, user_id uuid, password_ha
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    -- Waits for a change of the password, a ban, a deletion or a merge under way. One that comes later waits for this,
-    -- and ends the session.
+    -- Waits for a concurrent change of the password, ban, deletion or merge. A later one waits for this, and ends the
+    -- session.
     update auth.users u set last_sign_in_at = pg_catalog.now()
      where u.id = open_session.user_id and u.deleted_at is null and not app.is_banned(u)
        and nullif(u.encrypted_password::text, '') is not distinct from open_session.password_hash;
@@ -432,7 +429,7 @@ begin
      where s.id in (select l.id from app.sessions l
                      where l.user_id = open_session.user_id and l.revoked_at is null
                      order by l.refreshed_at desc, l.id offset 99);
-    perform app.forget_sessions();
+    perform app.prune_sessions();
     return query
         with opened as (
             insert into app.sessions as s (id, user_id, refreshed_at)
@@ -454,6 +451,39 @@ begin
 end
 $$;
 
+CREATE FUNCTION accounts.record_mail_results(ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+begin
+    with said as materialized (
+        select * from unnest(ids, tries, outcomes, errors, retry_seconds) as u (id, tries, outcome, error, retry)),
+    -- A row that another transaction has locked becomes due again by itself.
+    held as materialized (
+        select m.id, s.outcome, s.error, s.retry
+          from said s join app.mails m on m.id = s.id
+         where s.outcome = 'taken' or m.attempts = s.tries + 1
+           for update of m skip locked),
+    sent as (
+        delete from app.mails m using held h where m.id = h.id and h.outcome = 'taken')
+    update app.mails m
+       set last_error = pg_catalog.left(h.error, 500),
+           due_at = case h.outcome when 'later' then pg_catalog.clock_timestamp() + h.retry * interval '1 second' end
+      from held h
+     where m.id = h.id and h.outcome <> 'taken';
+end
+$$;
+
+CREATE FUNCTION accounts.redeem_ticket(hash text, is_used boolean DEFAULT false) RETURNS text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    update app.stream_tickets t set is_used = true, expires_at = coalesce(t.resumes_until, t.expires_at)
+     where t.hash = decode(redeem_ticket.hash, 'hex') and t.is_used = redeem_ticket.is_used and t.expires_at > app.now()
+    returning encode(t.sealed_token, 'hex')
+$$;
+
 CREATE FUNCTION accounts.refresh(session_id uuid, generation integer, reuse_seconds integer) RETURNS TABLE(outcome text, user_id uuid, active_generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -466,7 +496,7 @@ begin
         outcome := 'unknown';
         return next;
         return;
-    elsif session.revoked_at is null and not app.is_taken(session, generation, reuse_seconds) then
+    elsif session.revoked_at is null and not app.accepts_generation(session, generation, reuse_seconds) then
         update app.sessions s set revoked_at = pg_catalog.now() where s.id = session.id
         returning s.* into session;
     end if;
@@ -591,7 +621,7 @@ begin
        set encrypted_password = reset_password.password_hash, updated_at = pg_catalog.now(),
            email_confirmed_at = coalesce(u.email_confirmed_at, pg_catalog.now())
      where u.id = account.id;
-    perform app.note_proof(account.id, account.email::text);
+    perform app.record_email_proof(account.id, account.email::text);
     perform app.cancel_mails(account.id, array['confirm_email', 'change_email', 'reset_password']);
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = account.id and s.revoked_at is null;
     return account.id;
@@ -608,89 +638,104 @@ end
 $$;
 
 CREATE FUNCTION accounts.settle_mails(ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 begin
-    with said as materialized (
-        select * from unnest(ids, tries, outcomes, errors, retry_seconds) as u (id, tries, outcome, error, retry)),
-    -- What another transaction is at is due again by itself.
-    held as materialized (
-        select m.id, s.outcome, s.error, s.retry
-          from said s join app.mails m on m.id = s.id
-         where s.outcome = 'taken' or m.attempts = s.tries + 1
-           for update of m skip locked),
-    sent as (
-        delete from app.mails m using held h where m.id = h.id and h.outcome = 'taken')
-    update app.mails m
-       set last_error = pg_catalog.left(h.error, 500),
-           due_at = case h.outcome when 'later' then pg_catalog.clock_timestamp() + h.retry * interval '1 second' end
-      from held h
-     where m.id = h.id and h.outcome <> 'taken';
+    perform accounts.record_mail_results(ids, tries, outcomes, errors, retry_seconds);
+end
+$$;
+
+CREATE FUNCTION accounts.sign_in_by_identity(provider text, subject text, email text, full_name text, token_hash text, expires_at double precision, guest_session uuid, guest_generation integer, reuse_seconds integer) RETURNS TABLE(user_id uuid, password_hash text, merged json)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+declare
+    address text := case when email is not null then app.checked_email(email) end;
+    account auth.users;
+    guest auth.users;
+    session app.sessions;
+    found_id uuid;
+begin
+    perform app.use_identity_token(token_hash, sign_in_by_identity.expires_at);
+    -- Of two concurrent sign-ins by a new identity the second waits for the first, and finds its account. Any role of
+    -- the database could take an advisory lock.
+    insert into app.identity_attempts (provider, subject) values (provider, subject);
+    delete from app.identity_attempts a
+     where a.provider = sign_in_by_identity.provider and a.subject = sign_in_by_identity.subject;
+    found_id := accounts.identified_account(provider, subject, address);
+    if guest_session is not null then
+        select u.* into guest from auth.users u
+         where u.id = (select s.user_id from app.sessions s where s.id = guest_session) for update;
+    end if;
+
+    if found_id is null and guest_session is not null then
+        select s.* into session from app.sessions s where s.id = guest_session;
+        if not coalesce(guest.is_anonymous and guest.deleted_at is null and not app.is_banned(guest)
+                        and app.accepts_generation(session, guest_generation, reuse_seconds), false) then
+            raise exception using errcode = 'PL004', message = 'That guest is not known here.';
+        end if;
+        perform app.upgrade_guest(guest.id, provider, address, full_name);
+        found_id := guest.id;
+    elsif found_id is null then
+        found_id := app.create_account(provider, address, full_name);
+    end if;
+    insert into app.identities (provider, subject, user_id, email)
+    values (provider, subject, found_id, address)
+    on conflict do nothing;
+    if found then
+        perform app.revoke_other_credentials(found_id);
+    end if;
+
+    select u.* into account from auth.users u where u.id = found_id;
+    if account.deleted_at is not null or app.is_banned(account) then
+        raise exception using errcode = 'PL003', message = 'This account cannot be signed in to.';
+    end if;
+    user_id := found_id;
+    password_hash := nullif(account.encrypted_password::text, '');
+    if guest.id = found_id then
+        -- The guest has just become the account, or did before and the response was lost.
+        merged := '{"conversations":0,"messages":0}';
+    elsif guest_session is not null then
+        merged := accounts.merge_guest(found_id, password_hash, guest_session, guest_generation, reuse_seconds);
+    end if;
+    return next;
+end
+$$;
+
+CREATE FUNCTION accounts.store_ticket(hash text, user_id uuid, sealed_token text, token_expires double precision DEFAULT NULL::double precision) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    delete from app.stream_tickets t where t.expires_at <= app.now();
+    delete from app.stream_tickets t
+     where t.hash in (select o.hash from app.stream_tickets o
+                       where o.user_id = store_ticket.user_id order by o.is_used, o.expires_at desc offset 9);
+    insert into app.stream_tickets (hash, user_id, sealed_token, expires_at, resumes_until)
+    values (decode(store_ticket.hash, 'hex'), store_ticket.user_id, decode(store_ticket.sealed_token, 'hex'),
+            app.now() + interval '30 seconds',
+            least(to_timestamp(store_ticket.token_expires), app.now() + interval '1 day'));
 end
 $$;
 
 CREATE FUNCTION accounts.take_mails(hashes text[]) RETURNS TABLE(id uuid, kind text, email text, user_id uuid, locale text, attempts integer, token_hash text)
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
-#variable_conflict use_column
-declare
-    mail app.mails;
-    account auth.users;
-    whom uuid;
-    place integer := 0;
 begin
-    perform app.forget_mails();
-    for mail in
-        select m.* from app.mails m where m.due_at <= pg_catalog.clock_timestamp()
-         order by m.due_at limit 500 for update skip locked
-    loop
-        exit when place = cardinality(hashes);
-        whom := case when mail.kind = 'reset_password' then
-                    (select u.id from auth.users u where u.email = mail.email and not u.is_sso_user)
-                    else mail.user_id end;
-        -- A change of the password, or of the address, ends what was asked for before: it is seen here, or sees this.
-        select u.* into account from auth.users u where u.id = whom for share skip locked;
-        if account.id is null and exists (select from auth.users u where u.id = whom) then
-            update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '1 second' where m.id = mail.id;
-            continue;
-        elsif not app.is_wanted(mail, account) then
-            delete from app.mails m where m.id = mail.id;
-            continue;
-        end if;
-        place := place + 1;
-        token_hash := case when mail.kind <> 'email_changed' then hashes[place] end;
-        if token_hash is not null then
-            insert into app.mail_tokens (hash, kind, user_id, email, expires_at)
-            values (pg_catalog.decode(token_hash, 'hex'), mail.kind, account.id, mail.email,
-                    app.now() + interval '1 hour');
-        end if;
-        update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '4 minutes', attempts = m.attempts + 1
-         where m.id = mail.id;
-        id := mail.id;
-        kind := mail.kind;
-        email := mail.email;
-        user_id := account.id;
-        locale := coalesce(mail.locale,
-            (select p.language_code::text from public.user_profiles p where p.id = account.id),
-            (select d.locale from app.devices d where d.user_id = account.id and d.locale is not null
-              order by d.registered_at desc limit 1));
-        attempts := mail.attempts;
-        return next;
-    end loop;
+    return query select * from accounts.claim_mails(hashes);
 end
 $$;
 
 CREATE FUNCTION accounts.take_ticket(hash text, is_used boolean DEFAULT false) RETURNS text
-    LANGUAGE sql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    update app.stream_tickets t set is_used = true, expires_at = coalesce(t.resumes_until, t.expires_at)
-     where t.hash = decode(take_ticket.hash, 'hex') and t.is_used = take_ticket.is_used and t.expires_at > app.now()
-    returning encode(t.sealed_token, 'hex')
+begin
+    return accounts.redeem_ticket(hash, is_used);
+end
 $$;
 
 CREATE FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text DEFAULT NULL::text) RETURNS void
@@ -813,10 +858,10 @@ begin
     if pg_catalog.octet_length(reason) > 1000 then
         raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
     end if;
-    -- One that no trigger saw come has no profile yet.
-    perform app.adopt_account(account);
+    -- An account that no trigger saw has no profile yet.
+    perform app.upsert_profile(account);
     update public.user_profiles p set is_deleted = true where p.id = account.id;
-    perform admin.note(operator, 'delete', account.id, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'delete', account.id, pg_catalog.jsonb_build_object(
         'reason', reason, 'ended_sessions', living));
     return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'ended_sessions', living);
 end
@@ -836,7 +881,7 @@ begin
         raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
     end if;
     update auth.users u set banned_until = ends_at, updated_at = pg_catalog.now() where u.id = account.id;
-    perform admin.note(operator, 'disable', account.id, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'disable', account.id, pg_catalog.jsonb_build_object(
         'until', admin.utc(ends_at), 'reason', reason, 'ended_sessions', living));
     return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'ended_sessions', living);
 end
@@ -852,7 +897,8 @@ declare
 begin
     update auth.users u set banned_until = null, updated_at = pg_catalog.now()
      where u.id = account.id and u.banned_until is not null;
-    perform admin.note(operator, 'enable', account.id, pg_catalog.jsonb_build_object('was_disabled', was_disabled));
+    perform admin.record_action(operator, 'enable', account.id, pg_catalog.jsonb_build_object(
+        'was_disabled', was_disabled));
     return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'was_disabled', was_disabled);
 end
 $$;
@@ -869,12 +915,12 @@ begin
     if one is not null and not exists (select from app.sessions s where s.id = one and s.user_id = whom) then
         raise exception using errcode = 'PA002', message = 'This user has no such session.';
     end if;
-    -- A sign-in under way is waited for, and what it opened is ended.
+    -- Waits for a concurrent sign-in, and ends its session.
     perform 1 from auth.users u where u.id = whom for update;
     update app.sessions s set revoked_at = pg_catalog.now()
      where s.user_id = whom and s.revoked_at is null and (one is null or s.id = one);
     get diagnostics ended = row_count;
-    perform admin.note(operator, 'end-sessions', whom, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'end-sessions', whom, pg_catalog.jsonb_build_object(
         'session', one, 'ended_sessions', ended));
     return pg_catalog.json_build_object('user', admin.user_object(whom, false), 'ended_sessions', ended);
 end
@@ -959,10 +1005,10 @@ begin
     perform admin.check_limit(most);
     return pg_catalog.json_build_object('mails', coalesce((
         select pg_catalog.json_agg(pg_catalog.json_build_object(
-                   'id', l.id, 'kind', l.kind, 'email', admin.shown_email(l.email, in_full), 'user_id', l.user_id,
+                   'id', l.id, 'kind', l.kind, 'email', admin.masked_email(l.email, in_full), 'user_id', l.user_id,
                    'state', case when l.due_at is null then 'given_up' else 'waiting' end,
                    'created_at', app.utc(l.created_at), 'attempts', l.attempts, 'due_at', app.utc(l.due_at),
-                   -- A mail server likes to quote the address.
+                   -- Mail servers often quote the address.
                    'last_error', case when in_full then l.last_error else pg_catalog.regexp_replace(
                        l.last_error, '[^\s<>"]+@[^\s<>"]+', '…', 'g') end)
                    order by l.created_at, l.id)
@@ -971,7 +1017,16 @@ begin
 end
 $$;
 
-CREATE FUNCTION admin.named(who text) RETURNS SETOF uuid
+CREATE FUNCTION admin.masked_email(email text, in_full boolean) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+begin
+    return case when in_full then email else pg_catalog.regexp_replace(email, '^(.).*(@[^@]*)$', '\1…\2') end;
+end
+$_$;
+
+CREATE FUNCTION admin.matching_users(who text) RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
@@ -991,20 +1046,6 @@ begin
 end
 $_$;
 
-CREATE FUNCTION admin.note(operator text, action text, user_id uuid, detail jsonb) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if not coalesce(octet_length(operator) between 1 and 200 and operator !~ '[\u0001-\u001f\u007f]', false) then
-        raise exception using errcode = 'PA001',
-            message = 'Who gives the order is not said: give --as NAME, of at most 200 bytes.';
-    end if;
-    insert into admin.audit (operator, action, user_id, detail)
-    values (note.operator, note.action, note.user_id, pg_catalog.jsonb_strip_nulls(note.detail));
-end
-$$;
-
 CREATE FUNCTION admin.pushes(most integer) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1022,6 +1063,21 @@ begin
           join app.devices d on d.id = l.device_id
           left join public.user_profiles p on p.id = d.user_id), '[]'),
         'total', (select count(*) from app.pushes w where w.due_at is not null));
+end
+$$;
+
+CREATE FUNCTION admin.record_action(operator text, action text, user_id uuid, detail jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if not coalesce(octet_length(operator) between 1 and 200 and operator !~ '[\u0001-\u001f\u007f]', false) then
+        raise exception using errcode = 'PA001',
+            message = 'Who gives the order is not said: give --as NAME, of at most 200 bytes.';
+    end if;
+    insert into admin.audit (operator, action, user_id, detail)
+    values (record_action.operator, record_action.action, record_action.user_id,
+            pg_catalog.jsonb_strip_nulls(record_action.detail));
 end
 $$;
 
@@ -1048,7 +1104,8 @@ begin
     if one is not null and retried = 0 then
         raise exception using errcode = 'PA002', message = 'There is no such mail: it was sent, or never was.';
     end if;
-    perform admin.note(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object('mail', one, 'retried', retried));
+    perform admin.record_action(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object(
+        'mail', one, 'retried', retried));
     return pg_catalog.json_build_object('retried', retried);
 end
 $$;
@@ -1068,7 +1125,7 @@ begin
     update app.pushes p set due_at = pg_catalog.clock_timestamp(), attempts = 0
      where p.due_at is not null and (one is null or p.device_id = one);
     get diagnostics retried = row_count;
-    perform admin.note(operator, 'retry-push', whom, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'retry-push', whom, pg_catalog.jsonb_build_object(
         'device', one, 'retried', retried));
     return pg_catalog.json_build_object('retried', retried);
 end
@@ -1094,21 +1151,12 @@ begin
 end
 $$;
 
-CREATE FUNCTION admin.shown_email(email text, in_full boolean) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-begin
-    return case when in_full then email else pg_catalog.regexp_replace(email, '^(.).*(@[^@]*)$', '\1…\2') end;
-end
-$_$;
-
 CREATE FUNCTION admin.user_id(who text) RETURNS uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    found_ids uuid[] := array(select n from admin.named(who) n order by n limit 11);
+    found_ids uuid[] := array(select n from admin.matching_users(who) n order by n limit 11);
 begin
     if pg_catalog.cardinality(found_ids) = 1 then
         return found_ids[1];
@@ -1136,7 +1184,7 @@ begin
     return (
         select pg_catalog.json_build_object(
                    'id', u.id, 'username', p.username, 'full_name', p.full_name,
-                   'email', admin.shown_email(nullif(u.email::text, ''), in_full),
+                   'email', admin.masked_email(nullif(u.email::text, ''), in_full),
                    'email_confirmed_at', admin.utc(u.email_confirmed_at),
                    'is_guest', coalesce(u.is_anonymous, false),
                    'created_at', admin.utc(coalesce(u.created_at, p.created_at)),
@@ -1159,14 +1207,14 @@ CREATE FUNCTION admin.users(query text, most integer, in_full boolean) RETURNS j
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    exact uuid[] := array(select n from admin.named(query) n);
-    -- Names are compared folded, as a search does.
+    exact uuid[] := array(select n from admin.matching_users(query) n);
+    -- Names are compared folded, as in a search.
     pattern text := '%' || pg_catalog.regexp_replace(
         app.folded(pg_catalog.btrim(query, E' \t\n\r')), '([\\%_])', '\\\1', 'g') || '%';
     ids uuid[];
 begin
     perform admin.check_limit(most);
-    -- One more than is shown says that there are more.
+    -- One more shows that there are more.
     ids := array(
         select f.id from (
             select e as id, 0 as rank, null::text as name from unnest(exact) e
@@ -1175,7 +1223,7 @@ begin
                from (select s.user_id as id, s.full_name as name from app.search_names s
                       where s.full_name like pattern or s.spelled_out like pattern or s.username like pattern
                      union all
-                     -- A search finds no guests, and nobody who is deleted.
+                     -- A search finds no guests and no deleted users.
                      select p.id, app.folded(p.full_name) collate "C" from public.user_profiles p
                       where (p.is_guest or p.is_deleted) and app.folded(p.full_name) like pattern) k
                join public.user_profiles p on p.id = k.id
@@ -1338,14 +1386,14 @@ declare
     times timestamptz[];
     objects text[];
     people uuid[];
-    places integer[];   -- of each of the people, the first conversation that it is in
+    places integer[];   -- for each of the people, its first conversation on the page
     person record;
     profiles text[] := '{}';
     room bigint := app.answer_bytes();
-    -- The first conversation may take a whole answer; others come as long as the page is not full.
+    -- The first conversation may fill a response; others are added while the page is not full.
     reserve bigint := app.answer_bytes() - app.page_bytes();
-    fitting integer := 0;   -- how many of the conversations the page has room for
-    complete integer := 0;  -- how many profiles stood before the last of those came
+    fitting integer := 0;   -- the number of conversations that fit
+    complete integer := 0;  -- the number of profiles before the last of them
     more boolean;
     next text;
 begin
@@ -1386,10 +1434,10 @@ begin
               join public.conversation_members m on m.conversation_id = page.id
              group by m.user_id) w;
 
-    -- A conversation comes with all its people, or on the next page; the first with as many as there is room for.
+    -- A conversation comes with the profiles of all its members, or on the next page; the first with as many as fit.
     <<page>>
     begin
-        -- A few at a time: a page's groups may have 25,600.
+        -- In batches: the groups of a page may have 25,600 members.
         for batch in 0 .. coalesce((pg_catalog.cardinality(people) - 1) / 256, -1) loop
             for person in
                 select w.place, p.object::text as object
@@ -1445,7 +1493,7 @@ begin
     if pg_catalog.cardinality(others) not between 1 and 255 then
         perform app.refuse_param('member_ids', 'A group has 1 to 255 members beside you.');
     end if;
-    made := app.make_group(title);
+    made := app.create_group(title);
     insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
     return api.conversation(made, profiles);
 end
@@ -1495,7 +1543,7 @@ begin
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
     elsif seat.role = 'member'
-          and (message.sender_id <> me and not app.claim_message(conversation_id, seq) or message.kind = 'system') then
+          and (message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system') then
         perform app.refuse_forbidden('A message is deleted by its sender, or by the owner or an admin of its group.');
     elsif message.deleted_at is null then
         update public.messages m set deleted_at = pg_catalog.clock_timestamp()
@@ -1534,7 +1582,7 @@ begin
      where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
-    elsif message.sender_id <> me and not app.claim_message(conversation_id, seq) or message.kind = 'system' then
+    elsif message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system' then
         perform app.refuse_forbidden('Only its sender edits a message.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message is not changed any more.');
@@ -1610,7 +1658,7 @@ CREATE FUNCTION api.messages(conversation_id uuid, before_seq bigint DEFAULT NUL
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
-    -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
+    -- A bound in a variable becomes a condition of the index; with `coalesce`, under row-level security, it would not.
     bound bigint := coalesce(before_seq, 9223372036854775807);
     conversation text := app.conversation_member(conversation_id);
     page record;
@@ -1644,7 +1692,7 @@ begin
                  where m.conversation_id = messages.conversation_id and m.seq > page.beyond and m.seq < bound
                  order by m.seq limit messages.max_results) o;
         exit when found_rows = max_results or after_seq is not null or page.beyond <= 0;
-        -- Some are gone, by somebody's SQL: then the beginning is looked for.
+        -- Some messages were deleted by SQL: find the beginning.
         page.beyond := coalesce((
             select m.seq - 1 from public.messages m
              where m.conversation_id = messages.conversation_id and m.seq < bound
@@ -1673,11 +1721,11 @@ begin
          where m.conversation_id = mute_conversation.conversation_id and m.user_id = me) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    -- In another zone it may be the year after.
+    -- In another time zone it may be a year later.
     if time >= '10000-01-01T00:00:00Z' then
         perform app.refuse_param('until', 'A time is from 1970 to 9999.');
     end if;
-    -- What is over is none.
+    -- A time in the past is no mute.
     if time <= pg_catalog.now() then
         time := null;
     end if;
@@ -1704,17 +1752,17 @@ begin
      where c.participant1_id = least(me, open_conversation.user_id)
        and c.participant2_id = greatest(me, open_conversation.user_id);
     if found_id is null then
-        if not app.is_present(open_conversation.user_id) then
+        if not app.is_active_user(open_conversation.user_id) then
             perform app.refuse_hidden('There is no such user.');
         end if;
-        -- Without a conflict target: naming one asks for the right to see the row before its members are added.
+        -- Without a conflict target, which would need the right to see the row before its members are added.
         insert into public.conversations (kind, participant1_id, participant2_id)
         values ('direct', least(me, open_conversation.user_id), greatest(me, open_conversation.user_id))
         on conflict do nothing;
-        found_id := app.seat_participants(open_conversation.user_id);
+        found_id := app.ensure_participants(open_conversation.user_id);
     elsif (select count(*) from public.conversation_members m where m.conversation_id = found_id) < 2
-          and app.is_present(open_conversation.user_id) then
-        perform app.seat_participants(open_conversation.user_id);
+          and app.is_active_user(open_conversation.user_id) then
+        perform app.ensure_participants(open_conversation.user_id);
     end if;
     return api.conversation(found_id, profiles);
 end
@@ -1790,7 +1838,7 @@ begin
     elsif not coalesce(environment in ('production', 'sandbox'), true) then
         perform app.refuse_param('environment', 'An environment is "production" or "sandbox".');
     end if;
-    -- A language that is not understood costs a translation, not the pushes.
+    -- An unknown language costs a translation, not the pushes.
     return ('{"id":"' || app.register_device(
                 platform, token, coalesce(environment, 'production'), app.language_tag(locale)) || '"}')::json;
 end
@@ -1882,7 +1930,7 @@ begin
     if patch ? 'avatar' then
         perform app.change_avatar(patch -> 'avatar', 'avatar.');
     end if;
-    -- Last, since it may wait for others who claim the name.
+    -- Last, since it may wait for other users who claim the name.
     if patch ? 'username' then
         perform app.change_username(app.patched_text(patch, 'username', null));
     end if;
@@ -1900,16 +1948,16 @@ CREATE FUNCTION api.search_profiles(query text, max_results integer DEFAULT 20) 
     AS $$
 declare
     me uuid := app.caller();
-    -- A query has at most 50 characters, normalized.
+    -- At most 50 characters, normalized.
     bounded text := left(app.normalized(query), 51);
     wanted text := app.folded(bounded);
-    -- The ways it may be spelled: a `ü` is found as "u" and as "ue".
+    -- Possible spellings: a `ü` is found as "u" and as "ue".
     forms text[] := array[wanted] || app.spelled_out(bounded);
     form text;
-    -- After all that begin so, in the order of code points.
+    -- The end of the prefix's range, in the order of code points.
     beyond text;
     literal text;
-    -- Likeness leaves punctuation out, and would find `bob` for `b_b`: those three stand for themselves alone.
+    -- Similarity ignores punctuation and would find `bob` for `b_b`: these three characters match only themselves.
     fuzzy boolean := wanted !~ '[\\%_]';
     words text[] := app.words_of(wanted);
     first text[];
@@ -1936,10 +1984,10 @@ begin
             (select s.user_id from app.search_names s
               where s.spelled_out >= form and s.spelled_out < beyond order by s.spelled_out limit 51));
     end loop;
-    -- What follows is in an inverted index, or nowhere. The planner, for the sake of the limit, would rather walk an
-    -- index of all users until it has met enough of them. Holds until the function ends, as it has a SET for it.
+    -- The rest is in an inverted index. For the limit the planner would prefer an index of all users. Ends with the
+    -- function, which has a SET for it.
     perform set_config('enable_indexscan', 'off', true);
-    -- The words that begin so, then those that hold it. Two characters hold no trigram of a word's middle.
+    -- Words with that prefix, then words that contain it. Two characters inside a word have no trigram.
     for attempt in 1 .. case when words <> array[wanted] then 0 when char_length(wanted) > 2 then 2 else 1 end loop
         foreach form in array forms loop
             exit when cardinality(candidates) > max_results;
@@ -1952,7 +2000,7 @@ begin
                 select s.user_id from app.search_names s where s.words && first limit 100);
         end loop;
     end loop;
-    -- Of several words: where they hold a trigram, else the index would be read from end to end.
+    -- Several words, if they have a trigram; otherwise the whole index would be read.
     if words <> array[wanted] and wanted ~ '\w{3}|\w{2}\W|\W\w' then
         foreach form in array forms loop
             exit when cardinality(candidates) > max_results;
@@ -1964,7 +2012,7 @@ begin
                  limit 100);
         end loop;
     end if;
-    -- The words as they may have been meant, unless somebody is called just so. The longest three tell enough.
+    -- Similar words, unless a name matches exactly. The longest three words suffice.
     if cardinality(candidates) <= max_results and fuzzy and words <> '{}' and not exists (
            select from unnest(candidates) as c join app.search_names s on s.user_id = c
             where s.username = any (forms) or s.full_name = any (forms) or s.spelled_out = any (forms)) then
@@ -1988,7 +2036,7 @@ begin
                        count(*) filter (where k.name = k.form) as exact,
                        bool_or(position(' ' || k.form in ' ' || k.name) > 0) as starts,
                        bool_or(position(k.form in k.name) > 0) as holds,
-                       max(app.word_likeness(k.form, k.name)) as likeness
+                       max(app.word_similarity(k.form, k.name)) as likeness
                   from (select distinct c as user_id from unnest(candidates) as c where c <> me) c
                   join app.search_names n on n.user_id = c.user_id
                  cross join lateral (
@@ -2037,7 +2085,7 @@ begin
         perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
     end if;
     if attachment is not null and attachment ? 'media_id' then
-        attachment := app.whole_attachment(attachment);
+        attachment := app.complete_attachment(attachment);
     end if;
     insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment)
     values (conversation_id, me, client_id, kind, content, attachment);
@@ -2056,9 +2104,9 @@ begin
     kind := coalesce(kind, 'text');
     content := coalesce(content, case when kind = 'image' then '' end);
     if attachment is not null and attachment ? 'media_id' then
-        attachment := app.whole_attachment(attachment);
+        attachment := app.complete_attachment(attachment);
     end if;
-    attachment := app.counted(attachment);
+    attachment := app.normalized_counts(attachment);
     select m.* into sent from public.messages m
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
@@ -2095,7 +2143,7 @@ begin
     if not coalesce(role in ('owner', 'admin', 'member'), false) then
         perform app.refuse_param('role', 'A role is "owner", "admin" or "member".');
     end if;
-    perform app.give_role(conversation_id, user_id, role);
+    perform app.set_member_role(conversation_id, user_id, role);
     return api.conversation(conversation_id, profiles);
 end
 $$;
@@ -2119,17 +2167,17 @@ declare
     after_user uuid;
     part record;
     mine uuid[];        -- the user's conversations, by id
-    whole boolean;      -- whether nothing was seen before: a reset
-    entered uuid[];     -- those of them to give whole: all of them in a reset
-    muted uuid[];       -- those in which it muted or ended that
-    given uuid[];       -- those whose conversation object is in this view
-    active uuid[];      -- those in which messages came or changed
+    whole boolean;      -- true for a reset: nothing was seen before
+    entered uuid[];     -- those that are new to the user: all of them in a reset
+    muted uuid[];       -- those whose mute changed
+    given uuid[];       -- those whose conversation object is in the view
+    active uuid[];      -- those with new or changed messages
     me_object text;
     left_ids text[] := '{}';
     profiles text[] := '{}';
-    news record;        -- of what kind there may be some
-    sight record;       -- whether the user is shown others' presence
-    flipped boolean;    -- whether that is news
+    changed record;     -- the kinds that may have changes
+    visibility record;  -- of the presence of others
+    flipped boolean;    -- true if it has changed
     presence text[] := '{}';
     conversations text[] := '{}';
     messages text[] := '{}';
@@ -2137,7 +2185,7 @@ declare
     limited text[] := '{}';
     slice uuid[];
     place integer;
-    ending timestamptz; -- when the page ends
+    ending timestamptz; -- the time at which the page ends
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
@@ -2154,12 +2202,12 @@ begin
     end if;
     if until is null or "position" is null
        or pg_catalog.pg_snapshot_xmax(until) > pg_catalog.pg_snapshot_xmax(now_seen)
-       -- A reset's later pages carry no `since`: the epoch must stand for the whole view.
+       -- Later pages of a reset have no `since`: the epoch must be valid for the whole view.
        or epoch is distinct from epoch_now then
         until := null;
         "position" := null;
     end if;
-    -- Of a reset, the first page says so; `whole` holds for all of them.
+    -- Only the first page of a reset has `reset`; `whole` is true for all its pages.
     whole := since is null;
     reset := whole and until is null;
     snapshot := coalesce(until, now_seen)::text;
@@ -2175,24 +2223,24 @@ begin
     end if;
 
     if whole or "position" is not null then
-        select true as of_profiles, true as of_presence, true as of_members, true as of_leaving into news;
+        select true as has_profiles, true as has_presence, true as has_members, true as has_removals into changed;
     else
-        news := app.news(since);
-        if not news.is_any then
+        changed := app.changes_since(since);
+        if not changed.has_any then
             changes := '{}';
-            conversation_ids := news.mine::text;
+            conversation_ids := changed.mine::text;
             return;
         end if;
     end if;
 
     muted := array(
         select x.conversation_id from public.conversation_mutes x
-         where x.user_id = me and app.is_news(x.changed_xid, since, until));
-    -- Of a membership that began after `until`, the delta that follows tells.
+         where x.user_id = me and app.is_change(x.changed_xid, since, until));
+    -- A membership that began after `until` is in the next delta.
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
-               where w.entered or app.is_news(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
+               where w.entered or app.is_change(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
                where w.entered and c.last_seq > 0
                      or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
@@ -2205,20 +2253,20 @@ begin
     <<view>>
     begin
         if "position" is null then
-            if news.of_profiles and exists (
+            if changed.has_profiles and exists (
                 select from public.user_profiles p
-                 where p.id = me and app.is_news(p.changed_xid, since, until)) then
+                 where p.id = me and app.is_change(p.changed_xid, since, until)) then
                 select o.object::text into me_object from app.me_objects o where o.id = me;
             end if;
             room := room - coalesce(pg_catalog.octet_length(me_object), 0);
         end if;
 
-        if section = 'left' and not whole and news.of_leaving then
+        if section = 'left' and not whole and changed.has_removals then
             for part in
                 select f.conversation_id as id
                   from app.former_members f
                  where f.user_id = me and (after_id is null or f.conversation_id > after_id)
-                   and app.is_news(f.changed_xid, since, until)
+                   and app.is_change(f.changed_xid, since, until)
                  order by f.conversation_id
             loop
                 left_ids := left_ids || ('"' || part.id || '"');
@@ -2234,27 +2282,27 @@ begin
             after_id := null;
         end if;
 
-        if section = 'profiles' and mine <> '{}' and (news.of_profiles or news.of_members) then
+        if section = 'profiles' and mine <> '{}' and (changed.has_profiles or changed.has_members) then
             for part in
                 select o.id, o.object::text as object
                   from app.profile_objects o
                  where o.id <> me and (after_id is null or o.id > after_id)
                    and o.id in (
-                        -- Who shares a conversation with the user, or did and wrote in it. In a delta whole profiles
-                        -- of those new to the user stand among the changed ones.
+                        -- Users who share a conversation with the user, or did and wrote in it. In a delta these are
+                        -- changed profiles, and whole ones of users who are new to the user.
                         select m.user_id from public.conversation_members m
                           join public.user_profiles p on p.id = m.user_id
                          where m.conversation_id = any(mine)
                            and (m.conversation_id = any(entered) and (until is null
                                     or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
-                                or app.is_news(m.joined_xid, since, until)
-                                or app.is_news(p.public_changed_xid, since, until))
+                                or app.is_change(m.joined_xid, since, until)
+                                or app.is_change(p.public_changed_xid, since, until))
                         union
                         select f.user_id from app.former_members f
                           join public.user_profiles p on p.id = f.user_id
                          where f.wrote and f.conversation_id = any(mine)
-                           and (f.conversation_id = any(entered) or app.is_news(f.joined_xid, since, until)
-                                or app.is_news(p.public_changed_xid, since, until)))
+                           and (f.conversation_id = any(entered) or app.is_change(f.joined_xid, since, until)
+                                or app.is_change(p.public_changed_xid, since, until)))
                    and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
                  order by o.id
             loop
@@ -2272,27 +2320,27 @@ begin
         end if;
 
         if section = 'presence' and mine <> '{}' then
-            sight := app.my_sight();
-            flipped := not whole and coalesce(app.is_news(sight.changed_xid, since, until), false);
+            visibility := app.presence_visibility();
+            flipped := not whole and coalesce(app.is_change(visibility.changed_xid, since, until), false);
         end if;
-        if section = 'presence' and mine <> '{}' and (news.of_presence or news.of_members or flipped) then
+        if section = 'presence' and mine <> '{}' and (changed.has_presence or changed.has_members or flipped) then
             for part in
-                -- Of whom something is known; in a delta also of whom nothing is any more. Who has begun to hide is
-                -- told of everybody that there is nothing to see: in its sight there is no row.
+                -- Presence that is known, in a delta also that which no longer is. If the user has begun to hide its
+                -- own, everyone's is empty: it sees no row.
                 select o.id, app.presence_object(o.id, p.is_online, p.last_seen_at) as object
                   from (select m.user_id as id, pg_catalog.bool_or(
-                                m.conversation_id = any(entered) or app.is_news(m.joined_xid, since, until)) as is_new
+                                m.conversation_id = any(entered) or app.is_change(m.joined_xid, since, until)) as is_new
                           from public.conversation_members m
                          where m.conversation_id = any(mine) and m.user_id <> me
                            and (after_id is null or m.user_id > after_id)
                            and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
                          group by m.user_id) o
                   left join public.presence p on p.user_id = o.id
-                 where sight.is_open
-                       and (o.is_new or flipped or app.is_news(p.changed_xid, since, until))
+                 where visibility.sees_others
+                       and (o.is_new or flipped or app.is_change(p.changed_xid, since, until))
                        and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
                        and (p.is_online or p.last_seen_at is not null or p.user_id is not null and not whole)
-                    or not sight.is_open and flipped
+                    or not visibility.sees_others and flipped
                  order by o.id
             loop
                 presence := presence || part.object;
@@ -2330,15 +2378,16 @@ begin
         end if;
 
         if section = 'messages' and active <> '{}' then
-            -- A few conversations at a time, so that a page does not read what the next will give. Each few collect the
-            -- user's conversations anew, for the policies: 40 ms where it is in 8,000. So a page ends after a time too.
+            -- A few conversations at a time, so that a page does not read what the next page returns. For each batch
+            -- the policies collect the user's conversations again: 40 ms if there are 8,000. So a page also ends after
+            -- a time.
             place := 1;
             ending := pg_catalog.clock_timestamp() + app.page_time();
             active := array(select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id
                              order by a.id);
             while place <= pg_catalog.cardinality(active) loop
                 if place > 1 and pg_catalog.clock_timestamp() > ending then
-                    -- After all messages of the last of the few.
+                    -- After all messages of the last conversation.
                     next_position := 'messages:' || active[place - 1] || ':999999999999999999';
                     exit view;
                 end if;
@@ -2349,7 +2398,7 @@ begin
                         select a.id, a.id = any(entered) as entered,
                                case when a.id = any(entered) then per_conversation else 100 end as most,
                                case when a.id = after_id then after_seq end as after_seq,
-                               -- The newest message of the view: seq order is commit order.
+                               -- The newest message of the view: the order of seq is that of commits.
                                case when until is null then c.last_seq else coalesce((
                                     select n.seq from public.messages n
                                      where n.conversation_id = a.id
@@ -2357,17 +2406,16 @@ begin
                                      order by n.seq desc limit 1), 0) end as newest
                           from unnest(slice) as a (id)
                           join public.conversations c on c.id = a.id),
-                    -- What a condition on messages compares with is a column here: under row-level security an
-                    -- expression with `coalesce` could not be a condition of their index. What messages share is
-                    -- asked once, and not of each: from the statistics, which know how long conversations are on
-                    -- average, the planner could take it that nothing is asked twice.
+                    -- Bounds of messages are columns here: under row-level security an expression with `coalesce` could
+                    -- not be an index condition. Values that messages share are read once: from statistics, which know
+                    -- the average length of conversations, the planner could conclude that nothing repeats.
                     conversation as materialized (
                         select n.*, greatest(n.newest - n.most, coalesce(n.after_seq, 0)) as beyond,
                                (select min(r.last_read_seq) from public.conversation_members r
                                  where r.conversation_id = n.id) as mark
                           from newest n),
                     message as materialized (
-                        -- The sent: the newest of the conversation, in a delta those of them that are new.
+                        -- Sent messages: the newest of the conversation, in a delta those of them that are new.
                         select c.id, c.mark, m as message
                           from conversation c
                           join public.messages m on m.conversation_id = c.id
@@ -2375,8 +2423,8 @@ begin
                            and (c.entered or not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since))
                            and (until is null or pg_catalog.pg_visible_in_snapshot(m.changed_xid, until))
                         union all
-                        -- The edited, moved and deleted that were sent before: as many as fill the page, where an
-                        -- object has 256 bytes at least. `offset 0` has them found by what changed, and then sorted.
+                        -- Earlier messages that were edited, moved or deleted: as many as fill the page, at 256 bytes
+                        -- or more each. `offset 0` finds them by the change, and sorts them then.
                         select c.id, c.mark, e.message
                           from conversation c
                          cross join lateral (
@@ -2385,7 +2433,7 @@ begin
                                          where m.conversation_id = c.id
                                            and m.version > 1 and m.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
                                            and (c.after_seq is null or m.seq > c.after_seq)
-                                           and app.is_news(m.changed_xid, since, until)
+                                           and app.is_change(m.changed_xid, since, until)
                                            and pg_catalog.pg_visible_in_snapshot(m.sent_xid, since) offset 0) w
                                  order by w.seq limit greatest(room, 0) / 256 + 2) e
                          where not whole and not c.entered),
@@ -2402,8 +2450,8 @@ begin
                            null::boolean as limited
                       from senders s cross join message m
                     union all
-                    -- The limited: a message that the view holds and does not give. Where numbers are reserved for
-                    -- messages that are still to be moved, it is the next before them.
+                    -- Limited conversations: the view contains a message that the page does not. If numbers are
+                    -- reserved for messages that are still to be moved, it is the next one before them.
                     select c.id, 0, null, true
                       from conversation c
                      where c.after_seq is null and c.newest > c.most
@@ -2437,16 +2485,16 @@ begin
             after_id := null;
         end if;
 
-        -- A mark that its member's message moved is in a conversation that is active.
-        if not whole and mine <> '{}' and (news.of_members or active <> '{}') then
+        -- A mark that was moved by its member's message is in an active conversation.
+        if not whole and mine <> '{}' and (changed.has_members or active <> '{}') then
             for part in
                 select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
                        || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
                   from public.conversation_members m
                  where m.conversation_id = any(mine) and m.conversation_id <> all(given)
                    and (after_id is null or (m.conversation_id, m.user_id) > (after_id, after_user))
-                   and (app.is_news(m.changed_xid, since, until)
-                        or m.sent_xid is not null and app.is_news(m.sent_xid, since, until))
+                   and (app.is_change(m.changed_xid, since, until)
+                        or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
                  order by m.conversation_id, m.user_id
             loop
                 reads := reads || part.object;
@@ -2460,7 +2508,7 @@ begin
     end;
 
     if next_position is null then
-        -- Who streams on from here stands in the index of the conversations it is in now.
+        -- A live session needs the conversations that the user is in now.
         if until is not null then
             mine := array(select app.my_conversations());
         end if;
@@ -2490,7 +2538,7 @@ begin
          where m.conversation_id = typing.conversation_id and m.user_id = app.caller()) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    return (app.my_sight()).is_open;
+    return (app.presence_visibility()).sees_others;
 end
 $$;
 
@@ -2507,7 +2555,7 @@ begin
     elsif seat.role = 'member' then
         perform app.refuse_forbidden('The owner and the admins name a group.');
     end if;
-    -- Normalized here: the column's domain takes nothing else.
+    -- Normalized here, since the column's domain accepts nothing else.
     update public.conversations c set title = app.checked_name('title', update_conversation.title, 'A title')
      where c.id = update_conversation.conversation_id;
     return api.conversation(conversation_id, profiles);
@@ -2551,6 +2599,42 @@ begin
 end
 $$;
 
+CREATE TABLE app.sessions (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    user_id uuid NOT NULL,
+    generation integer DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
+    revoked_at timestamp with time zone,
+    ended_xid xid8,
+    forget_at timestamp with time zone
+);
+
+CREATE FUNCTION app.accepts_generation(session app.sessions, generation integer, reuse_seconds integer) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return session.revoked_at is null and (
+        session.generation = accepts_generation.generation
+        or session.generation - 1 = accepts_generation.generation
+           and app.now() <= session.refreshed_at + reuse_seconds * interval '1 second');
+end
+$$;
+
+CREATE FUNCTION app.acquire_lease(name text, holder uuid, seconds double precision) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    insert into app.leases as l (name, holder, expires_at)
+    values (name, holder, pg_catalog.clock_timestamp() + seconds * interval '1 second')
+    on conflict on constraint leases_pkey do update set holder = excluded.holder, expires_at = excluded.expires_at
+     where l.holder = excluded.holder or l.expires_at <= pg_catalog.clock_timestamp();
+    return found;
+end
+$$;
+
 CREATE FUNCTION app.add_participants() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2559,46 +2643,6 @@ begin
     insert into public.conversation_members (conversation_id, user_id)
     values (new.id, new.participant1_id), (new.id, new.participant2_id);
     return null;
-end
-$$;
-
-CREATE FUNCTION app.admit(login name) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET client_min_messages TO 'warning'
-    AS $$
-declare
-    name text;
-begin
-    foreach name in array array['anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline_sender'] loop
-        if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
-            execute pg_catalog.format('grant %I to %I with inherit false, set true', name, login);
-        else
-            execute pg_catalog.format('grant %I to %I', name, login);
-        end if;
-    end loop;
-    if (select r.rolinherit from pg_catalog.pg_roles r where r.rolname = login) then
-        execute pg_catalog.format('alter role %I noinherit', login);
-    end if;
-end
-$$;
-
-CREATE FUNCTION app.adopt_account(account auth.users) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    guest boolean := coalesce(account.is_anonymous, false);
-    address text := nullif(app.lower_ascii(account.email::text), '');
-begin
-    insert into public.user_profiles (id, full_name, is_guest)
-    values (account.id, case when pg_catalog.jsonb_typeof(account.raw_user_meta_data -> 'full_name') = 'string'
-                             then app.salvaged_name(account.raw_user_meta_data ->> 'full_name') end, guest)
-    on conflict (id) do nothing;
-    insert into public.user_private (id, email) values (account.id, address)
-    on conflict (id) do nothing;
-    update public.user_profiles set is_guest = guest where id = account.id and is_guest <> guest;
-    update public.user_private set email = address where id = account.id and email is distinct from address;
 end
 $$;
 
@@ -2614,12 +2658,12 @@ CREATE FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, 
     AS $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
-    reserved bigint;    -- the numbers there are beyond this
+    reserved bigint;    -- added to the numbers of moved messages
     newest public.messages;
 begin
     select c.last_seq into reserved from public.conversations c where c.id = into_id for update;
     select m.* into newest from public.messages m where m.conversation_id = from_id order by m.seq desc limit 1;
-    -- Messages that an earlier merge has left to be moved here will go there directly.
+    -- Messages that an earlier merge would still move here go directly there.
     delete from app.message_moves v where v.conversation_id = from_id;
     update app.message_moves v
        set into_id = append_conversation.into_id, base = reserved + v.base, sent_xid = xid
@@ -2648,7 +2692,7 @@ begin
         on o.conversation_id = from_id and o.user_id = case when n.user_id = account then guest else n.user_id end
      cross join lateral (
             select greatest(n.sent_seq, reserved + coalesce(nullif(o.sent_seq, 0), (
-                        -- A member's row may have been deleted by SQL, and perhaps came back.
+                        -- A member row may have been deleted by SQL, and restored.
                         select max(s.seq)
                           from (select l.seq, l.sender_id from public.messages l
                                  where l.conversation_id = from_id order by l.seq desc limit 10000) s
@@ -2671,52 +2715,6 @@ CREATE FUNCTION app.attachment_object(attachment jsonb) RETURNS json
              (attachment_object.attachment -> 'media_id'::text) AS media_id,
              (attachment_object.attachment -> 'blurhash'::text) AS blurhash) w;
 END;
-
-CREATE TABLE public.user_profiles (
-    id uuid NOT NULL,
-    username text,
-    full_name text,
-    bio text,
-    avatar_type text,
-    avatar_id text,
-    avatar_url text,
-    website text,
-    location text,
-    language_code text,
-    is_verified boolean DEFAULT false NOT NULL,
-    is_guest boolean DEFAULT false NOT NULL,
-    is_deleted boolean DEFAULT false NOT NULL,
-    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
-    version bigint DEFAULT 1 NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    public_changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL
-);
-
-CREATE FUNCTION app.buried(profile public.user_profiles) RETURNS public.user_profiles
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if not profile.is_deleted then
-        raise exception using errcode = 'restrict_violation', message = 'A deleted user does not come back.',
-            hint = 'The address is free: register it anew.';
-    end if;
-    profile.username := null;
-    profile.full_name := null;
-    profile.bio := null;
-    profile.avatar_type := null;
-    profile.avatar_id := null;
-    profile.avatar_url := null;
-    profile.website := null;
-    profile.location := null;
-    profile.language_code := null;
-    profile.is_verified := false;
-    profile.attributes := '{}';
-    return profile;
-end
-$$;
 
 CREATE FUNCTION app.caller() RETURNS uuid
     LANGUAGE plpgsql STABLE
@@ -2765,7 +2763,7 @@ begin
     elsif new_type = 'built_in' and not exists (select from public.built_in_avatars a where a.id = new_id) then
         perform app.refuse_param(path || 'avatar_id', 'There is no such built-in avatar.');
     elsif media_id is not null then
-        -- The trigger of the profile takes it.
+        -- A trigger of the profile marks the picture as used.
         if not coalesce(app.is_media_url(new_url, picture), false) then
             perform app.refuse_param(path || 'avatar_url', 'This is no address of the picture.');
         elsif not exists (select from public.media m
@@ -2794,7 +2792,7 @@ begin
     if patch ? 'full_name' and patch -> 'full_name' = 'null' then
         perform app.refuse_param('full_name', 'A name cannot be empty.');
     end if;
-    -- By itself, since there are triggers that follow a name.
+    -- In a statement of its own, since triggers fire on a change of the name.
     if patch ? 'full_name' then
         update public.user_profiles p
            set full_name = app.patched_text(patch, 'full_name', p.full_name)
@@ -2822,7 +2820,7 @@ begin
         if patch ? 'preferences' then
             if pg_catalog.jsonb_typeof(patch -> 'preferences') not in ('object', 'null') then
                 perform app.refuse_param('preferences', 'Preferences are an object.');
-            -- Of a misspelt word the user would not be hidden, and think that it is.
+            -- After a typo the user would not be hidden, without noticing it.
             elsif coalesce(patch -> 'preferences' -> 'presence', 'null') not in ('null', '"nobody"', '"contacts"') then
                 perform app.refuse_param('preferences',
                     'The preference "presence" is "nobody", or "contacts" for those who share a conversation.');
@@ -2896,6 +2894,69 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.changes_since(since pg_snapshot, OUT mine uuid[], OUT has_any boolean, OUT has_profiles boolean, OUT has_presence boolean, OUT has_members boolean, OUT has_removals boolean) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_sort TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+    most constant integer := 64;
+    me uuid := auth.uid();
+    oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
+    changed uuid[];
+    is_left boolean;
+begin
+    select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
+           coalesce(pg_catalog.bool_or(not pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
+                                       or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)
+                                       or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)), false)
+           or exists (select from public.conversation_mutes x
+                       where x.user_id = me and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
+           or exists (select from public.presence p
+                       where p.user_id = me and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
+      into mine, has_any
+      from public.conversation_members m
+      join public.conversations c on c.id = m.conversation_id
+     where m.user_id = me and not m.is_deleted;
+
+    changed := array(
+        select m.conversation_id from public.conversation_members m
+         where m.changed_xid >= oldest order by m.changed_xid limit most);
+    has_members := pg_catalog.cardinality(changed) = most or changed && mine;
+    changed := array(
+        select f.user_id from app.former_members f
+         where f.changed_xid >= oldest order by f.changed_xid limit most);
+    has_removals := pg_catalog.cardinality(changed) = most or me = any (changed);
+    -- A former member may have joined and written since.
+    is_left := pg_catalog.cardinality(changed) = most
+        or changed <> '{}' and exists (
+            select from unnest(changed) u join app.former_members f on f.user_id = u
+             where f.wrote and f.conversation_id = any (mine));
+    changed := array(
+        select p.id from public.user_profiles p
+         where p.changed_xid >= oldest order by p.changed_xid limit most);
+    has_profiles := pg_catalog.cardinality(changed) = most or me = any (changed)
+        or changed <> '{}' and (
+            exists (select from unnest(changed) u join public.conversation_members m on m.user_id = u
+                     where m.conversation_id = any (mine))
+            or exists (select from unnest(changed) u join app.former_members f on f.user_id = u
+                        where f.conversation_id = any (mine)))
+        or is_left;
+    changed := array(
+        select p.user_id from public.presence p
+         where p.changed_xid >= oldest order by p.changed_xid limit most);
+    has_presence := mine <> '{}' and (
+        pg_catalog.cardinality(changed) = most
+        or changed <> '{}' and exists (
+            select from unnest(changed) u join public.conversation_members m on m.user_id = u
+             where u <> me and m.conversation_id = any (mine)));
+    has_any := has_any or has_members or has_removals or has_profiles or has_presence;
+end
+$$;
+
 CREATE FUNCTION app.check_attachment(attachment jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2922,6 +2983,28 @@ begin
     end if;
 end
 $_$;
+
+CREATE TABLE public.user_profiles (
+    id uuid NOT NULL,
+    username text,
+    full_name text,
+    bio text,
+    avatar_type text,
+    avatar_id text,
+    avatar_url text,
+    website text,
+    location text,
+    language_code text,
+    is_verified boolean DEFAULT false NOT NULL,
+    is_guest boolean DEFAULT false NOT NULL,
+    is_deleted boolean DEFAULT false NOT NULL,
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    public_changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
 
 CREATE FUNCTION app.check_avatar_shape(profile public.user_profiles) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -2955,7 +3038,7 @@ CREATE FUNCTION app.check_date_of_birth(field text, value date) RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    -- A day of grace: it is tomorrow already in the east.
+    -- One day later than UTC: in the east it is already tomorrow.
     if value not between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1 then
         perform app.refuse_param(field, 'A date of birth lies between 1900 and today.');
     end if;
@@ -2970,11 +3053,11 @@ declare
     address text := pg_catalog.btrim(email);
     parts text[] := pg_catalog.regexp_match(address, '^([^@\s\u0001-\u001f\u007f]{1,64})@([^@[]*[^@.])$');
 begin
-    if coalesce(parts[1] ~ app.unseen() or not app.is_host(parts[2]) or parts[2] ~ '(^|\.)[0-9]+$', true)
+    if coalesce(parts[1] ~ app.invisible_characters() or not app.is_host(parts[2]) or parts[2] ~ '(^|\.)[0-9]+$', true)
        or pg_catalog.octet_length(address) > 254 then
         perform app.refuse_param('email', 'That is not an email address.');
     end if;
-    -- Of ASCII alone: a Kelvin sign is no "k", and another mailbox.
+    -- Lower case of ASCII only: a Kelvin sign is not a "k", and another mailbox.
     return app.lower_ascii(address);
 end
 $_$;
@@ -3018,7 +3101,7 @@ begin
         perform app.refuse_param(field, 'A time has the form 2026-11-20T10:00:00Z, and is from 1970 to 9999.');
     end if;
     minutes := coalesce((parts[6] || '1')::integer * (parts[7]::integer * 60 + parts[8]::integer), 0);
-    -- The minute in UTC, and then the seconds.
+    -- First the minute in UTC, then the seconds.
     at := parts[1]::date + make_interval(hours => parts[2]::integer, mins => parts[3]::integer - minutes);
     if parts[4] = '60' and (extract(hour from at) <> 23 or extract(minute from at) <> 59
                             or extract(day from at + interval '1 day') <> 1) then
@@ -3035,116 +3118,7 @@ exception
 end
 $_$;
 
-CREATE FUNCTION app.claim_message(conversation_id uuid, seq bigint) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    message_id uuid;
-begin
-    -- Refuses whoever is no member. A role of the database may call this without the lock.
-    perform app.lock_conversation(conversation_id);
-    select m.id into message_id
-      from public.messages m join app.merged_guests g on g.guest_id = m.sender_id
-     where m.conversation_id = claim_message.conversation_id and m.seq = claim_message.seq
-       and g.account_id = auth.uid();
-    if message_id is null then
-        return false;
-    end if;
-    perform app.reassign_messages(array[message_id], conversation_id, conversation_id, 0);
-    return true;
-end
-$$;
-
-CREATE FUNCTION app.controls() RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]'::text;
-END;
-
-CREATE FUNCTION app.conversation_member(id uuid) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT (('","conversation_id":"'::text || (id)::text) || '","seq":'::text);
-END;
-
-CREATE FUNCTION app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint) RETURNS integer
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS $$
-begin
-    return (select count(*) from public.messages m
-             where m.conversation_id = count_messages.conversation_id and m.seq > after_seq and m.seq <= last_seq
-               and m.sender_id = guest);
-end
-$$;
-
-CREATE FUNCTION app.counted(attachment jsonb) RETURNS jsonb
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT (attachment || COALESCE(( SELECT jsonb_object_agg(name.name, trunc(((counted.attachment ->> name.name))::numeric)) AS jsonb_object_agg
-            FROM unnest('{width,height,bytes}'::text[]) name(name)
-           WHERE ((counted.attachment ->> name.name) ~ '^[0-9]{1,16}\.0{1,8}$'::text)), '{}'::jsonb));
-END;
-
-CREATE FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) RETURNS uuid
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    me uuid := app.caller();
-    waiting record;
-    new_id uuid;
-begin
-    -- Here too, since a role of the database may call this and not api.create_media.
-    if purpose = 'message' and not app.is_member(create_media.conversation_id) then
-        perform app.refuse_hidden('There is no such conversation.');
-    end if;
-    -- One after another, so that all are counted, and none of a user that is just being deleted. Not `for update`:
-    -- others who add the user to a conversation would wait for this transaction.
-    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for no key update;
-    if not found then
-        perform app.refuse_hidden('There is no such user.');
-    end if;
-    select count(*) as number, coalesce(sum(m.bytes), 0) as bytes into waiting
-      from public.media m where m.owner_id = me and m.used_at is null;
-    if waiting.number >= 100 or waiting.bytes + create_media.bytes > 268435456 then
-        perform app.refuse_forbidden('Too many pictures were uploaded and not used: use them, or wait until they go, '
-            'a day after they came.');
-    end if;
-    insert into public.media (owner_id, purpose, conversation_id, mime_type, bytes, width, height)
-    values (me, purpose, create_media.conversation_id, mime_type, create_media.bytes, width, height)
-    returning id into new_id;
-    return new_id;
-end
-$$;
-
-CREATE FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) RETURNS uuid[]
-    LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if coalesce(pg_catalog.cardinality(ids), 0) = 0 or pg_catalog.array_position(ids, null) is not null then
-        perform app.refuse_param(field, 'Give the ids of one user or more.');
-    end if;
-    return array(select u.id from unnest(ids) with ordinality as u (id, place)
-                  where u.id <> all (without) group by u.id order by min(u.place));
-end
-$$;
-
-CREATE FUNCTION app.drop_unused_avatars(account uuid) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    delete from public.media m
-     where m.owner_id = account and m.purpose = 'avatar' and m.used_at is not null
-       and not exists (select from public.user_profiles p where p.id = account and p.avatar_url = m.url)
-$$;
-
-CREATE FUNCTION app.due_pushes(most integer, with_text boolean) RETURNS TABLE(kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text, environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text, badge bigint, attempts integer)
+CREATE FUNCTION app.claim_pushes(most integer, with_text boolean) RETURNS TABLE(kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text, environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text, badge bigint, attempts integer)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -3166,8 +3140,8 @@ begin
                     when q.noted_at < pg_catalog.now() - interval '1 day' then 'late'
                     when n.seq is null or x.muted_until > pg_catalog.now() then 'rest'
                     when not exists (select from app.node_users o where o.user_id = d.user_id) then 'tell'
-                    -- A node says a few seconds later that somebody went, so that a reconnect shows nothing: who was
-                    -- just about to is asked for once more.
+                    -- A node reports a departure a few seconds late, so that a reconnect is not shown: users who may
+                    -- just be leaving are checked once more.
                     when q.noted_at > pg_catalog.clock_timestamp() - interval '8 seconds' then 'wait'
                     else 'rest' end as verdict
           from due q
@@ -3211,7 +3185,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.due_removals(most integer) RETURNS TABLE(id uuid, purpose text)
+CREATE FUNCTION app.claim_removals(most integer) RETURNS TABLE(id uuid, purpose text)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -3230,20 +3204,246 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.empty_conversation(conversation_id uuid) RETURNS void
+CREATE FUNCTION app.cluster_identity() RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select s.system_identifier::text || ':' || d.oid::text
+      from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
+     where d.datname = pg_catalog.current_database()
+$$;
+
+CREATE FUNCTION app.complete_attachment(attachment jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    known jsonb;
+begin
+    select pg_catalog.jsonb_build_object('mime_type', m.mime_type, 'bytes', m.bytes)
+           || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('width', m.width, 'height', m.height))
+      into known
+      from public.media m where m.id = app.media_id(attachment) and m.owner_id = app.caller();
+    return coalesce(known, '{}') || attachment;
+end
+$$;
+
+CREATE FUNCTION app.complete_removals(ids uuid[], purposes text[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    delete from app.media_removals r
+     where (r.id, r.purpose) in (select u.id, u.purpose from unnest(ids, purposes) as u (id, purpose))
+$$;
+
+CREATE FUNCTION app.control_characters() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]'::text;
+END;
+
+CREATE FUNCTION app.conversation_member(id uuid) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (('","conversation_id":"'::text || (id)::text) || '","seq":'::text);
+END;
+
+CREATE FUNCTION app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint) RETURNS integer
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+begin
+    return (select count(*) from public.messages m
+             where m.conversation_id = count_messages.conversation_id and m.seq > after_seq and m.seq <= last_seq
+               and m.sender_id = guest);
+end
+$$;
+
+CREATE FUNCTION app.create_account(provider text, email text, full_name text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    member uuid;
+    address text := email;
+    name text := app.checked_name('full_name', full_name, 'A name');
+    new_id uuid;
 begin
-    for member in
-        select m.user_id from public.conversation_members m
-         where m.conversation_id = empty_conversation.conversation_id order by m.user_id
     loop
-        delete from public.conversation_members m
-         where m.conversation_id = empty_conversation.conversation_id and m.user_id = member;
+        insert into auth.users (instance_id, id, aud, role, email, email_confirmed_at, confirmation_token,
+                                recovery_token, email_change, email_change_token_new, last_sign_in_at,
+                                raw_app_meta_data, raw_user_meta_data, created_at, updated_at)
+        values ('00000000-0000-0000-0000-000000000000', pg_catalog.gen_random_uuid(), 'authenticated',
+                'authenticated', address, case when address is not null then pg_catalog.now() end, '', '', '', '',
+                pg_catalog.now(), app.provider_metadata(provider),
+                pg_catalog.json_strip_nulls(pg_catalog.json_build_object('full_name', name))::jsonb,
+                pg_catalog.now(), pg_catalog.now())
+        on conflict do nothing
+        returning id into new_id;
+        exit when new_id is not null;
+        address := null;
     end loop;
+    perform app.record_email_proof(new_id, address);
+    return new_id;
+end
+$$;
+
+CREATE FUNCTION app.create_group(title text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    made uuid;
+begin
+    insert into public.conversations (kind, title, created_by)
+    values ('group', app.checked_name('title', title, 'A title'), auth.uid())
+    returning id into made;
+    insert into public.conversation_members (conversation_id, user_id, role) values (made, auth.uid(), 'owner');
+    return made;
+end
+$$;
+
+CREATE FUNCTION app.create_login_role(login name, password text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if not exists (select from pg_catalog.pg_roles r where r.rolname = login) then
+        begin
+            execute pg_catalog.format('create role %I login noinherit password %L', login, password);
+        exception when duplicate_object or unique_violation then
+            -- A migration of another database of the cluster has just created it.
+            null;
+        end;
+    end if;
+    perform app.grant_service_roles(login);
+end
+$$;
+
+CREATE FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.caller();
+    waiting record;
+    new_id uuid;
+begin
+    -- Checked here too, since any role with the right may call this without api.create_media.
+    if purpose = 'message' and not app.is_member(create_media.conversation_id) then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    -- Serializes the user's uploads so that all are counted, and refuses deleted users. Not `for update`: transactions
+    -- that add the user to a conversation would wait.
+    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for no key update;
+    if not found then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
+    select count(*) as number, coalesce(sum(m.bytes), 0) as bytes into waiting
+      from public.media m where m.owner_id = me and m.used_at is null;
+    if waiting.number >= 100 or waiting.bytes + create_media.bytes > 268435456 then
+        perform app.refuse_forbidden('Too many pictures were uploaded and not used: use them, or wait until they go, '
+            'a day after they came.');
+    end if;
+    insert into public.media (owner_id, purpose, conversation_id, mime_type, bytes, width, height)
+    values (me, purpose, create_media.conversation_id, mime_type, create_media.bytes, width, height)
+    returning id into new_id;
+    return new_id;
+end
+$$;
+
+CREATE FUNCTION app.create_presence_rows(users uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    former_timeout text := pg_catalog.current_setting('lock_timeout');
+    one uuid;
+begin
+    if users = '{}' then
+        return;
+    end if;
+    perform pg_catalog.set_config('lock_timeout', '50ms', true);
+    begin
+        insert into public.presence (user_id) select u.id from unnest(users) as u (id) on conflict do nothing;
+    exception when lock_not_available then
+        perform pg_catalog.set_config('lock_timeout', '1ms', true);
+        foreach one in array users loop
+            begin
+                insert into public.presence (user_id) values (one) on conflict do nothing;
+            exception when lock_not_available then
+                null;
+            end;
+        end loop;
+    end;
+    perform pg_catalog.set_config('lock_timeout', former_timeout, true);
+end
+$$;
+
+CREATE FUNCTION app.creates_event(conversation_id uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return auth.uid() is not null and not app.is_merging()
+       and exists (select from public.conversations c where c.id = creates_event.conversation_id and c.kind = 'group')
+       -- A user who joined in this transaction has just created the group.
+       and not exists (
+            select from public.conversation_members m
+             where m.conversation_id = creates_event.conversation_id and m.user_id = auth.uid()
+               and m.joined_xid = pg_catalog.pg_current_xact_id());
+end
+$$;
+
+CREATE FUNCTION app.delete_session_devices() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    delete from app.devices d where d.session_id = new.id;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if coalesce(pg_catalog.cardinality(ids), 0) = 0 or pg_catalog.array_position(ids, null) is not null then
+        perform app.refuse_param(field, 'Give the ids of one user or more.');
+    end if;
+    return array(select u.id from unnest(ids) with ordinality as u (id, place)
+                  where u.id <> all (without) group by u.id order by min(u.place));
+end
+$$;
+
+CREATE FUNCTION app.drop_unused_avatars(account uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    delete from public.media m
+     where m.owner_id = account and m.purpose = 'avatar' and m.used_at is not null
+       and not exists (select from public.user_profiles p where p.id = account and p.avatar_url = m.url)
+$$;
+
+CREATE FUNCTION app.due_pushes(most integer, with_text boolean) RETURNS TABLE(kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text, environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text, badge bigint, attempts integer)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return query select * from app.claim_pushes(most, with_text);
+end
+$$;
+
+CREATE FUNCTION app.due_removals(most integer) RETURNS TABLE(id uuid, purpose text)
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return query select * from app.claim_removals(most);
 end
 $$;
 
@@ -3267,7 +3467,7 @@ begin
                 select o.node_id, o.user_id from app.node_users o where o.node_id = any (ended) limit 5000)
         returning u.user_id)
     select count(*), pg_catalog.array_agg(distinct g.user_id) into taken, users from gone g;
-    perform app.settle_presence(coalesce(users, '{}'));
+    perform app.update_presence(coalesce(users, '{}'));
     update app.nodes n set lease_until = '-infinity'
      where n.id = any (ended) and n.lease_until > '-infinity'
        and exists (select from app.node_users u where u.node_id = n.id);
@@ -3298,10 +3498,47 @@ CREATE FUNCTION app.end_sessions() RETURNS trigger
     AS $$
 begin
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
-    -- Nor does it come back by a mail of before, when it is let in again.
+    -- An earlier mail must not be a way back in either.
     perform app.cancel_mails(new.id, array['confirm_email', 'change_email', 'reset_password']);
     delete from app.mails m where m.kind = 'reset_password' and m.email = new.email::text;
     return null;
+end
+$$;
+
+CREATE FUNCTION app.ensure_owner(conversation_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if exists (select from public.conversation_members m
+                where m.conversation_id = ensure_owner.conversation_id and m.role = 'owner')
+       or app.is_merging() then
+        return;
+    end if;
+    update public.conversation_members m set role = 'owner'
+     where m.conversation_id = ensure_owner.conversation_id
+       and m.user_id = (select n.user_id from public.conversation_members n
+                         where n.conversation_id = ensure_owner.conversation_id
+                         order by n.role = 'admin' desc, n.joined_at, n.user_id limit 1);
+end
+$$;
+
+CREATE FUNCTION app.ensure_participants(other uuid) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    room uuid;
+begin
+    select c.id into room from public.conversations c
+     where c.participant1_id = least(auth.uid(), other) and c.participant2_id = greatest(auth.uid(), other)
+       and not exists (select from public.user_profiles p where p.id = auth.uid() and p.is_deleted)
+       for no key update;
+    insert into public.conversation_members (conversation_id, user_id)
+    select room, u.id from unnest(array[auth.uid(), other]) as u (id)
+     where room is not null
+       and not exists (select from public.conversation_members m where m.conversation_id = room and m.user_id = u.id);
+    return room;
 end
 $$;
 
@@ -3314,7 +3551,7 @@ declare
     home text := pg_catalog.current_setting('postline.home', true);
 begin
     if coalesce(home, '') = '' then
-        home := app.home();
+        home := app.cluster_identity();
         perform pg_catalog.set_config('postline.home', home, false);
     end if;
     return pg_catalog.left(pg_catalog.md5(
@@ -3347,9 +3584,9 @@ begin
            preferred_unit_system = 'metric', preferences = '{}', biological_sex = null, height_cm = null,
            username_changed_at = null, username_change_count = 0
      where id = new.id;
-    -- Of its names, those that are held stay until they are free.
+    -- Held usernames stay until they are free.
     delete from public.username_history h
-     where h.user_id = new.id and (h.held_until <= app.now() or app.leaves_no_name(new));
+     where h.user_id = new.id and (h.held_until <= app.now() or app.releases_usernames(new));
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
     for room in
         select m.conversation_id from public.conversation_members m
@@ -3450,200 +3687,43 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.follow_account() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION app.grant_service_roles(login name) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    perform app.adopt_account(new);
-    return null;
-end
-$$;
-
-CREATE FUNCTION app.follow_avatar() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if new.avatar_url is distinct from old.avatar_url then
-        delete from public.media m where m.owner_id = old.id and m.purpose = 'avatar' and m.url = old.avatar_url;
-    end if;
-    return null;
-end
-$$;
-
-CREATE FUNCTION app.follow_message() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    update public.conversations c
-       set last_message_content = case when c.last_seq = new.seq then pg_catalog.left(new.content, 200)
-                                       else c.last_message_content end,
-           last_message_xid = pg_catalog.pg_current_xact_id()
-     where c.id = new.conversation_id;
-    return null;
-end
-$$;
-
-CREATE FUNCTION app.follow_picture() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if app.media_id(new.attachment) is distinct from app.media_id(old.attachment) then
-        update public.media m set removed_at = pg_catalog.now()
-         where m.id = app.media_id(old.attachment) and m.message_id = old.id and m.removed_at is null;
-    else
-        update public.media m set conversation_id = new.conversation_id, owner_id = new.sender_id
-         where m.id = app.media_id(new.attachment) and m.message_id = new.id;
-    end if;
-    return null;
-end
-$$;
-
-CREATE FUNCTION app.follow_preference() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if new.preferences ->> 'presence' = 'nobody' then
-        perform app.hide_presence(new.id);
-    else
-        perform app.show_presence(new.id);
-    end if;
-    return null;
-end
-$$;
-
-CREATE FUNCTION app.follow_proof() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if new.email = old.email and old.email_confirmed_at is null and new.email_confirmed_at is not null
-       and new.deleted_at is null then
-        perform app.note_proof(new.id, new.email::text);
-    elsif new.email is distinct from old.email or new.email_confirmed_at is null then
-        perform app.note_proof(new.id, null);
-    end if;
-    return null;
-end
-$$;
-
-CREATE FUNCTION app.follow_words() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET client_min_messages TO 'warning'
     AS $$
 declare
-    words text[] := '{}';
-    former text[] := coalesce((select s.words from app.search_names s where s.user_id = new.id), '{}');
-    former_word text;
-    person public.user_profiles;
     name text;
-    spelled text;
 begin
-    if tg_op = 'UPDATE' and row(new.username, new.full_name, new.is_guest, new.is_deleted)
-                            is not distinct from row(old.username, old.full_name, old.is_guest, old.is_deleted) then
-        return null;
-    end if;
-    -- As it is now: another trigger may have changed the row again before this one's turn.
-    select * into person from public.user_profiles p where p.id = new.id;
-    if not person.is_guest and not person.is_deleted then
-        -- A single character may be decomposed into eighteen, and an index entry has a bound.
-        name := left(app.folded(person.full_name), 100);
-        spelled := left(app.spelled_out(person.full_name), 100);
-        words := app.name_words(person.username, name, spelled);
-        insert into app.search_names as s (user_id, username, full_name, spelled_out, words)
-        values (person.id, person.username, name, spelled, words)
-        on conflict (user_id) do update
-           set username = excluded.username, full_name = excluded.full_name, spelled_out = excluded.spelled_out,
-               words = excluded.words;
-    else
-        delete from app.search_names s where s.user_id = new.id;
-    end if;
-    insert into app.words (word)
-    select w from unnest(words) as w where w <> all (former) order by w
-    on conflict do nothing;
-    foreach former_word in array former loop
-        if former_word <> all (words) and not app.is_name_word(former_word) then
-            delete from app.words o where o.word = former_word;
+    foreach name in array array['anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline_sender'] loop
+        if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
+            execute pg_catalog.format('grant %I to %I with inherit false, set true', name, login);
+        else
+            execute pg_catalog.format('grant %I to %I', name, login);
         end if;
     end loop;
-    return null;
-end
-$$;
-
-CREATE FUNCTION app.forget_devices() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    delete from app.devices d where d.session_id = new.id;
-    return null;
-end
-$$;
-
-CREATE FUNCTION app.forget_mails() RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    delete from app.mail_tokens t
-     where t.hash in (select e.hash from app.mail_tokens e where e.expires_at <= app.now()
-                       order by e.expires_at limit 100 for update skip locked);
-    delete from app.mail_counts c
-     where (c.kind, c.address_hash) in (
-            select e.kind, e.address_hash from app.mail_counts e where e.since <= app.now() - interval '1 hour'
-             order by e.since limit 100 for update skip locked);
-    delete from app.mails m
-     where m.id in (select g.id from app.mails g
-                     where g.due_at is null and g.created_at <= app.now() - interval '30 days'
-                     limit 100 for update skip locked);
-end
-$$;
-
-CREATE FUNCTION app.forget_sessions() RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    delete from app.sessions s
-     where s.id in (select e.id from app.sessions e where e.forget_at <= app.now()
-                     order by e.forget_at limit 10 for update skip locked);
-end
-$$;
-
-CREATE FUNCTION app.give_role(conversation_id uuid, user_id uuid, role text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    seat record := app.lock_conversation(conversation_id);
-    present text;
-begin
-    if seat.kind = 'direct' then
-        perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
-    elsif seat.role <> 'owner' then
-        perform app.refuse_forbidden('Only the owner of a group gives roles.');
-    end if;
-    select m.role into present from public.conversation_members m
-     where m.conversation_id = give_role.conversation_id and m.user_id = give_role.user_id;
-    if present is null then
-        perform app.refuse_hidden('There is no such member.');
-    elsif present = 'owner' and role <> 'owner' then
-        perform app.refuse_forbidden('The owner stays the owner until another is made it.');
-    elsif present <> role then
-        update public.conversation_members m set role = give_role.role
-         where m.conversation_id = give_role.conversation_id and m.user_id = give_role.user_id;
+    if (select r.rolinherit from pg_catalog.pg_roles r where r.rolname = login) then
+        execute pg_catalog.format('alter role %I noinherit', login);
     end if;
 end
+$$;
+
+CREATE FUNCTION app.guest_conversations(guest uuid) RETURNS uuid[]
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select array(
+        select m.conversation_id from public.conversation_members m where m.user_id = guest
+        union
+        select f.conversation_id from app.former_members f
+          join public.conversations g on g.id = f.conversation_id
+         where f.user_id = guest and f.wrote and g.kind = 'group')
 $$;
 
 CREATE FUNCTION app.has_control(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT (value ~ app.controls());
+ SELECT (value ~ app.control_characters());
 END;
 
 CREATE FUNCTION app.has_huge_number(value jsonb) RETURNS boolean
@@ -3664,15 +3744,6 @@ begin
            hidden_xid = excluded.hidden_xid
      where not p.is_hidden;
 end
-$$;
-
-CREATE FUNCTION app.home() RETURNS text
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    select s.system_identifier::text || ':' || d.oid::text
-      from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
-     where d.datname = pg_catalog.current_database()
 $$;
 
 CREATE FUNCTION app.host_label(label text) RETURNS text
@@ -3764,6 +3835,21 @@ begin
 end
 $_$;
 
+CREATE FUNCTION app.invisible_characters() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT '[\u0080-\u00a0\u00ad\u034f\u061c\u115f-\u1160\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\uffff\U000e0000-\U0010ffff]'::text;
+END;
+
+CREATE FUNCTION app.is_active_user(user_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (select from public.user_profiles p where p.id = is_active_user.user_id and not p.is_deleted);
+end
+$$;
+
 CREATE FUNCTION app.is_banned(account auth.users) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3785,6 +3871,12 @@ CREATE FUNCTION app.is_blank(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT (value ~ '^[\u0001-\u0020\u007f-\u00a0\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7\u0610-\u061a\u061c\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07eb-\u07f3\u07fd\u0816-\u0819\u081b-\u0823\u0825-\u0827\u0829-\u082d\u0859-\u085b\u0898-\u089f\u08ca-\u08e1\u08e3-\u08ff\u0951-\u0954\u09fe\u0f18-\u0f19\u0f35\u0f37\u0f39\u0f82-\u0f83\u0f86-\u0f87\u0fc6\u108d\u115f-\u1160\u135d-\u135f\u1680\u17b4-\u17b5\u17dd\u180b-\u180f\u18a9\u1939-\u193b\u1a17-\u1a18\u1a75-\u1a7c\u1a7f\u1ab0-\u1abd\u1abf-\u1ace\u1b6b-\u1b73\u1cd0-\u1cd2\u1cd4-\u1ce0\u1ce2-\u1ce8\u1ced\u1cf4\u1cf8-\u1cf9\u1dc0-\u1dff\u2000-\u200f\u2028-\u202f\u205f-\u206f\u20d0-\u20dc\u20e1\u20e5-\u20f0\u2800\u2cef-\u2cf1\u2de0-\u2dff\u3000\u302a-\u302f\u3164\ua66f\ua674-\ua67d\ua69e-\ua69f\ua6f0-\ua6f1\ua8e0-\ua8f1\ua92b-\ua92d\uaab0\uaab2-\uaab4\uaab7-\uaab8\uaabe-\uaabf\uaac1\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\uffa0\ufff0-\ufffc\U000101fd\U000102e0\U00010376-\U0001037a\U00010a0d\U00010a0f\U00010a38-\U00010a3a\U00010ae5-\U00010ae6\U00010d24-\U00010d27\U00010eab-\U00010eac\U00010f46-\U00010f50\U00010f82-\U00010f85\U00011100-\U00011102\U00011366-\U0001136c\U00011370-\U00011374\U0001145e\U00013430-\U0001343f\U00013441-\U00013442\U00016af0-\U00016af4\U00016b30-\U00016b36\U0001bc9e\U0001bca0-\U0001bca3\U0001d159\U0001d165-\U0001d169\U0001d16d-\U0001d182\U0001d185-\U0001d18b\U0001d1aa-\U0001d1ad\U0001d242-\U0001d244\U0001e000-\U0001e006\U0001e008-\U0001e018\U0001e01b-\U0001e021\U0001e023-\U0001e024\U0001e026-\U0001e02a\U0001e130-\U0001e136\U0001e2ae\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6\U0001e944-\U0001e949\U000e0000-\U000e0fff]*$'::text);
+END;
+
+CREATE FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (((since IS NULL) OR (NOT pg_visible_in_snapshot(xid, since))) AND ((until IS NULL) OR pg_visible_in_snapshot(xid, until)));
 END;
 
 CREATE FUNCTION app.is_count(value jsonb) RETURNS boolean
@@ -3809,21 +3901,21 @@ declare
     labels text[];
 begin
     if host ~ '^\[' then
-        -- The last 32 bits may be written as an IPv4 address. "::" stands for one group or more.
+        -- The last 32 bits may be written as an IPv4 address. "::" replaces one group or more.
         address := regexp_replace(substring(host from '^\[([0-9A-Fa-f:.]*)\]$'), '(:)' || ipv4 || '$', '\10:0');
         return coalesce(
             address ~ '^[0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){7}$'
             or address ~ '^([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4})*)?::([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4})*)?$'
                and regexp_count(address, '[0-9A-Fa-f]+') <= 7, false);
     end if;
-    -- A number at the end makes an IPv4 address of it.
+    -- A host that ends with a number is an IPv4 address.
     if host ~ '(^|\.)([0-9]+|0[xX][0-9A-Fa-f]*)\.?$' then
         return host ~ ('^' || ipv4 || '$');
     end if;
     labels := array(select app.host_label(l) from regexp_split_to_table(regexp_replace(host, '\.$', ''), '\.') as l);
     return octet_length(host) between 1 and 254 and array_position(labels, null) is null
-       -- Beside a label that is written from right to left (RFC 5893) each begins with a letter, and none has letters
-       -- of both directions.
+       -- Next to a right-to-left label (RFC 5893) every label begins with a letter, and none mixes letters of both
+       -- directions.
        and (array_to_string(labels, '.') !~ '[\u0590-\u08ff]'
             or not exists (select from unnest(labels) as l
                             where l !~ ('^([\u0590-\u08ff][\u0590-\u08ff0-9-]*|'
@@ -3849,15 +3941,21 @@ begin
             parts[3] ~ ('^(/([A-Za-z0-9._~!$&''()*+,;=:@/-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
                         '(\?([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
                         '(#([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?$')
-            and parts[3] !~ app.unseen(), true), false);
+            and parts[3] !~ app.invisible_characters(), true), false);
 end
 $_$;
 
-CREATE FUNCTION app.is_like_word(a text, b text) RETURNS boolean
-    LANGUAGE sql STABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT (a OPERATOR(public.<%) (b COLLATE "C"));
-END;
+CREATE FUNCTION app.is_manager(conversation_id uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (
+        select from public.conversation_members m
+         where m.conversation_id = is_manager.conversation_id and m.user_id = auth.uid()
+           and m.role in ('owner', 'admin'));
+end
+$$;
 
 CREATE FUNCTION app.is_media_url(url text, id uuid) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -3900,21 +3998,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT (((since IS NULL) OR (NOT pg_visible_in_snapshot(xid, since))) AND ((until IS NULL) OR pg_visible_in_snapshot(xid, until)));
-END;
-
-CREATE FUNCTION app.is_present(user_id uuid) RETURNS boolean
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    return exists (select from public.user_profiles p where p.id = is_present.user_id and not p.is_deleted);
-end
-$$;
-
 CREATE FUNCTION app.is_proven(account auth.users) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3927,28 +4010,11 @@ begin
 end
 $$;
 
-CREATE TABLE app.sessions (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    user_id uuid NOT NULL,
-    generation integer DEFAULT 1 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
-    revoked_at timestamp with time zone,
-    ended_xid xid8,
-    forget_at timestamp with time zone
-);
-
-CREATE FUNCTION app.is_taken(session app.sessions, generation integer, reuse_seconds integer) RETURNS boolean
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    return session.revoked_at is null and (
-        session.generation = is_taken.generation
-        or session.generation - 1 = is_taken.generation
-           and app.now() <= session.refreshed_at + reuse_seconds * interval '1 second');
-end
-$$;
+CREATE FUNCTION app.is_similar_word(a text, b text) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (a OPERATOR(public.<%) (b COLLATE "C"));
+END;
 
 CREATE TABLE app.mails (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -3964,7 +4030,7 @@ CREATE TABLE app.mails (
     CONSTRAINT mails_kind CHECK ((kind = ANY (ARRAY['confirm_email'::text, 'change_email'::text, 'email_changed'::text, 'reset_password'::text])))
 );
 
-CREATE FUNCTION app.is_wanted(mail app.mails, account auth.users) RETURNS boolean
+CREATE FUNCTION app.is_still_needed(mail app.mails, account auth.users) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3974,7 +4040,7 @@ begin
     end if;
     return case mail.kind
         when 'confirm_email' then account.email = mail.email and not app.is_proven(account)
-        -- Whoever has the address by now is told nothing.
+        -- Without a mail if another account has the address by now.
         when 'change_email' then not exists (
             select from auth.users u where u.email = mail.email and not u.is_sso_user)
         else true end;
@@ -4010,351 +4076,6 @@ CREATE FUNCTION app.json_bytes(value jsonb) RETURNS bigint
  SELECT octet_length((json_strip_nulls((replace((value)::text, 'null'::text, 'true'::text))::json))::text) AS octet_length;
 END;
 
-CREATE FUNCTION app.keep_conversation() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    first uuid := least(new.participant1_id, new.participant2_id);
-begin
-    new.title := app.checked_name('title', new.title, 'A title');
-    if new.kind = 'group' and (new.title is null or first is not null) then
-        perform app.refuse_param('title', 'A group has a title, and members instead of two participants.');
-    elsif new.kind = 'direct' and new.title is not null then
-        perform app.refuse_param('title', 'A direct conversation has no title.');
-    end if;
-
-    if tg_op = 'INSERT' then
-        if new.kind = 'direct' then
-            if new.participant1_id is null or new.participant2_id is null
-               or new.participant1_id = new.participant2_id then
-                perform app.refuse_param('user_id', 'A direct conversation is between two users.');
-            end if;
-            new.participant2_id := greatest(new.participant1_id, new.participant2_id);
-            new.participant1_id := first;
-        end if;
-        new.created_by := coalesce(new.created_by, auth.uid());
-        new.version := 1;
-        new.last_seq := 0;
-        new.last_message_content := null;
-        new.last_message_time := null;
-        new.last_message_sender_id := null;
-        new.last_message_xid := null;
-        new.changed_xid := pg_catalog.pg_current_xact_id();
-        return new;
-    end if;
-
-    if row(new.id, new.kind, new.participant1_id, new.participant2_id)
-       is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id)
-       and not app.is_merging() then
-        raise exception using errcode = 'PL007', message = 'Who a conversation is between is fixed.';
-    end if;
-    if row(new.title, new.created_by) is distinct from row(old.title, old.created_by)
-       and old.changed_xid <> pg_catalog.pg_current_xact_id() then
-        new.version := old.version + 1;
-        new.changed_xid := pg_catalog.pg_current_xact_id();
-        new.updated_at := pg_catalog.now();
-    end if;
-    return new;
-end
-$$;
-
-CREATE FUNCTION app.keep_mark() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    newest bigint;
-begin
-    select c.last_seq into newest from public.conversations c where c.id = old.conversation_id;
-    new.last_read_seq := greatest(old.last_read_seq, least(new.last_read_seq, newest));
-    if new.last_read_seq <> old.last_read_seq then
-        new.changed_xid := pg_catalog.pg_current_xact_id();
-    end if;
-    return new;
-end
-$$;
-
-CREATE FUNCTION app.keep_member() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
-        raise exception using errcode = 'restrict_violation',
-            message = 'A membership is of one user in one conversation.', hint = 'Delete this row and insert another.';
-    elsif new.role = old.role and new.joined_at = old.joined_at then
-        return new;
-    end if;
-    perform app.touch_conversation(new.conversation_id);
-    if new.role = old.role then
-        return new;
-    elsif exists (select from public.conversations c where c.id = new.conversation_id and c.kind = 'direct') then
-        perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
-    end if;
-    -- There is one owner, always: whoever is made it takes over, and in no other way does one cease to be it and stay.
-    if new.role = 'owner' then
-        update public.conversation_members m set role = 'admin'
-         where m.conversation_id = new.conversation_id and m.role = 'owner';
-    elsif old.role = 'owner' and pg_catalog.pg_trigger_depth() = 1 then
-        raise exception using errcode = 'restrict_violation', message = 'A group has an owner.',
-            hint = 'Make another member the owner: it takes over from this one.';
-    end if;
-    return new;
-end
-$$;
-
-CREATE FUNCTION app.keep_message() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    sent_xid xid8;
-begin
-    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
-       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
-        sent_xid := app.moved_xid(old, new);
-        if sent_xid is not null then
-            -- A message that moves to another conversation counts as sent by the transaction that reserved its number.
-            new.sent_xid := sent_xid;
-            new.version := old.version + 1;
-            new.changed_xid := pg_catalog.pg_current_xact_id();
-            return new;
-        end if;
-        raise exception using errcode = 'restrict_violation', message = 'A message keeps its place, sender and ids.';
-    end if;
-    if old.deleted_at is not null then
-        raise exception using errcode = 'PL007', message = 'A deleted message is not changed any more.';
-    end if;
-    if new.deleted_at is not null then
-        new.deleted_at := pg_catalog.clock_timestamp();
-        new.content := null;
-        new.attachment := null;
-        new.event := null;
-    -- Of users, the policies let those near who may delete it: of them only its sender edits, and none what a service
-    -- wrote in a user's name.
-    elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
-        perform app.refuse_forbidden('Only its sender edits a message.');
-    elsif new.content is null or new.content = '' and new.kind <> 'image' then
-        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
-    elsif new.kind = 'image' and new.attachment is null then
-        perform app.refuse_param('attachment', 'An image needs an attachment.');
-    elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
-          and new.edited_at is not distinct from old.edited_at then
-        new.edited_at := pg_catalog.clock_timestamp();
-    end if;
-    if new.attachment is distinct from old.attachment and new.attachment is not null then
-        perform app.check_attachment(new.attachment);
-        new.attachment := app.counted(new.attachment);
-        if app.media_id(new.attachment) is distinct from app.media_id(old.attachment)
-           and app.media_id(new.attachment) is not null then
-            perform app.take_picture(new);
-        end if;
-    end if;
-    new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
-    new.version := old.version + 1;
-    new.changed_xid := pg_catalog.pg_current_xact_id();
-    return new;
-end
-$$;
-
-CREATE FUNCTION app.keep_mute() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    new.changed_xid := pg_catalog.pg_current_xact_id();
-    return new;
-end
-$$;
-
-CREATE FUNCTION app.keep_new_member() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    newest bigint := app.touch_conversation(new.conversation_id);
-begin
-    -- Against a deletion or merge under way: it waits for that, and then finds the tombstone. Those lock the profile
-    -- `for update` (app.keep_profile), so that no other change of the profile waits for this transaction.
-    perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for key share;
-    if not found then
-        perform app.refuse_hidden('There is no such user.');
-    end if;
-    new.last_read_seq := greatest(0, least(coalesce(new.last_read_seq, newest), newest));
-    new.sent_seq := 0;
-    new.sent_xid := null;
-    new.joined_xid := pg_catalog.pg_current_xact_id();
-    new.changed_xid := pg_catalog.pg_current_xact_id();
-    return new;
-end
-$$;
-
-CREATE FUNCTION app.keep_private() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-begin
-    if tg_op = 'UPDATE' then
-        new.id := old.id;
-        if new.phone_number is distinct from old.phone_number and new.phone_verified = old.phone_verified then
-            new.phone_verified := false;
-        end if;
-    end if;
-    if new.phone_number !~ '^\+[1-9][0-9]{6,14}$' then
-        perform app.refuse_param('phone_number',
-            'A phone number is "+", the country code and the number, digits only.');
-    end if;
-    if tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth then
-        perform app.check_date_of_birth('date_of_birth', new.date_of_birth);
-    end if;
-    -- Longer ones, from before they were truly counted, may shrink.
-    if tg_op = 'INSERT' or new.preferences is distinct from old.preferences then
-        if app.has_huge_number(new.preferences) then
-            perform app.refuse_param('preferences', 'Preferences cannot hold a number that is out of range.');
-        elsif app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
-            perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
-        end if;
-    end if;
-    return new;
-end
-$_$;
-
-CREATE FUNCTION app.keep_profile() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $_$
-begin
-    if tg_op = 'UPDATE' and new.is_deleted and not old.is_deleted then
-        -- After those who have just made the user a member (app.keep_new_member): the membership is seen here.
-        perform 1 from public.user_profiles p where p.id = new.id for update;
-    end if;
-    if new.is_deleted or tg_op = 'UPDATE' and old.is_deleted then
-        new := app.buried(new);
-    end if;
-    if tg_op = 'INSERT' or new.full_name is distinct from old.full_name then
-        new.full_name := app.checked_name('full_name', new.full_name, 'A name');
-    end if;
-    if tg_op = 'INSERT' or new.username is distinct from old.username then
-        new.username := app.lower_ascii(pg_catalog.btrim(new.username));
-        if new.username !~ '^[a-z][a-z0-9_.]{2,29}$' then
-            perform app.refuse_param('username',
-                'A username has 3 to 30 letters a-z, digits, "_" or ".", and starts with a letter.');
-        end if;
-    end if;
-    if tg_op = 'INSERT' or new.location is distinct from old.location then
-        new.location := nullif(app.normalized(new.location), '');
-        if new.location is not null then
-            new.location := app.checked_name('location', new.location, 'A location');
-        end if;
-    end if;
-    if tg_op = 'INSERT' or new.bio is distinct from old.bio then
-        new.bio := nullif(app.normalized(new.bio), '');
-        if pg_catalog.char_length(new.bio) > 500 then
-            perform app.refuse_param('bio', 'A bio can have at most 500 characters.');
-        -- A bio may have lines.
-        elsif app.has_control(pg_catalog.translate(new.bio, e'\n\r\t\u2028\u2029', '')) then
-            perform app.refuse_param('bio',
-                'A bio cannot hold control or text-direction characters or noncharacters.');
-        end if;
-    end if;
-    if tg_op = 'INSERT' or new.website is distinct from old.website then
-        new.website := nullif(app.stored_url(new.website), '');
-        -- A guest's, from before its bytes were counted, comes with it; likewise its avatar.
-        if not app.is_https(new.website) and not app.is_merging() then
-            perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
-        end if;
-    end if;
-    new.avatar_url := app.stored_url(new.avatar_url);
-    if tg_op = 'INSERT' or row(new.avatar_type, new.avatar_id, new.avatar_url)
-                           is distinct from row(old.avatar_type, old.avatar_id, old.avatar_url) then
-        perform app.check_avatar_shape(new);
-        if new.avatar_id is not null
-           and not exists (select from public.built_in_avatars a where a.id = new.avatar_id) then
-            perform app.refuse_param('avatar_id', 'There is no such built-in avatar.');
-        end if;
-    end if;
-    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging()
-       and not exists (select from public.media m where m.owner_id = new.id and m.url = new.avatar_url) then
-        perform app.check_avatar_url('avatar_url', new.avatar_url);
-    end if;
-    if tg_op = 'INSERT' or new.language_code is distinct from old.language_code then
-        -- As phones write them, also with the encoding or the keywords of a locale (`en_US@rg=gbzzzz`).
-        if new.language_code !~ ('^([A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)'
-                                 '([.@][-A-Za-z0-9._=;@]*)?$')
-           or new.language_code is not null and app.language_tag(new.language_code) is null then
-            perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
-        end if;
-        new.language_code := app.language_tag(new.language_code);
-    end if;
-    -- As an answer has them. Longer ones, from before this was held, may shrink.
-    if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
-        if pg_catalog.jsonb_typeof(new.attributes) is distinct from 'object' then
-            perform app.refuse_param('attributes', 'Attributes are an object.');
-        -- First: a number is stored in few bytes and written in many.
-        elsif app.has_huge_number(new.attributes) then
-            perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
-        elsif pg_catalog.octet_length(new.attributes::text)
-           > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
-            perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
-        end if;
-    end if;
-
-    if tg_op = 'INSERT' then
-        new.version := 1;
-        new.changed_xid := pg_catalog.pg_current_xact_id();
-        new.public_changed_xid := pg_catalog.pg_current_xact_id();
-        return new;
-    end if;
-
-    new.id := old.id;
-    new.version := old.version;
-    new.updated_at := old.updated_at;
-    if row(new.username, new.full_name, new.bio, new.avatar_type, new.avatar_id, new.avatar_url, new.website,
-           new.location, new.language_code, new.is_verified, new.is_guest, new.is_deleted, new.attributes)
-       is distinct from
-       row(old.username, old.full_name, old.bio, old.avatar_type, old.avatar_id, old.avatar_url, old.website,
-           old.location, old.language_code, old.is_verified, old.is_guest, old.is_deleted, old.attributes) then
-        -- One step a transaction: nobody sees what lies between its statements.
-        if old.changed_xid <> pg_catalog.pg_current_xact_id() then
-            new.version := old.version + 1;
-            new.updated_at := app.next_version_time(old.updated_at);
-        end if;
-        new.changed_xid := pg_catalog.pg_current_xact_id();
-        new.public_changed_xid := pg_catalog.pg_current_xact_id();
-    elsif new.changed_xid <> old.changed_xid and new.changed_xid = pg_catalog.pg_current_xact_id() then
-        -- app.note_private_change moved it: the private part changed. Not always forwards: of two transactions the
-        -- older may be the later to write.
-        new.version := old.version + 1;
-        new.updated_at := app.next_version_time(old.updated_at);
-    end if;
-    return new;
-end
-$_$;
-
-CREATE FUNCTION app.keep_username() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    allowed_at timestamptz;
-begin
-    if new.username is not distinct from old.username or old.username is null or new.is_deleted then
-        return new;
-    elsif new.username is null then
-        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
-    end if;
-    -- The profile's row is locked by now: of two changes the second sees what the first noted.
-    select s.username_changed_at + interval '90 days' into allowed_at
-      from public.user_private s where s.id = new.id;
-    if allowed_at > app.now() then
-        raise exception using errcode = 'PL013', message = 'A username can be changed once in 90 days.',
-            detail = pg_catalog.json_build_object('retry_at', app.utc(allowed_at))::text;
-    end if;
-    return new;
-end
-$$;
-
 CREATE FUNCTION app.language_tag(value text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4366,7 +4087,7 @@ begin
     if app.repeats_subtag(tag) then
         return null;
     end if;
-    -- Behind "x" a single character is a subtag like any other (RFC 5646, 2.1).
+    -- After "x" a single character is a normal subtag (RFC 5646, 2.1).
     while char_length(tag) > 35 or tag ~ '-[A-Za-z0-9]$' and tag !~* '(^|-)x-' loop
         tag := regexp_replace(tag, '-[^-]*$', '');
     end loop;
@@ -4381,15 +4102,11 @@ CREATE FUNCTION app.last_upload(created_at timestamp with time zone) RETURNS tim
 END;
 
 CREATE FUNCTION app.lead(name text, holder uuid, seconds double precision) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    insert into app.leases as l (name, holder, expires_at)
-    values (name, holder, pg_catalog.clock_timestamp() + seconds * interval '1 second')
-    on conflict on constraint leases_pkey do update set holder = excluded.holder, expires_at = excluded.expires_at
-     where l.holder = excluded.holder or l.expires_at <= pg_catalog.clock_timestamp();
-    return found;
+    return app.acquire_lease(name, holder, seconds);
 end
 $$;
 
@@ -4404,22 +4121,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.leaves_no_name(profile public.user_profiles) RETURNS boolean
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    return profile.is_deleted and profile.is_guest and not app.is_merging();
-end
-$$;
-
-CREATE FUNCTION app.likeness(a text, b text) RETURNS real
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT public.similarity(a, b) AS similarity;
-END;
-
-CREATE FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) RETURNS record
+CREATE FUNCTION app.presence_visibility(OUT sees_others boolean, OUT changed_xid xid8) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -4427,8 +4129,8 @@ CREATE FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) RETURNS 
 declare
     me uuid := auth.uid();
 begin
-    select not p.is_hidden, p.hidden_xid into is_open, changed_xid from public.presence p where p.user_id = me;
-    is_open := coalesce(is_open, true);
+    select not p.is_hidden, p.hidden_xid into sees_others, changed_xid from public.presence p where p.user_id = me;
+    sees_others := coalesce(sees_others, true);
 end
 $$;
 
@@ -4458,9 +4160,9 @@ CREATE FUNCTION app.live_page(epoch text, since pg_snapshot, until pg_snapshot, 
      p.changes,
      p.conversation_ids,
      p.is_durable,
-     s.is_open
+     s.sees_others
     FROM (app.sync_page(live_page.epoch, live_page.since, live_page.until, live_page."position", live_page.messages_per_conversation, live_page.max_bytes) p(epoch_now, snapshot, reset, next_position, changes, conversation_ids, is_durable)
-      CROSS JOIN app.my_sight() s(is_open, changed_xid));
+      CROSS JOIN app.presence_visibility() s(sees_others, changed_xid));
 END;
 
 CREATE FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) RETURNS record
@@ -4470,7 +4172,7 @@ CREATE FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT r
 begin
     if app.is_member(conversation_id) then
         perform 1 from public.conversations c where c.id = lock_conversation.conversation_id for no key update;
-        -- A statement of its own: it sees what those did who had the lock before.
+        -- A separate statement, which sees the changes of earlier lock holders.
         select c.kind, m.role into kind, role
           from public.conversation_members m join public.conversations c on c.id = m.conversation_id
          where m.conversation_id = lock_conversation.conversation_id and m.user_id = auth.uid();
@@ -4522,7 +4224,7 @@ declare
     account auth.users;
     token app.mail_tokens;
 begin
-    -- The account first: of two tokens that are used at once, the second finds what the first has made void.
+    -- The account first: the second of two concurrent tokens sees what the first has invalidated.
     select u.* into account from auth.users u
      where u.id = (select t.user_id from app.mail_tokens t where t.hash = pg_catalog.decode(token_hash, 'hex'))
        for update;
@@ -4555,102 +4257,12 @@ begin
 end
 $_$;
 
-CREATE FUNCTION app.make_account(provider text, email text, full_name text) RETURNS uuid
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    address text := email;
-    name text := app.checked_name('full_name', full_name, 'A name');
-    new_id uuid;
-begin
-    loop
-        insert into auth.users (instance_id, id, aud, role, email, email_confirmed_at, confirmation_token,
-                                recovery_token, email_change, email_change_token_new, last_sign_in_at,
-                                raw_app_meta_data, raw_user_meta_data, created_at, updated_at)
-        values ('00000000-0000-0000-0000-000000000000', pg_catalog.gen_random_uuid(), 'authenticated',
-                'authenticated', address, case when address is not null then pg_catalog.now() end, '', '', '', '',
-                pg_catalog.now(), app.metadata_of(provider),
-                pg_catalog.json_strip_nulls(pg_catalog.json_build_object('full_name', name))::jsonb,
-                pg_catalog.now(), pg_catalog.now())
-        on conflict do nothing
-        returning id into new_id;
-        exit when new_id is not null;
-        address := null;
-    end loop;
-    perform app.note_proof(new_id, address);
-    return new_id;
-end
-$$;
-
-CREATE FUNCTION app.make_group(title text) RETURNS uuid
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    made uuid;
-begin
-    insert into public.conversations (kind, title, created_by)
-    values ('group', app.checked_name('title', title, 'A title'), auth.uid())
-    returning id into made;
-    insert into public.conversation_members (conversation_id, user_id, role) values (made, auth.uid(), 'owner');
-    return made;
-end
-$$;
-
 CREATE FUNCTION app.make_login(login name, password text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    if not exists (select from pg_catalog.pg_roles r where r.rolname = login) then
-        begin
-            execute pg_catalog.format('create role %I login noinherit password %L', login, password);
-        exception when duplicate_object or unique_violation then
-            -- A migration of another database of the cluster has just created it.
-            null;
-        end;
-    end if;
-    perform app.admit(login);
-end
-$$;
-
-CREATE FUNCTION app.make_presence(users uuid[]) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    patience text := pg_catalog.current_setting('lock_timeout');
-    one uuid;
-begin
-    if users = '{}' then
-        return;
-    end if;
-    perform pg_catalog.set_config('lock_timeout', '50ms', true);
-    begin
-        insert into public.presence (user_id) select u.id from unnest(users) as u (id) on conflict do nothing;
-    exception when lock_not_available then
-        perform pg_catalog.set_config('lock_timeout', '1ms', true);
-        foreach one in array users loop
-            begin
-                insert into public.presence (user_id) values (one) on conflict do nothing;
-            exception when lock_not_available then
-                null;
-            end;
-        end loop;
-    end;
-    perform pg_catalog.set_config('lock_timeout', patience, true);
-end
-$$;
-
-CREATE FUNCTION app.manages(conversation_id uuid) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    return exists (
-        select from public.conversation_members m
-         where m.conversation_id = manages.conversation_id and m.user_id = auth.uid() and m.role in ('owner', 'admin'));
+    perform app.create_login_role(login, password);
 end
 $$;
 
@@ -4670,12 +4282,11 @@ declare
     meant text[] := app.spellings(word);
 begin
     if meant = '{}' then
-        -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded
-        -- defines.
+        -- Not by a SET of the function: only a superuser may create one for a setting of a library that is not loaded.
         perform set_config('pg_trgm.word_similarity_threshold', '0.4', true);
         meant := array(
-            select w.word from app.words w where app.is_like_word(meant_words.word, w.word)
-             order by app.likeness(meant_words.word, w.word) desc, w.word limit 20);
+            select w.word from app.words w where app.is_similar_word(meant_words.word, w.word)
+             order by app.similarity(meant_words.word, w.word) desc, w.word limit 20);
     end if;
     return meant;
 end
@@ -4710,9 +4321,9 @@ begin
     select p.* into profile from public.user_profiles p where p.id = guest;
     select p.* into private from public.user_private p where p.id = guest;
     update public.user_profiles p set is_deleted = true where p.id = guest;
-    -- The names that the guest gave up are held for its holder.
+    -- The guest's former names stay held for the account.
     update public.username_history h set user_id = account where h.user_id = guest;
-    -- Of many guests' not all: the five that are held longest.
+    -- At most five are held for an account that merges many guests: those with the latest expiry.
     delete from public.username_history h
      where h.user_id = account and h.held_until > app.now()
        and h.id not in (select k.id from public.username_history k where k.user_id = account
@@ -4727,7 +4338,7 @@ begin
            website = coalesce(p.website, profile.website),
            location = coalesce(p.location, profile.location),
            language_code = coalesce(p.language_code, profile.language_code),
-           -- Where they are too much together, the guest's go; so below.
+           -- If both together exceed the bound, the guest's are dropped; likewise below.
            attributes = case when pg_catalog.octet_length((profile.attributes || p.attributes)::text) <= 32768
                              then profile.attributes || p.attributes else p.attributes end
      where p.id = account;
@@ -4758,11 +4369,11 @@ CREATE FUNCTION app.merge_users(guest uuid, account uuid) RETURNS app.merged_gue
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    -- Messages that are counted before the answer, the guest's among all. Those beyond are counted as they are moved.
+    -- The most messages, of all senders, that are searched before the response. The rest is counted as it is moved.
     most_counted constant bigint := 200000;
     countable bigint := most_counted;
-    -- The newest that are moved at once, in each conversation some: what a screen shows, and what the device may not
-    -- know to be sent and sends again as the account.
+    -- The newest messages that are moved at once, shared by the conversations: what a screen shows, and what the device
+    -- may send again as the account since it lacks the response.
     most_moved constant integer := 1000;
     room record;
     rooms uuid[];
@@ -4775,14 +4386,14 @@ declare
 begin
     insert into app.merged_guests as g (guest_id, account_id) values (guest, account) returning g.* into merged;
 
-    rooms := array(select r from unnest(app.rooms_of_guest(guest)) r order by r);
+    rooms := array(select r from unnest(app.guest_conversations(guest)) r order by r);
     foreach room_id in array rooms loop
         select c.last_seq, greatest(c.last_seq - countable, 0) as after_seq into room
           from public.conversations c where c.id = room_id;
         counted_after := counted_after || room.after_seq;
         counted_to := counted_to || room.last_seq;
         countable := countable - (room.last_seq - room.after_seq);
-        -- The conversation of the two with each other goes.
+        -- The direct conversation of guest and account is removed.
         if not exists (select from public.conversations c
                         where c.id = room_id and account in (c.participant1_id, c.participant2_id)) then
             merged.messages := merged.messages + app.count_messages(room_id, guest, room.after_seq, room.last_seq);
@@ -4791,7 +4402,7 @@ begin
 
     perform 1 from public.conversations c
      where c.id in (
-            select unnest(app.rooms_of_guest(guest))
+            select unnest(app.guest_conversations(guest))
             union
             select t.id from public.conversation_members m
               join public.conversation_members o on o.conversation_id = m.conversation_id and o.user_id <> guest
@@ -4799,7 +4410,7 @@ begin
                                          and t.participant2_id = greatest(account, o.user_id)
              where m.user_id = guest)
      order by c.id for update;
-    -- From here on nobody adds the guest to a conversation: app.keep_new_member waits, and finds the tombstone.
+    -- From here on nobody adds the guest to a conversation: app.validate_new_member waits, and finds the tombstone.
     perform 1 from public.user_profiles p where p.id = guest for update;
 
     for room in
@@ -4809,25 +4420,25 @@ begin
                         where m.conversation_id = c.id and m.user_id = guest) as present,
                greatest(20, most_moved / count(*) over ())::integer as most
           from public.conversations c
-         where c.id = any (app.rooms_of_guest(guest))
+         where c.id = any (app.guest_conversations(guest))
          order by c.id
     loop
         merged.conversations := merged.conversations + (room.present and not (room.direct and room.own))::integer;
         if room.direct and room.own then
-            perform app.empty_conversation(room.id);
+            perform app.remove_all_members(room.id);
             continue;
         end if;
         -- Messages that were sent between the first count and the lock.
         place := pg_catalog.array_position(rooms, room.id);
         merged.messages := merged.messages
             + app.count_messages(room.id, guest, coalesce(counted_to[place], 0), room.last_seq);
-        twin := case when room.direct then app.seat_participant(room.id, account, room.other) end;
+        twin := case when room.direct then app.replace_participant(room.id, account, room.other) end;
         if twin is null then
-            perform app.take_seat(room.id, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
+            perform app.transfer_membership(room.id, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
         else
             perform app.append_conversation(
                 room.id, twin, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
-            perform app.empty_conversation(room.id);
+            perform app.remove_all_members(room.id);
         end if;
     end loop;
 
@@ -4967,15 +4578,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.metadata_of(provider text) RETURNS jsonb
-    LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    return pg_catalog.jsonb_build_object('provider', provider, 'providers', pg_catalog.jsonb_build_array(provider));
-end
-$$;
-
 CREATE FUNCTION app.move_batch(conversation_id uuid, guest_id uuid, most integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5017,7 +4619,7 @@ begin
     if ids <> '{}' then
         perform app.reassign_messages(
             ids, move.conversation_id, coalesce(move.into_id, move.conversation_id), move.base);
-        -- The account's mark is not before what it wrote, also if the guest had left and the account is a member.
+        -- The account's mark is never before its own messages, also if the guest had left and the account is a member.
         update public.conversation_members m
            set sent_seq = newest, last_read_seq = greatest(m.last_read_seq, newest),
                changed_xid = pg_catalog.pg_current_xact_id()
@@ -5044,8 +4646,29 @@ CREATE FUNCTION app.move_mark() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    perform app.move_noted_mark();
+    perform app.move_recorded_mark();
     return null;
+end
+$$;
+
+CREATE FUNCTION app.move_message(conversation_id uuid, seq bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    message_id uuid;
+begin
+    -- Refuses callers who are not members. A role may call this without the lock.
+    perform app.lock_conversation(conversation_id);
+    select m.id into message_id
+      from public.messages m join app.merged_guests g on g.guest_id = m.sender_id
+     where m.conversation_id = move_message.conversation_id and m.seq = move_message.seq
+       and g.account_id = auth.uid();
+    if message_id is null then
+        return false;
+    end if;
+    perform app.reassign_messages(array[message_id], conversation_id, conversation_id, 0);
+    return true;
 end
 $$;
 
@@ -5059,18 +4682,18 @@ declare
 begin
     if not exists (select from app.message_moves) then
         return 'none';
-    -- Without a lock: whoever leads has it for as long as its batch takes.
+    -- Read without a lock: the holder locks the row for the duration of its batch.
     elsif exists (select from app.leases l
                    where l.name = 'moves' and l.holder <> node and l.expires_at > pg_catalog.clock_timestamp())
-          or not app.lead('moves', node, 5) then
+          or not app.acquire_lease('moves', node, 5) then
         return 'led';
     end if;
-    -- In no order: one whose conversation is locked for long does not hold up the others.
+    -- In random order, so that a conversation with a long lock does not hold up the others.
     if waits then
         select v.conversation_id, v.guest_id, coalesce(v.into_id, v.conversation_id) as target into move
           from app.message_moves v order by pg_catalog.random() limit 1;
         perform 1 from public.conversations c where c.id = move.target for no key update;
-        -- A later merge may have led it elsewhere, or have moved the rest.
+        -- A later merge may have redirected the row, or moved the rest.
         if not exists (select from app.message_moves v
                         where v.conversation_id = move.conversation_id and v.guest_id = move.guest_id
                           and coalesce(v.into_id, v.conversation_id) = move.target) then
@@ -5090,7 +4713,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.move_noted_mark() RETURNS void
+CREATE FUNCTION app.move_recorded_mark() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -5135,7 +4758,8 @@ CREATE FUNCTION app.my_conversations() RETURNS SETOF uuid
 declare
     me uuid := auth.uid();
 begin
-    -- By the profile, which nobody brings back, and asked once: of each row it costs the longest lists a fifth more.
+    -- Checks the profile, since a deletion there is final, and once: a check per row makes the longest lists a fifth
+    -- slower.
     return query
     select m.conversation_id from public.conversation_members m
      where m.user_id = me and not exists (select from public.user_profiles p where p.id = me and p.is_deleted);
@@ -5170,32 +4794,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.name_guest(guest uuid, provider text, email text, full_name text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    address text := email;
-    name text := app.checked_name('full_name', full_name, 'A name');
-begin
-    update auth.users u
-       set is_anonymous = false, updated_at = pg_catalog.now(),
-           raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}') || app.metadata_of(provider)
-     where u.id = guest;
-    begin
-        update auth.users u
-           set email = address, email_confirmed_at = case when address is not null then pg_catalog.now() end
-         where u.id = guest;
-    exception when unique_violation then
-        address := null;
-    end;
-    perform app.note_proof(guest, address);
-    if name is not null then
-        update public.user_profiles p set full_name = name where p.id = guest;
-    end if;
-end
-$$;
-
 CREATE FUNCTION app.name_words(username text, full_name text, spelled_out text) RETURNS text[]
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5214,69 +4812,6 @@ begin
           from unnest(words) as word, generate_series(2, char_length(word) - 1) as i
          where substr(word, i, 1) ~ '[々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]'
          order by w);
-end
-$$;
-
-CREATE FUNCTION app.news(since pg_snapshot, OUT mine uuid[], OUT is_any boolean, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) RETURNS record
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_sort TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS $$
-declare
-    most constant integer := 64;
-    me uuid := auth.uid();
-    oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
-    changed uuid[];
-    is_left boolean;
-begin
-    select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
-           coalesce(pg_catalog.bool_or(not pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
-                                       or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)
-                                       or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)), false)
-           or exists (select from public.conversation_mutes x
-                       where x.user_id = me and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
-           or exists (select from public.presence p
-                       where p.user_id = me and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
-      into mine, is_any
-      from public.conversation_members m
-      join public.conversations c on c.id = m.conversation_id
-     where m.user_id = me and not m.is_deleted;
-
-    changed := array(
-        select m.conversation_id from public.conversation_members m
-         where m.changed_xid >= oldest order by m.changed_xid limit most);
-    of_members := pg_catalog.cardinality(changed) = most or changed && mine;
-    changed := array(
-        select f.user_id from app.former_members f
-         where f.changed_xid >= oldest order by f.changed_xid limit most);
-    of_leaving := pg_catalog.cardinality(changed) = most or me = any (changed);
-    -- Who left may have come and written since.
-    is_left := pg_catalog.cardinality(changed) = most
-        or changed <> '{}' and exists (
-            select from unnest(changed) u join app.former_members f on f.user_id = u
-             where f.wrote and f.conversation_id = any (mine));
-    changed := array(
-        select p.id from public.user_profiles p
-         where p.changed_xid >= oldest order by p.changed_xid limit most);
-    of_profiles := pg_catalog.cardinality(changed) = most or me = any (changed)
-        or changed <> '{}' and (
-            exists (select from unnest(changed) u join public.conversation_members m on m.user_id = u
-                     where m.conversation_id = any (mine))
-            or exists (select from unnest(changed) u join app.former_members f on f.user_id = u
-                        where f.conversation_id = any (mine)))
-        or is_left;
-    changed := array(
-        select p.user_id from public.presence p
-         where p.changed_xid >= oldest order by p.changed_xid limit most);
-    of_presence := mine <> '{}' and (
-        pg_catalog.cardinality(changed) = most
-        or changed <> '{}' and exists (
-            select from unnest(changed) u join public.conversation_members m on m.user_id = u
-             where u <> me and m.conversation_id = any (mine)));
-    is_any := is_any or of_members or of_leaving or of_profiles or of_presence;
 end
 $$;
 
@@ -5299,304 +4834,48 @@ CREATE FUNCTION app.normalized(value text) RETURNS text
                  　'::text) AS trimmed) t;
 END;
 
-CREATE FUNCTION app.note_arrivals() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    room record;
-begin
-    for room in
-        select c.id, c.kind, array_agg(a.user_id order by a.user_id) as user_ids,
-               bool_or(a.role <> 'member' or a.user_id not in (c.participant1_id, c.participant2_id)) as irregular
-          from arrived a join public.conversations c on c.id = a.conversation_id
-         group by c.id, c.kind
-    loop
-        if room.kind = 'direct' then
-            if room.irregular then
-                perform app.refuse_forbidden('A direct conversation has its two members and no more, and no roles.');
-            end if;
-        elsif (select count(*) from public.conversation_members m where m.conversation_id = room.id) > 256 then
-            perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
-        elsif exists (
-            select from unnest(room.user_ids) as a (user_id)
-             where (select count(*) from (
-                        select from public.conversation_members m
-                         where m.user_id = a.user_id limit app.max_conversations() + 1) m) > app.max_conversations())
-        then
-            perform app.refuse_param(
-                'user_ids', 'A user can be in at most ' || app.max_conversations() || ' conversations.');
-        else
-            perform app.seat_owner(room.id);
-            perform app.write_arrivals(room.id, room.user_ids);
-        end if;
-    end loop;
-    return null;
-end
-$$;
+CREATE FUNCTION app.normalized_counts(attachment jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (attachment || COALESCE(( SELECT jsonb_object_agg(name.name, trunc(((normalized_counts.attachment ->> name.name))::numeric)) AS jsonb_object_agg
+            FROM unnest('{width,height,bytes}'::text[]) name(name)
+           WHERE ((normalized_counts.attachment ->> name.name) ~ '^[0-9]{1,16}\.0{1,8}$'::text)), '{}'::jsonb));
+END;
 
 CREATE FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) RETURNS record
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    now pg_snapshot;
-    oldest bigint;
-    next bigint;
-    open bigint[];
-    asked bigint[];
-begin
-    if not pg_catalog.pg_is_in_recovery() then
-        return;
-    end if;
-    replayed := pg_catalog.pg_last_wal_replay_lsn();
-    if base is not null and started = pg_catalog.pg_postmaster_start_time() then
-        open := array(select b::text::bigint from pg_catalog.pg_snapshot_xip(base) b);
-        next := pg_catalog.pg_snapshot_xmax(base)::text::bigint;
-    end if;
-    started := pg_catalog.pg_postmaster_start_time();
-    for round in 1..2 loop
-        now := pg_catalog.pg_current_snapshot();
-        oldest := pg_catalog.pg_snapshot_xmin(now)::text::bigint;
-        asked := array(
-            select o from unnest(open) o where o >= oldest
-            union all
-            select pg_catalog.generate_series(
-                greatest(oldest, next), pg_catalog.pg_snapshot_xmax(now)::text::bigint - 1));
-        next := pg_catalog.pg_snapshot_xmax(now)::text::bigint;
-        open := array(
-            select a from unnest(asked) a
-             where pg_catalog.pg_xact_status(a::text::xid8) = 'in progress' order by a);
-    end loop;
-    perform pg_catalog.set_config('postline.ended', app.snapshot_of(open, next)::text, true);
-    perform pg_catalog.set_config('postline.asked', asked::text, true);
-end
-$$;
-
-CREATE FUNCTION app.note_private_change() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    update public.user_profiles set changed_xid = pg_catalog.pg_current_xact_id()
-     where id = new.id and changed_xid <> pg_catalog.pg_current_xact_id();
-    return null;
-end
-$$;
-
-CREATE FUNCTION app.note_proof(user_id uuid, email text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    delete from app.identities i
-     where i.provider = 'email' and (i.user_id = note_proof.user_id or i.subject = app.lower_ascii(note_proof.email));
-    if email is not null then
-        -- Nothing here keeps another auth server from what it does: not even a user who was never seen.
-        insert into app.identities (provider, subject, user_id, email)
-        select 'email', app.lower_ascii(email), p.id, app.lower_ascii(email)
-          from public.user_profiles p where p.id = note_proof.user_id
-        on conflict do nothing;
-    end if;
+    select r.started, r.replayed into started, replayed from app.record_ended_transactions(base, started) r;
 end
 $$;
 
 CREATE FUNCTION app.note_pushes() RETURNS integer
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET jit TO 'off'
-    AS $$
-declare
-    since pg_snapshot;
-    beyond xid8;
-    open xid8[];
-    seen pg_snapshot;
-    noted integer;
-begin
-    select c.snapshot into since from app.push_cursor c
-     where c.epoch = app.epoch()
-       and pg_catalog.pg_snapshot_xmax(c.snapshot) <= pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot());
-    if since is null then
-        -- Nothing of before the first push is told, nor of before a restored database was taken into use.
-        delete from app.push_cursor;
-        insert into app.push_cursor (epoch, snapshot) values (app.epoch(), pg_catalog.pg_current_snapshot());
-        return 0;
-    end if;
-    beyond := pg_catalog.pg_snapshot_xmax(since);
-    open := array(
-        select x from pg_catalog.pg_snapshot_xip(since) x
-         where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
-    -- Without news nothing is written.
-    if not exists (select from public.messages t where t.changed_xid >= beyond)
-       and not exists (select from public.messages t where t.changed_xid = any (open))
-       and not exists (select from public.conversation_members t where t.changed_xid >= beyond)
-       and not exists (select from public.conversation_members t where t.changed_xid = any (open))
-       and not exists (select from app.push_backlog) then
-        return 0;
-    end if;
-
-    -- One statement: what it finds, and the snapshot that it is of, which is the next cursor.
-    with now as materialized (select pg_catalog.pg_current_snapshot() as snapshot),
-    sent as materialized (
-        select t.conversation_id, t.sender_id, t.seq
-          from (select m.* from public.messages m where m.changed_xid >= beyond
-                union all
-                select m.* from public.messages m where m.changed_xid = any (open)) t
-         where not pg_catalog.pg_visible_in_snapshot(t.sent_xid, since) and t.deleted_at is null and t.event is null
-           and t.created_at > pg_catalog.now() - interval '1 day'),
-    wanted as materialized (
-        select w.device_id, w.conversation_id, max(w.seq) as seq
-          from (select d.id as device_id, s.conversation_id, s.seq
-                  from sent s
-                  join public.conversation_members m
-                    on m.conversation_id = s.conversation_id and m.user_id <> s.sender_id and m.last_read_seq < s.seq
-                   and not m.is_deleted
-                  join app.devices d on d.user_id = m.user_id
-                union all
-                select b.device_id, b.conversation_id, b.seq from app.push_backlog b) w
-         group by w.device_id, w.conversation_id),
-    -- One that another transaction is at, such as a session's end that is not committed, is left for later: nobody
-    -- else's pushes wait for it.
-    free as materialized (
-        select d.id from app.devices d where d.id in (select w.device_id from wanted w) for key share skip locked),
-    told as (
-        insert into app.pushes as p (device_id, conversation_id, seq, noted_at, due_at)
-        select w.device_id, w.conversation_id, w.seq, pg_catalog.clock_timestamp(),
-               pg_catalog.clock_timestamp() + interval '2 seconds'
-          from wanted w where w.device_id in (select f.id from free f)
-         order by w.device_id, w.conversation_id
-        -- What waits because its provider had refused it for long, or is under way, waits a minute at most.
-        on conflict on constraint pushes_pkey do update
-           set seq = greatest(p.seq, excluded.seq),
-               due_at = least(coalesce(p.due_at, excluded.due_at),
-                              pg_catalog.clock_timestamp() + interval '1 minute'),
-               noted_at = excluded.noted_at,
-               attempts = case when p.due_at is null then 0 else p.attempts end
-        returning 1),
-    kept as (
-        insert into app.push_backlog as b (device_id, conversation_id, seq)
-        select w.device_id, w.conversation_id, w.seq from wanted w
-         where w.device_id not in (select f.id from free f)
-           and exists (select from app.devices d where d.id = w.device_id)
-        on conflict on constraint push_backlog_pkey do update set seq = greatest(b.seq, excluded.seq)),
-    done as (
-        delete from app.push_backlog b
-         where b.device_id in (select f.id from free f)
-            or not exists (select from app.devices d where d.id = b.device_id))
-    select n.snapshot, (select count(*) from told) into seen, noted from now n;
-
-    -- What was read elsewhere, or by answering, is taken back. The cursor is that of above: what comes between is seen
-    -- twice, which is no harm.
-    update app.pushes p set due_at = pg_catalog.clock_timestamp()
-     where (p.device_id, p.conversation_id) in (
-            select q.device_id, q.conversation_id
-              from (select m.conversation_id, m.user_id, m.last_read_seq
-                      from public.conversation_members m where m.changed_xid >= beyond or m.changed_xid = any (open)
-                    union
-                    select m.conversation_id, m.user_id, m.last_read_seq
-                      from public.messages t
-                      join public.conversation_members m
-                        on m.conversation_id = t.conversation_id and m.user_id = t.sender_id
-                     where t.changed_xid >= beyond or t.changed_xid = any (open)) r
-              join app.devices d on d.user_id = r.user_id
-              join app.pushes q on q.device_id = d.id and q.conversation_id = r.conversation_id
-             where q.told_seq between 1 and r.last_read_seq and q.due_at is null
-               for update of q skip locked);
-    update app.push_cursor c set snapshot = seen;
-    return noted;
-end
-$$;
-
-CREATE FUNCTION app.note_read() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-declare
-    me uuid := auth.uid();
-    noted text[];  -- the conversation, the farthest message, and the least of the others' marks
 begin
-    if new.is_read is not distinct from old.is_read then
-        return new;
-    elsif new.is_read is not true then
-        perform app.refuse_param('is_read', 'A message that was read stays read: "is_read" can be set to true alone.');
-    elsif me is null then
-        me := app.caller();
-    elsif old.sender_id = me then
-        new.is_read := false;
-        return new;
-    end if;
-    noted := pg_catalog.string_to_array(pg_catalog.current_setting('postline.read', true), ' ');
-    if noted[1] is distinct from old.conversation_id::text then
-        perform app.move_noted_mark();
-        noted := array[old.conversation_id::text, '0', (
-            select coalesce(min(m.last_read_seq), 9223372036854775807)::text from public.conversation_members m
-             where m.conversation_id = old.conversation_id and m.user_id <> me)];
-    end if;
-    if noted[2]::bigint < old.seq then
-        noted[2] := old.seq;
-        perform pg_catalog.set_config('postline.read', pg_catalog.array_to_string(noted, ' '), true);
-    end if;
-    new.is_read := old.seq <= noted[3]::bigint;
-    return new;
-end
-$$;
-
-CREATE FUNCTION app.note_removal() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    is_named boolean;
-begin
-    perform app.touch_conversation(old.conversation_id);
-    is_named := app.write_departure(old.conversation_id, old.user_id);
-    -- The profile of a user whom messages name stays in the members' sight.
-    insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid, joined_xid)
-    values (old.conversation_id, old.user_id, old.sent_seq > 0 or is_named, pg_catalog.pg_current_xact_id(),
-            old.joined_xid)
-    on conflict (conversation_id, user_id) do update
-       set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid,
-           -- Whose messages stood there already was told of by then.
-           joined_xid = case when f.wrote then f.joined_xid else excluded.joined_xid end;
-    if old.role = 'owner' then
-        perform app.seat_owner(old.conversation_id);
-    end if;
-    return null;
+    return app.queue_pushes();
 end
 $$;
 
 CREATE FUNCTION app.note_stored(id uuid) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    with stored as (
-        update public.media m set stored_at = pg_catalog.now() where m.id = note_stored.id and m.stored_at is null
-        returning m.id, m.created_at)
-    insert into app.media_removals (id, purpose, due_at)
-    select s.id, 'upload', app.last_upload(s.created_at) from stored s
-    on conflict do nothing
-$$;
-
-CREATE FUNCTION app.note_username() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    if tg_op = 'UPDATE' then
-        if old.username is not distinct from new.username then
-            return null;
-        elsif old.username is not null and not app.leaves_no_name(new) then
-            insert into public.username_history (user_id, old_username, new_username, changed_at, held_until)
-            values (new.id, old.username, new.username, app.now(), app.now() + interval '120 days');
-            update public.user_private
-               set username_changed_at = app.now(), username_change_count = username_change_count + 1
-             where id = new.id and not new.is_deleted;
-        end if;
-    end if;
-    if exists (select from public.username_history h
-                where h.old_username = new.username and h.user_id <> new.id and h.held_until > app.now()) then
-        perform app.refuse_username();
+    perform app.record_stored_media(id);
+end
+$$;
+
+CREATE FUNCTION app.notify_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if pg_catalog.current_setting('postline.quiet', true) is distinct from 'on' then
+        perform pg_catalog.pg_notify('postline', '');
     end if;
     return null;
 end
@@ -5619,17 +4898,18 @@ CREATE FUNCTION app.number_message() RETURNS trigger
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
 begin
-    -- app.number_messages has numbered them.
+    -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
         return new;
     end if;
-    -- The policy refuses it too, but only after this trigger, which would tell who is a member and what was sent.
+    -- The policy checks it too, but only after this trigger, whose errors would reveal who is a member and what was
+    -- sent.
     if coalesce(new.sender_id <> auth.uid(), new.sender_id is null) then
         perform app.refuse_message();
     end if;
     if new.attachment is not null then
         perform app.check_attachment(new.attachment);
-        new.attachment := app.counted(new.attachment);
+        new.attachment := app.normalized_counts(new.attachment);
     end if;
     if new.deleted_at is not null then
         new.content := null;
@@ -5646,8 +4926,8 @@ begin
     update public.conversations c
        set last_seq = c.last_seq + 1,
            last_message_content = pg_catalog.left(new.content, 200),
-           -- After the wait for the lock, and after the message before even where the clock was set back, so that times
-           -- grow as numbers do.
+           -- After the wait for the lock, and later than the previous message even if the clock was set back, so that
+           -- times increase with the numbers.
            last_message_time = coalesce(new.created_at, greatest(
                pg_catalog.clock_timestamp(), c.last_message_time + interval '1 microsecond')),
            last_message_sender_id = new.sender_id,
@@ -5655,8 +4935,8 @@ begin
      where c.id = new.conversation_id
     returning c.last_seq, c.last_message_time into new.seq, new.created_at;
 
-    -- The repeated client_id is looked for under the lock, by a statement that sees all that was committed before:
-    -- `on conflict do nothing` would skip the row after its number was given.
+    -- The repeated client_id is checked under the lock, by a statement that sees all earlier commits: `on conflict do
+    -- nothing` would skip the row after it got its number.
     update public.conversation_members m
        set last_read_seq = new.seq, sent_seq = new.seq, sent_xid = xid
      where m.conversation_id = new.conversation_id and m.user_id = new.sender_id and not m.is_deleted
@@ -5671,13 +4951,13 @@ begin
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
                 schema = 'public', table = 'messages',
                 message = 'This client_id was used before in this conversation.';
-        -- Whoever left the group is no member when the event of it is written.
+        -- A user who left the group is no longer a member when the event is written.
         elsif new.event is null then
             perform app.refuse_message();
         end if;
     end if;
     if new.attachment is not null and new.attachment ? 'media_id' then
-        perform app.take_picture(new);
+        perform app.use_picture(new);
     end if;
 
     new.version := 1;
@@ -5704,7 +4984,7 @@ begin
         held := array(
             select c.id from public.conversations c where c.id = any (conversations) and c.id <> all (locked));
     end if;
-    -- A statement of its own, which sees all that was committed before the locks were there.
+    -- A separate statement, which sees everything that was committed before the locks were taken.
     return query
     with fit as (
         select s.place, s.sender_id, s.conversation_id, s.content, s.client_id,
@@ -5729,7 +5009,7 @@ begin
         update public.conversations c
            set last_seq = c.last_seq + n.number,
                last_message_content = pg_catalog.left(n.content, 200),
-               -- Room for all of these after the message before, also where the clock was set back.
+               -- Leaves room for all these times after the previous message, also if the clock was set back.
                last_message_time = greatest(
                    pg_catalog.clock_timestamp(), c.last_message_time + n.number * interval '1 microsecond'),
                last_message_sender_id = n.sender_id,
@@ -5741,7 +5021,7 @@ begin
     numbered as materialized (
         select s.place, s.conversation_id, r.kind, r.last_seq - r.number + s.number as seq, s.sender_id, s.client_id,
                s.content,
-               -- Times grow as numbers do.
+               -- Times increase with the numbers.
                r.last_message_time - (r.number - s.number) * interval '1 microsecond' as created_at
           from sends s join rooms r on r.id = s.conversation_id),
     marks as (
@@ -5842,6 +5122,100 @@ CREATE FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_a
          END, ',"last_seen_at":', app.quoted(app.utc(last_seen_at)), '}') AS concat;
 END;
 
+CREATE FUNCTION app.presence_visible_users() RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 200
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if (app.presence_visibility()).sees_others then
+        return query
+            select distinct o.user_id from public.conversation_members o
+             where o.conversation_id in (select app.my_conversations());
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.propagate_account() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.upsert_profile(new);
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.propagate_avatar() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if new.avatar_url is distinct from old.avatar_url then
+        delete from public.media m where m.owner_id = old.id and m.purpose = 'avatar' and m.url = old.avatar_url;
+    end if;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.propagate_email_proof() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if new.email = old.email and old.email_confirmed_at is null and new.email_confirmed_at is not null
+       and new.deleted_at is null then
+        perform app.record_email_proof(new.id, new.email::text);
+    elsif new.email is distinct from old.email or new.email_confirmed_at is null then
+        perform app.record_email_proof(new.id, null);
+    end if;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.propagate_message() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    update public.conversations c
+       set last_message_content = case when c.last_seq = new.seq then pg_catalog.left(new.content, 200)
+                                       else c.last_message_content end,
+           last_message_xid = pg_catalog.pg_current_xact_id()
+     where c.id = new.conversation_id;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.propagate_picture() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if app.media_id(new.attachment) is distinct from app.media_id(old.attachment) then
+        update public.media m set removed_at = pg_catalog.now()
+         where m.id = app.media_id(old.attachment) and m.message_id = old.id and m.removed_at is null;
+    else
+        update public.media m set conversation_id = new.conversation_id, owner_id = new.sender_id
+         where m.id = app.media_id(new.attachment) and m.message_id = new.id;
+    end if;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.propagate_preference() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if new.preferences ->> 'presence' = 'nobody' then
+        perform app.hide_presence(new.id);
+    else
+        perform app.show_presence(new.id);
+    end if;
+    return null;
+end
+$$;
+
 CREATE FUNCTION app.propagate_profile_details() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5867,6 +5241,88 @@ begin
         end if;
     end if;
     return null;
+end
+$$;
+
+CREATE FUNCTION app.propagate_words() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    words text[] := '{}';
+    former text[] := coalesce((select s.words from app.search_names s where s.user_id = new.id), '{}');
+    former_word text;
+    person public.user_profiles;
+    name text;
+    spelled text;
+begin
+    if tg_op = 'UPDATE' and row(new.username, new.full_name, new.is_guest, new.is_deleted)
+                            is not distinct from row(old.username, old.full_name, old.is_guest, old.is_deleted) then
+        return null;
+    end if;
+    -- The current row: another trigger may have changed it again.
+    select * into person from public.user_profiles p where p.id = new.id;
+    if not person.is_guest and not person.is_deleted then
+        -- A character may decompose into eighteen, and an index entry has a bound.
+        name := left(app.folded(person.full_name), 100);
+        spelled := left(app.spelled_out(person.full_name), 100);
+        words := app.name_words(person.username, name, spelled);
+        insert into app.search_names as s (user_id, username, full_name, spelled_out, words)
+        values (person.id, person.username, name, spelled, words)
+        on conflict (user_id) do update
+           set username = excluded.username, full_name = excluded.full_name, spelled_out = excluded.spelled_out,
+               words = excluded.words;
+    else
+        delete from app.search_names s where s.user_id = new.id;
+    end if;
+    insert into app.words (word)
+    select w from unnest(words) as w where w <> all (former) order by w
+    on conflict do nothing;
+    foreach former_word in array former loop
+        if former_word <> all (words) and not app.is_name_word(former_word) then
+            delete from app.words o where o.word = former_word;
+        end if;
+    end loop;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.provider_metadata(provider text) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return pg_catalog.jsonb_build_object('provider', provider, 'providers', pg_catalog.jsonb_build_array(provider));
+end
+$$;
+
+CREATE FUNCTION app.prune_mails() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    delete from app.mail_tokens t
+     where t.hash in (select e.hash from app.mail_tokens e where e.expires_at <= app.now()
+                       order by e.expires_at limit 100 for update skip locked);
+    delete from app.mail_counts c
+     where (c.kind, c.address_hash) in (
+            select e.kind, e.address_hash from app.mail_counts e where e.since <= app.now() - interval '1 hour'
+             order by e.since limit 100 for update skip locked);
+    delete from app.mails m
+     where m.id in (select g.id from app.mails g
+                     where g.due_at is null and g.created_at <= app.now() - interval '30 days'
+                     limit 100 for update skip locked);
+end
+$$;
+
+CREATE FUNCTION app.prune_sessions() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    delete from app.sessions s
+     where s.id in (select e.id from app.sessions e where e.forget_at <= app.now()
+                     order by e.forget_at limit 10 for update skip locked);
 end
 $$;
 
@@ -5903,7 +5359,7 @@ begin
             exit when digit < threshold;
             weight := weight * (36 - threshold);
             k := k + 36;
-            -- Beyond all that 63 characters of Unicode can be.
+            -- More than 63 Unicode characters can encode.
             if place > 100000000 or weight > 100000000 then
                 return null;
             end if;
@@ -5952,6 +5408,113 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.queue_pushes() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+declare
+    since pg_snapshot;
+    beyond xid8;
+    open xid8[];
+    seen pg_snapshot;
+    noted integer;
+begin
+    select c.snapshot into since from app.push_cursor c
+     where c.epoch = app.epoch()
+       and pg_catalog.pg_snapshot_xmax(c.snapshot) <= pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot());
+    if since is null then
+        -- Messages from before the first call, or from before a restored database was taken into use, are not pushed.
+        delete from app.push_cursor;
+        insert into app.push_cursor (epoch, snapshot) values (app.epoch(), pg_catalog.pg_current_snapshot());
+        return 0;
+    end if;
+    beyond := pg_catalog.pg_snapshot_xmax(since);
+    open := array(
+        select x from pg_catalog.pg_snapshot_xip(since) x
+         where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
+    -- Without changes nothing is written.
+    if not exists (select from public.messages t where t.changed_xid >= beyond)
+       and not exists (select from public.messages t where t.changed_xid = any (open))
+       and not exists (select from public.conversation_members t where t.changed_xid >= beyond)
+       and not exists (select from public.conversation_members t where t.changed_xid = any (open))
+       and not exists (select from app.push_backlog) then
+        return 0;
+    end if;
+
+    -- One statement, so that the new messages and the next cursor are of one snapshot.
+    with now as materialized (select pg_catalog.pg_current_snapshot() as snapshot),
+    sent as materialized (
+        select t.conversation_id, t.sender_id, t.seq
+          from (select m.* from public.messages m where m.changed_xid >= beyond
+                union all
+                select m.* from public.messages m where m.changed_xid = any (open)) t
+         where not pg_catalog.pg_visible_in_snapshot(t.sent_xid, since) and t.deleted_at is null and t.event is null
+           and t.created_at > pg_catalog.now() - interval '1 day'),
+    wanted as materialized (
+        select w.device_id, w.conversation_id, max(w.seq) as seq
+          from (select d.id as device_id, s.conversation_id, s.seq
+                  from sent s
+                  join public.conversation_members m
+                    on m.conversation_id = s.conversation_id and m.user_id <> s.sender_id and m.last_read_seq < s.seq
+                   and not m.is_deleted
+                  join app.devices d on d.user_id = m.user_id
+                union all
+                select b.device_id, b.conversation_id, b.seq from app.push_backlog b) w
+         group by w.device_id, w.conversation_id),
+    -- A device that another transaction has locked, such as one that ends its session, goes to the backlog: pushes of
+    -- other users do not wait.
+    free as materialized (
+        select d.id from app.devices d where d.id in (select w.device_id from wanted w) for key share skip locked),
+    told as (
+        insert into app.pushes as p (device_id, conversation_id, seq, noted_at, due_at)
+        select w.device_id, w.conversation_id, w.seq, pg_catalog.clock_timestamp(),
+               pg_catalog.clock_timestamp() + interval '2 seconds'
+          from wanted w where w.device_id in (select f.id from free f)
+         order by w.device_id, w.conversation_id
+        -- A push that waits after long refusals, or is being sent, waits at most a minute.
+        on conflict on constraint pushes_pkey do update
+           set seq = greatest(p.seq, excluded.seq),
+               due_at = least(coalesce(p.due_at, excluded.due_at),
+                              pg_catalog.clock_timestamp() + interval '1 minute'),
+               noted_at = excluded.noted_at,
+               attempts = case when p.due_at is null then 0 else p.attempts end
+        returning 1),
+    kept as (
+        insert into app.push_backlog as b (device_id, conversation_id, seq)
+        select w.device_id, w.conversation_id, w.seq from wanted w
+         where w.device_id not in (select f.id from free f)
+           and exists (select from app.devices d where d.id = w.device_id)
+        on conflict on constraint push_backlog_pkey do update set seq = greatest(b.seq, excluded.seq)),
+    done as (
+        delete from app.push_backlog b
+         where b.device_id in (select f.id from free f)
+            or not exists (select from app.devices d where d.id = b.device_id))
+    select n.snapshot, (select count(*) from told) into seen, noted from now n;
+
+    -- Pushes of messages that were read elsewhere, or by replying, are taken back. The cursor is the snapshot of the
+    -- statement above: changes in between are seen twice, which is harmless.
+    update app.pushes p set due_at = pg_catalog.clock_timestamp()
+     where (p.device_id, p.conversation_id) in (
+            select q.device_id, q.conversation_id
+              from (select m.conversation_id, m.user_id, m.last_read_seq
+                      from public.conversation_members m where m.changed_xid >= beyond or m.changed_xid = any (open)
+                    union
+                    select m.conversation_id, m.user_id, m.last_read_seq
+                      from public.messages t
+                      join public.conversation_members m
+                        on m.conversation_id = t.conversation_id and m.user_id = t.sender_id
+                     where t.changed_xid >= beyond or t.changed_xid = any (open)) r
+              join app.devices d on d.user_id = r.user_id
+              join app.pushes q on q.device_id = d.id and q.conversation_id = r.conversation_id
+             where q.told_seq between 1 and r.last_read_seq and q.due_at is null
+               for update of q skip locked);
+    update app.push_cursor c set snapshot = seen;
+    return noted;
+end
+$$;
+
 CREATE FUNCTION app.queue_removal() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5982,7 +5545,7 @@ begin
                              union all
                              select g.guest_id from app.merged_guests g where g.account_id = n.sender_id) i
                  cross join unnest(array[reassign_messages.from_id, reassign_messages.into_id]) p (id)
-                 -- `offset 0` has it looked up by the whole key, also where there are no statistics.
+                 -- `offset 0` forces a lookup by the whole key, also without statistics.
                  cross join lateral (
                         select w.id, w.sender_id, w.conversation_id from public.messages w
                          where w.conversation_id = p.id and w.sender_id = i.id and w.client_id = m.client_id offset 0) o
@@ -5998,6 +5561,279 @@ begin
      where m.id = n.id;
     update public.conversations c set last_message_xid = pg_catalog.pg_current_xact_id()
      where c.id = reassign_messages.into_id;
+end
+$$;
+
+CREATE FUNCTION app.record_arrivals() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    room record;
+begin
+    for room in
+        select c.id, c.kind, array_agg(a.user_id order by a.user_id) as user_ids,
+               bool_or(a.role <> 'member' or a.user_id not in (c.participant1_id, c.participant2_id)) as irregular
+          from arrived a join public.conversations c on c.id = a.conversation_id
+         group by c.id, c.kind
+    loop
+        if room.kind = 'direct' then
+            if room.irregular then
+                perform app.refuse_forbidden('A direct conversation has its two members and no more, and no roles.');
+            end if;
+        elsif (select count(*) from public.conversation_members m where m.conversation_id = room.id) > 256 then
+            perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
+        elsif exists (
+            select from unnest(room.user_ids) as a (user_id)
+             where (select count(*) from (
+                        select from public.conversation_members m
+                         where m.user_id = a.user_id limit app.max_conversations() + 1) m) > app.max_conversations())
+        then
+            perform app.refuse_param(
+                'user_ids', 'A user can be in at most ' || app.max_conversations() || ' conversations.');
+        else
+            perform app.ensure_owner(room.id);
+            perform app.write_arrivals(room.id, room.user_ids);
+        end if;
+    end loop;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.record_email_proof(user_id uuid, email text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    delete from app.identities i
+     where i.provider = 'email'
+       and (i.user_id = record_email_proof.user_id or i.subject = app.lower_ascii(record_email_proof.email));
+    if email is not null then
+        -- Must not fail for another auth server, not even for a user without a profile.
+        insert into app.identities (provider, subject, user_id, email)
+        select 'email', app.lower_ascii(email), p.id, app.lower_ascii(email)
+          from public.user_profiles p where p.id = record_email_proof.user_id
+        on conflict do nothing;
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.record_ended_transactions(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    now pg_snapshot;
+    oldest bigint;
+    next bigint;
+    open bigint[];
+    asked bigint[];
+begin
+    if not pg_catalog.pg_is_in_recovery() then
+        return;
+    end if;
+    replayed := pg_catalog.pg_last_wal_replay_lsn();
+    if base is not null and started = pg_catalog.pg_postmaster_start_time() then
+        open := array(select b::text::bigint from pg_catalog.pg_snapshot_xip(base) b);
+        next := pg_catalog.pg_snapshot_xmax(base)::text::bigint;
+    end if;
+    started := pg_catalog.pg_postmaster_start_time();
+    for round in 1..2 loop
+        now := pg_catalog.pg_current_snapshot();
+        oldest := pg_catalog.pg_snapshot_xmin(now)::text::bigint;
+        asked := array(
+            select o from unnest(open) o where o >= oldest
+            union all
+            select pg_catalog.generate_series(
+                greatest(oldest, next), pg_catalog.pg_snapshot_xmax(now)::text::bigint - 1));
+        next := pg_catalog.pg_snapshot_xmax(now)::text::bigint;
+        open := array(
+            select a from unnest(asked) a
+             where pg_catalog.pg_xact_status(a::text::xid8) = 'in progress' order by a);
+    end loop;
+    perform pg_catalog.set_config('postline.ended', app.snapshot_of(open, next)::text, true);
+    perform pg_catalog.set_config('postline.asked', asked::text, true);
+end
+$$;
+
+CREATE FUNCTION app.record_mute_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    new.changed_xid := pg_catalog.pg_current_xact_id();
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.record_private_change() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    update public.user_profiles set changed_xid = pg_catalog.pg_current_xact_id()
+     where id = new.id and changed_xid <> pg_catalog.pg_current_xact_id();
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.record_push_results(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+begin
+    with said as materialized (
+        select * from unnest(device_ids, conversation_ids, seqs, kinds, outcomes, retry_seconds)
+               as u (device_id, conversation_id, seq, kind, outcome, retry)),
+    -- A row that another transaction has locked becomes due again by itself.
+    held as materialized (
+        select p.*, s.seq as said_seq, s.kind, s.outcome, s.retry, d.registered_at,
+               -- A node that was stalled may report after another has pushed more.
+               case when s.outcome <> 'taken' then p.told_seq
+                    when s.kind = 'tell' then greatest(p.told_seq, s.seq)
+                    when p.told_seq <= s.seq then 0 else p.told_seq end as now_told,
+               -- Read while it was on its way to the device.
+               s.outcome = 'taken' and s.kind = 'tell' and coalesce(m.last_read_seq >= s.seq, false) as is_read
+          from said s
+          join app.pushes p on p.device_id = s.device_id and p.conversation_id = s.conversation_id
+          join app.devices d on d.id = s.device_id
+          left join public.conversation_members m on m.conversation_id = s.conversation_id and m.user_id = d.user_id
+           for update of p skip locked),
+    settled as (
+        update app.pushes p
+           set told_seq = h.now_told,
+               attempts = case h.outcome when 'later' then p.attempts else 0 end,
+               noted_at = case when h.outcome <> 'later' and h.seq > greatest(h.said_seq, h.now_told)
+                               then pg_catalog.clock_timestamp() else p.noted_at end,
+               due_at = case when h.outcome = 'later'
+                                  then pg_catalog.clock_timestamp() + h.retry * interval '1 second'
+                             when h.is_read then pg_catalog.clock_timestamp()
+                             when h.seq > greatest(h.said_seq, h.now_told)
+                                  then pg_catalog.clock_timestamp() + interval '2 seconds' end
+          from held h
+         where p.device_id = h.device_id and p.conversation_id = h.conversation_id and h.outcome <> 'unregistered'
+           and (h.outcome = 'later' or h.outcome = 'taken' and h.kind = 'tell' or h.seq > h.said_seq
+                or h.told_seq > 0 and h.outcome = 'refused' and h.kind = 'tell')),
+    -- The device shows nothing of it, and there is nothing to push.
+    done as (
+        delete from app.pushes p using held h
+         where p.device_id = h.device_id and p.conversation_id = h.conversation_id and h.seq <= h.said_seq
+           and (h.kind = 'read' and h.outcome in ('taken', 'refused')
+                or h.kind = 'tell' and h.outcome = 'refused' and h.told_seq = 0))
+    -- A device that has registered again after the push, which is a minute before the row is due again, exists.
+    delete from app.devices d
+     where d.id in (select h.device_id from held h
+                     where h.outcome = 'unregistered'
+                       and h.registered_at <= coalesce(h.due_at, pg_catalog.clock_timestamp()) - interval '1 minute');
+end
+$$;
+
+CREATE FUNCTION app.record_read() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := auth.uid();
+    noted text[];  -- conversation, farthest message, lowest mark of the other members
+begin
+    if new.is_read is not distinct from old.is_read then
+        return new;
+    elsif new.is_read is not true then
+        perform app.refuse_param('is_read', 'A message that was read stays read: "is_read" can be set to true alone.');
+    elsif me is null then
+        me := app.caller();
+    elsif old.sender_id = me then
+        new.is_read := false;
+        return new;
+    end if;
+    noted := pg_catalog.string_to_array(pg_catalog.current_setting('postline.read', true), ' ');
+    if noted[1] is distinct from old.conversation_id::text then
+        perform app.move_recorded_mark();
+        noted := array[old.conversation_id::text, '0', (
+            select coalesce(min(m.last_read_seq), 9223372036854775807)::text from public.conversation_members m
+             where m.conversation_id = old.conversation_id and m.user_id <> me)];
+    end if;
+    if noted[2]::bigint < old.seq then
+        noted[2] := old.seq;
+        perform pg_catalog.set_config('postline.read', pg_catalog.array_to_string(noted, ' '), true);
+    end if;
+    new.is_read := old.seq <= noted[3]::bigint;
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.record_removal() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    is_named boolean;
+begin
+    perform app.touch_conversation(old.conversation_id);
+    is_named := app.write_departure(old.conversation_id, old.user_id);
+    -- The members still see the profile of a former member whom messages name.
+    insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid, joined_xid)
+    values (old.conversation_id, old.user_id, old.sent_seq > 0 or is_named, pg_catalog.pg_current_xact_id(),
+            old.joined_xid)
+    on conflict (conversation_id, user_id) do update
+       set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid,
+           -- If the user had messages here before, the members already have its profile.
+           joined_xid = case when f.wrote then f.joined_xid else excluded.joined_xid end;
+    if old.role = 'owner' then
+        perform app.ensure_owner(old.conversation_id);
+    end if;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.record_schema_version(signature text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    signed text := pg_catalog.obj_description('api'::pg_catalog.regnamespace, 'pg_namespace');
+begin
+    if pg_catalog.strpos(coalesce(signed, ''), signature) = 0 then
+        execute pg_catalog.format('comment on schema api is %L', pg_catalog.concat_ws(' ', signed, signature));
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.record_stored_media(id uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    with stored as (
+        update public.media m set stored_at = pg_catalog.now()
+         where m.id = record_stored_media.id and m.stored_at is null
+        returning m.id, m.created_at)
+    insert into app.media_removals (id, purpose, due_at)
+    select s.id, 'upload', app.last_upload(s.created_at) from stored s
+    on conflict do nothing
+$$;
+
+CREATE FUNCTION app.record_username() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if tg_op = 'UPDATE' then
+        if old.username is not distinct from new.username then
+            return null;
+        elsif old.username is not null and not app.releases_usernames(new) then
+            insert into public.username_history (user_id, old_username, new_username, changed_at, held_until)
+            values (new.id, old.username, new.username, app.now(), app.now() + interval '120 days');
+            update public.user_private
+               set username_changed_at = app.now(), username_change_count = username_change_count + 1
+             where id = new.id and not new.is_deleted;
+        end if;
+    end if;
+    if exists (select from public.username_history h
+                where h.old_username = new.username and h.user_id <> new.id and h.held_until > app.now()) then
+        perform app.refuse_username();
+    end if;
+    return null;
 end
 $$;
 
@@ -6123,7 +5959,7 @@ declare
     ended timestamptz;
     device uuid;
 begin
-    -- Against the session's end, which takes its devices with it: whoever comes second sees the other.
+    -- Locks the session against its end, which deletes its devices: the later of the two sees the other.
     select s.id, s.revoked_at into session, ended from app.sessions s
      where s.id::text = auth.jwt() ->> 'session_id' and s.user_id = me for share;
     if ended is not null then
@@ -6152,6 +5988,39 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.release_lease(name text, holder uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    delete from app.leases l where l.name = release_lease.name and l.holder = release_lease.holder
+$$;
+
+CREATE FUNCTION app.releases_usernames(profile public.user_profiles) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return profile.is_deleted and profile.is_guest and not app.is_merging();
+end
+$$;
+
+CREATE FUNCTION app.remove_all_members(conversation_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    member uuid;
+begin
+    for member in
+        select m.user_id from public.conversation_members m
+         where m.conversation_id = remove_all_members.conversation_id order by m.user_id
+    loop
+        delete from public.conversation_members m
+         where m.conversation_id = remove_all_members.conversation_id and m.user_id = member;
+    end loop;
+end
+$$;
+
 CREATE FUNCTION app.removed_media(ids uuid[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6160,11 +6029,12 @@ CREATE FUNCTION app.removed_media(ids uuid[]) RETURNS void
 $$;
 
 CREATE FUNCTION app.removed_media(ids uuid[], purposes text[]) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    delete from app.media_removals r
-     where (r.id, r.purpose) in (select u.id, u.purpose from unnest(ids, purposes) as u (id, purpose))
+begin
+    perform app.complete_removals(ids, purposes);
+end
 $$;
 
 CREATE FUNCTION app.renew_epoch() RETURNS text
@@ -6176,7 +6046,7 @@ declare
 begin
     insert into app.settings as s (name, value) values ('epoch', '1')
     on conflict (name) do update set value = (s.value::bigint + 1)::text;
-    insert into app.settings (name, value) values ('home', app.home())
+    insert into app.settings (name, value) values ('home', app.cluster_identity())
     on conflict (name) do update set value = excluded.value;
     update public.user_profiles set changed_xid = least(changed_xid, '3'), public_changed_xid = '3'
      where changed_xid > horizon or public_changed_xid > horizon;
@@ -6196,6 +6066,21 @@ begin
     update app.merged_guests set merged_xid = '3' where merged_xid > horizon;
     update app.message_moves set sent_xid = '3' where sent_xid > horizon;
     return app.epoch();
+end
+$$;
+
+CREATE FUNCTION app.renew_epoch_after_restore() RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    known text := (select s.value from app.settings s where s.name = 'home');
+begin
+    if known = app.cluster_identity() then
+        return false;
+    end if;
+    perform app.renew_epoch();
+    return known is not null;
 end
 $$;
 
@@ -6220,6 +6105,21 @@ begin
     return false;
 end
 $_$;
+
+CREATE FUNCTION app.replace_participant(conversation_id uuid, account uuid, other uuid) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    update public.conversations c
+       set participant1_id = least(account, other), participant2_id = greatest(account, other)
+     where c.id = replace_participant.conversation_id;
+    return null;
+exception when unique_violation then
+    return (select c.id from public.conversations c
+             where c.participant1_id = least(account, other) and c.participant2_id = greatest(account, other));
+end
+$$;
 
 CREATE FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean DEFAULT false) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6254,40 +6154,33 @@ begin
         select pg_catalog.array_agg(c.user_id) into changed
           from (select e.user_id from ended e union all select b.user_id from begun b) c;
     end if;
-    perform app.settle_presence(coalesce(changed, '{}'));
+    perform app.update_presence(coalesce(changed, '{}'));
     return true;
 end
 $$;
 
 CREATE FUNCTION app.resign(name text, holder uuid) RETURNS void
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    delete from app.leases l where l.name = resign.name and l.holder = resign.holder
-$$;
-
-CREATE FUNCTION app.ring() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    if pg_catalog.current_setting('postline.quiet', true) is distinct from 'on' then
-        perform pg_catalog.pg_notify('postline', '');
-    end if;
-    return null;
+    perform app.release_lease(name, holder);
 end
 $$;
 
-CREATE FUNCTION app.rooms_of_guest(guest uuid) RETURNS uuid[]
-    LANGUAGE sql STABLE SECURITY DEFINER
+CREATE FUNCTION app.revoke_other_credentials(user_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    select array(
-        select m.conversation_id from public.conversation_members m where m.user_id = guest
-        union
-        select f.conversation_id from app.former_members f
-          join public.conversations g on g.id = f.conversation_id
-         where f.user_id = guest and f.wrote and g.kind = 'group')
+begin
+    update auth.users u set encrypted_password = null, updated_at = pg_catalog.now()
+     where u.id = revoke_other_credentials.user_id and nullif(u.encrypted_password::text, '') is not null;
+    if found then
+        perform app.cancel_mails(user_id, array['change_email', 'reset_password']);
+        update app.sessions s set revoked_at = pg_catalog.now()
+         where s.user_id = revoke_other_credentials.user_id and s.revoked_at is null;
+    end if;
+end
 $$;
 
 CREATE FUNCTION app.salvaged_name(value text) RETURNS text
@@ -6295,7 +6188,7 @@ CREATE FUNCTION app.salvaged_name(value text) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    name text := app.normalized(regexp_replace(left(btrim(value), 2000), app.controls() || '+', ' ', 'g'));
+    name text := app.normalized(regexp_replace(left(btrim(value), 2000), app.control_characters() || '+', ' ', 'g'));
 begin
     if char_length(name) > 100 then
         while app.is_blank(left(name, 1)) and name <> '' loop
@@ -6308,67 +6201,11 @@ end
 $$;
 
 CREATE FUNCTION app.seal() RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    if pg_catalog.pg_current_wal_insert_lsn() > pg_catalog.pg_current_wal_flush_lsn() then
-        perform pg_catalog.set_config('synchronous_commit', 'on', true);
-        -- A commit waits for the disk only where its transaction wrote something.
-        perform pg_catalog.pg_logical_emit_message(true, 'postline', '');
-    end if;
-end
-$$;
-
-CREATE FUNCTION app.seat_owner(conversation_id uuid) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    if exists (select from public.conversation_members m
-                where m.conversation_id = seat_owner.conversation_id and m.role = 'owner')
-       or app.is_merging() then
-        return;
-    end if;
-    update public.conversation_members m set role = 'owner'
-     where m.conversation_id = seat_owner.conversation_id
-       and m.user_id = (select n.user_id from public.conversation_members n
-                         where n.conversation_id = seat_owner.conversation_id
-                         order by n.role = 'admin' desc, n.joined_at, n.user_id limit 1);
-end
-$$;
-
-CREATE FUNCTION app.seat_participant(conversation_id uuid, account uuid, other uuid) RETURNS uuid
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    update public.conversations c
-       set participant1_id = least(account, other), participant2_id = greatest(account, other)
-     where c.id = seat_participant.conversation_id;
-    return null;
-exception when unique_violation then
-    return (select c.id from public.conversations c
-             where c.participant1_id = least(account, other) and c.participant2_id = greatest(account, other));
-end
-$$;
-
-CREATE FUNCTION app.seat_participants(other uuid) RETURNS uuid
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    room uuid;
-begin
-    select c.id into room from public.conversations c
-     where c.participant1_id = least(auth.uid(), other) and c.participant2_id = greatest(auth.uid(), other)
-       and not exists (select from public.user_profiles p where p.id = auth.uid() and p.is_deleted)
-       for no key update;
-    insert into public.conversation_members (conversation_id, user_id)
-    select room, u.id from unnest(array[auth.uid(), other]) as u (id)
-     where room is not null
-       and not exists (select from public.conversation_members m where m.conversation_id = room and m.user_id = u.id);
-    return room;
+    perform app.wait_for_wal_flush();
 end
 $$;
 
@@ -6405,104 +6242,47 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.set_member_role(conversation_id uuid, user_id uuid, role text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    seat record := app.lock_conversation(conversation_id);
+    present text;
+begin
+    if seat.kind = 'direct' then
+        perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
+    elsif seat.role <> 'owner' then
+        perform app.refuse_forbidden('Only the owner of a group gives roles.');
+    end if;
+    select m.role into present from public.conversation_members m
+     where m.conversation_id = set_member_role.conversation_id and m.user_id = set_member_role.user_id;
+    if present is null then
+        perform app.refuse_hidden('There is no such member.');
+    elsif present = 'owner' and role <> 'owner' then
+        perform app.refuse_forbidden('The owner stays the owner until another is made it.');
+    elsif present <> role then
+        update public.conversation_members m set role = set_member_role.role
+         where m.conversation_id = set_member_role.conversation_id and m.user_id = set_member_role.user_id;
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.settle() RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-declare
-    known text := (select s.value from app.settings s where s.name = 'home');
 begin
-    if known = app.home() then
-        return false;
-    end if;
-    perform app.renew_epoch();
-    return known is not null;
-end
-$$;
-
-CREATE FUNCTION app.settle_presence(users uuid[]) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    AS $$
-declare
-    settled uuid[];
-begin
-    if users = '{}' and not exists (select from app.unsettled_users) then
-        return;
-    end if;
-    with late as (
-        delete from app.unsettled_users u
-         where u.ctid = any (array(select l.ctid from app.unsettled_users l for update skip locked))
-        returning u.user_id)
-    select users || coalesce(pg_catalog.array_agg(distinct l.user_id), '{}') into users from late l;
-    perform app.make_presence(array(
-        select distinct u.id from unnest(users) as u (id)
-         where not exists (select from public.presence p where p.user_id = u.id) order by u.id));
-    settled := array(
-        select p.user_id from public.presence p where p.user_id in (select u.id from unnest(users) as u (id))
-           for no key update skip locked);
-    insert into app.unsettled_users (user_id)
-    select u.id from unnest(users) as u (id)
-     where not exists (select from unnest(settled) as s (id) where s.id = u.id);
-    update public.presence p
-       set is_online = w.is_online, changed_xid = pg_catalog.pg_current_xact_id(),
-           last_seen_at = case when w.is_online then p.last_seen_at else pg_catalog.now() end
-      from (select s.id, exists (select from app.node_users n where n.user_id = s.id) as is_online
-              from unnest(settled) as s (id)) w
-     where p.user_id = w.id and p.is_online <> w.is_online and not p.is_hidden;
+    return app.renew_epoch_after_restore();
 end
 $$;
 
 CREATE FUNCTION app.settle_pushes(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 begin
-    with said as materialized (
-        select * from unnest(device_ids, conversation_ids, seqs, kinds, outcomes, retry_seconds)
-               as u (device_id, conversation_id, seq, kind, outcome, retry)),
-    -- What another transaction is at is due again by itself.
-    held as materialized (
-        select p.*, s.seq as said_seq, s.kind, s.outcome, s.retry, d.registered_at,
-               -- A leader that stood still may say so after another has told of more.
-               case when s.outcome <> 'taken' then p.told_seq
-                    when s.kind = 'tell' then greatest(p.told_seq, s.seq)
-                    when p.told_seq <= s.seq then 0 else p.told_seq end as now_told,
-               -- Read while it was on its way to the device.
-               s.outcome = 'taken' and s.kind = 'tell' and coalesce(m.last_read_seq >= s.seq, false) as is_read
-          from said s
-          join app.pushes p on p.device_id = s.device_id and p.conversation_id = s.conversation_id
-          join app.devices d on d.id = s.device_id
-          left join public.conversation_members m on m.conversation_id = s.conversation_id and m.user_id = d.user_id
-           for update of p skip locked),
-    settled as (
-        update app.pushes p
-           set told_seq = h.now_told,
-               attempts = case h.outcome when 'later' then p.attempts else 0 end,
-               noted_at = case when h.outcome <> 'later' and h.seq > greatest(h.said_seq, h.now_told)
-                               then pg_catalog.clock_timestamp() else p.noted_at end,
-               due_at = case when h.outcome = 'later'
-                                  then pg_catalog.clock_timestamp() + h.retry * interval '1 second'
-                             when h.is_read then pg_catalog.clock_timestamp()
-                             when h.seq > greatest(h.said_seq, h.now_told)
-                                  then pg_catalog.clock_timestamp() + interval '2 seconds' end
-          from held h
-         where p.device_id = h.device_id and p.conversation_id = h.conversation_id and h.outcome <> 'unregistered'
-           and (h.outcome = 'later' or h.outcome = 'taken' and h.kind = 'tell' or h.seq > h.said_seq
-                or h.told_seq > 0 and h.outcome = 'refused' and h.kind = 'tell')),
-    -- Nothing of it is on the device's screen, and there is nothing to tell.
-    done as (
-        delete from app.pushes p using held h
-         where p.device_id = h.device_id and p.conversation_id = h.conversation_id and h.seq <= h.said_seq
-           and (h.kind = 'read' and h.outcome in ('taken', 'refused')
-                or h.kind = 'tell' and h.outcome = 'refused' and h.told_seq = 0))
-    -- One that has registered again since it was told, a minute before it is due again, is there.
-    delete from app.devices d
-     where d.id in (select h.device_id from held h
-                     where h.outcome = 'unregistered'
-                       and h.registered_at <= coalesce(h.due_at, pg_catalog.clock_timestamp()) - interval '1 minute');
+    perform app.record_push_results(device_ids, conversation_ids, seqs, kinds, outcomes, retry_seconds);
 end
 $$;
 
@@ -6520,33 +6300,20 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.shut_out_others(user_id uuid) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    update auth.users u set encrypted_password = null, updated_at = pg_catalog.now()
-     where u.id = shut_out_others.user_id and nullif(u.encrypted_password::text, '') is not null;
-    if found then
-        perform app.cancel_mails(user_id, array['change_email', 'reset_password']);
-        update app.sessions s set revoked_at = pg_catalog.now()
-         where s.user_id = shut_out_others.user_id and s.revoked_at is null;
-    end if;
-end
-$$;
-
 CREATE FUNCTION app.sign(signature text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-declare
-    signed text := pg_catalog.obj_description('api'::pg_catalog.regnamespace, 'pg_namespace');
 begin
-    if pg_catalog.strpos(coalesce(signed, ''), signature) = 0 then
-        execute pg_catalog.format('comment on schema api is %L', pg_catalog.concat_ws(' ', signed, signature));
-    end if;
+    perform app.record_schema_version(signature);
 end
 $$;
+
+CREATE FUNCTION app.similarity(a text, b text) RETURNS real
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT public.similarity(a, b) AS similarity;
+END;
 
 CREATE FUNCTION app.snapshot_of(open bigint[], next bigint) RETURNS pg_snapshot
     LANGUAGE plpgsql IMMUTABLE
@@ -6579,7 +6346,7 @@ CREATE FUNCTION app.spellings(word text) RETURNS text[]
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
-    -- Of the script that the word is in, as app.folded leaves them.
+    -- The letters of the word's script, as app.folded leaves them.
     letters text := case
         when word ~ '[Ͱ-Ͽ]' then 'αβγδεζηθικλμνξοπρστυφχψω'
         when word ~ '[Ѐ-ӿ]' then 'абвгдежзиклмнопрстуфхцчшщъыьэюяђєіјљњћџґғқңүұһө'
@@ -6621,7 +6388,7 @@ declare
 begin
     if not coalesce(first_name in ('', full_name)
                     or pg_catalog.starts_with(full_name, first_name || ' '), false)
-       -- That is where a name is split anyway.
+       -- The default split.
        or first_name = pg_catalog.split_part(full_name, ' ', 1) then
         new_length := null;
     end if;
@@ -6674,7 +6441,7 @@ begin
             select unnest(array[p.changed_xid, p.hidden_xid]) from public.presence p where p.changed_xid = any(asked)
             union all
             select x.changed_xid from public.conversation_mutes x where x.changed_xid = any(asked));
-        -- Some columns are null, beside which nothing would be unlike all.
+        -- Nulls in `seen` must not make the comparison null.
         open := open || array(
             select u::text::bigint from unnest(unsure) u where not coalesce(u = any(seen), false));
     end if;
@@ -6697,7 +6464,7 @@ CREATE FUNCTION app.store_address() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    -- Whoever keeps the accounts need not have any right on our functions.
+    -- Calls none of our functions, on which the role that writes accounts may have no rights.
     new.email := lower(new.email::text collate "C");
     return new;
 end
@@ -6709,97 +6476,27 @@ CREATE FUNCTION app.stored_url(value text) RETURNS text
  SELECT regexp_replace(btrim(value), '^[Hh][Tt][Tt][Pp][Ss]:'::text, 'https:'::text) AS regexp_replace;
 END;
 
-CREATE FUNCTION app.take_avatar() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
+CREATE FUNCTION app.tombstoned(profile public.user_profiles) RETURNS public.user_profiles
+    LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    update public.media m set used_at = pg_catalog.clock_timestamp(), url = new.avatar_url
-     where m.id = app.media_id(pg_catalog.jsonb_build_object('media_id', pg_catalog.right(new.avatar_url, 36)))
-       and m.owner_id = new.id and m.purpose = 'avatar' and m.stored_at is not null and m.used_at is null
-       and app.is_media_url(new.avatar_url, m.id);
-    return new;
-end
-$$;
-
-CREATE FUNCTION app.take_picture(message public.messages) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    update public.media m set used_at = pg_catalog.clock_timestamp(), message_id = message.id
-     where m.id = app.media_id(message.attachment) and m.owner_id = message.sender_id
-       and m.conversation_id = message.conversation_id and m.stored_at is not null and m.used_at is null
-       and coalesce(message.attachment ->> 'mime_type', m.mime_type) = m.mime_type
-       and coalesce((message.attachment ->> 'bytes')::numeric, m.bytes) = m.bytes;
-    if not found then
-        perform app.refuse_param('attachment.media_id',
-            'A picture is one that its sender has uploaded for this conversation and not sent yet.');
+    if not profile.is_deleted then
+        raise exception using errcode = 'restrict_violation', message = 'A deleted user does not come back.',
+            hint = 'The address is free: register it anew.';
     end if;
-end
-$$;
-
-CREATE FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    seat public.conversation_members;
-    newest bigint;
-begin
-    select m.* into seat from public.conversation_members m
-     where m.conversation_id = take_seat.conversation_id and m.user_id = guest;
-    insert into app.message_moves (conversation_id, guest_id, below, uncounted_below)
-    select c.id, guest, c.last_seq + 1, counted_from from public.conversations c where c.id = take_seat.conversation_id;
-    perform app.move_batch(take_seat.conversation_id, guest, most);
-    -- The last that it sent, where many others wrote since.
-    perform app.reassign_messages(array[m.id], m.conversation_id, m.conversation_id, 0) from public.messages m
-     where m.conversation_id = take_seat.conversation_id and m.seq = seat.sent_seq and m.sender_id = guest;
-    update public.conversations c
-       set created_by = case when c.created_by = guest then account else c.created_by end,
-           last_message_sender_id = case when c.last_message_sender_id = guest then account
-                                         else c.last_message_sender_id end
-     where c.id = take_seat.conversation_id;
-
-    delete from public.conversation_members m
-     where m.conversation_id = take_seat.conversation_id and m.user_id = guest;
-    if seat.user_id is not null then
-        insert into public.conversation_members (conversation_id, user_id, joined_at, last_read_seq)
-        select seat.conversation_id, account, seat.joined_at, seat.last_read_seq
-         where not exists (select from public.conversation_members m
-                            where m.conversation_id = take_seat.conversation_id and m.user_id = account);
-    else
-        -- One that went from there: the account came and went just now, so that those who are there are told of it.
-        insert into app.former_members as f (conversation_id, user_id, wrote, joined_xid)
-        select take_seat.conversation_id, account, true, pg_catalog.pg_current_xact_id()
-         where not exists (select from public.conversation_members m
-                            where m.conversation_id = take_seat.conversation_id and m.user_id = account)
-        on conflict on constraint former_members_pkey do update
-           set wrote = true, changed_xid = excluded.changed_xid, joined_xid = excluded.joined_xid
-         where not f.wrote;
-    end if;
-    update public.conversation_members m
-       set role = case when 'owner' in (m.role, seat.role) then 'owner'
-                       when 'admin' in (m.role, seat.role) then 'admin' else 'member' end,
-           last_read_seq = greatest(m.last_read_seq, seat.last_read_seq),
-           sent_seq = greatest(m.sent_seq, seat.sent_seq),
-           changed_xid = pg_catalog.pg_current_xact_id()
-     where m.conversation_id = take_seat.conversation_id and m.user_id = account;
-end
-$$;
-
-CREATE FUNCTION app.tells_events(conversation_id uuid) RETURNS boolean
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-begin
-    return auth.uid() is not null and not app.is_merging()
-       and exists (select from public.conversations c where c.id = tells_events.conversation_id and c.kind = 'group')
-       -- The user who joined in this transaction has just made the group.
-       and not exists (
-            select from public.conversation_members m
-             where m.conversation_id = tells_events.conversation_id and m.user_id = auth.uid()
-               and m.joined_xid = pg_catalog.pg_current_xact_id());
+    profile.username := null;
+    profile.full_name := null;
+    profile.bio := null;
+    profile.avatar_type := null;
+    profile.avatar_id := null;
+    profile.avatar_url := null;
+    profile.website := null;
+    profile.location := null;
+    profile.language_code := null;
+    profile.is_verified := false;
+    profile.attributes := '{}';
+    return profile;
 end
 $$;
 
@@ -6822,11 +6519,148 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.unseen() RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT '[\u0080-\u00a0\u00ad\u034f\u061c\u115f-\u1160\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\uffff\U000e0000-\U0010ffff]'::text;
-END;
+CREATE FUNCTION app.transfer_membership(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    seat public.conversation_members;
+    newest bigint;
+begin
+    select m.* into seat from public.conversation_members m
+     where m.conversation_id = transfer_membership.conversation_id and m.user_id = guest;
+    insert into app.message_moves (conversation_id, guest_id, below, uncounted_below)
+    select c.id, guest, c.last_seq + 1, counted_from from public.conversations c
+     where c.id = transfer_membership.conversation_id;
+    perform app.move_batch(transfer_membership.conversation_id, guest, most);
+    -- The guest's last message, which is not among the newest if others wrote many since.
+    perform app.reassign_messages(array[m.id], m.conversation_id, m.conversation_id, 0) from public.messages m
+     where m.conversation_id = transfer_membership.conversation_id and m.seq = seat.sent_seq and m.sender_id = guest;
+    update public.conversations c
+       set created_by = case when c.created_by = guest then account else c.created_by end,
+           last_message_sender_id = case when c.last_message_sender_id = guest then account
+                                         else c.last_message_sender_id end
+     where c.id = transfer_membership.conversation_id;
+
+    delete from public.conversation_members m
+     where m.conversation_id = transfer_membership.conversation_id and m.user_id = guest;
+    if seat.user_id is not null then
+        insert into public.conversation_members (conversation_id, user_id, joined_at, last_read_seq)
+        select seat.conversation_id, account, seat.joined_at, seat.last_read_seq
+         where not exists (select from public.conversation_members m
+                            where m.conversation_id = transfer_membership.conversation_id and m.user_id = account);
+    else
+        -- The guest had left: the account is recorded as one that joined and left now, so that the members get its
+        -- profile.
+        insert into app.former_members as f (conversation_id, user_id, wrote, joined_xid)
+        select transfer_membership.conversation_id, account, true, pg_catalog.pg_current_xact_id()
+         where not exists (select from public.conversation_members m
+                            where m.conversation_id = transfer_membership.conversation_id and m.user_id = account)
+        on conflict on constraint former_members_pkey do update
+           set wrote = true, changed_xid = excluded.changed_xid, joined_xid = excluded.joined_xid
+         where not f.wrote;
+    end if;
+    update public.conversation_members m
+       set role = case when 'owner' in (m.role, seat.role) then 'owner'
+                       when 'admin' in (m.role, seat.role) then 'admin' else 'member' end,
+           last_read_seq = greatest(m.last_read_seq, seat.last_read_seq),
+           sent_seq = greatest(m.sent_seq, seat.sent_seq),
+           changed_xid = pg_catalog.pg_current_xact_id()
+     where m.conversation_id = transfer_membership.conversation_id and m.user_id = account;
+end
+$$;
+
+CREATE FUNCTION app.update_presence(users uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+declare
+    settled uuid[];
+begin
+    if users = '{}' and not exists (select from app.unsettled_users) then
+        return;
+    end if;
+    with late as (
+        delete from app.unsettled_users u
+         where u.ctid = any (array(select l.ctid from app.unsettled_users l for update skip locked))
+        returning u.user_id)
+    select users || coalesce(pg_catalog.array_agg(distinct l.user_id), '{}') into users from late l;
+    perform app.create_presence_rows(array(
+        select distinct u.id from unnest(users) as u (id)
+         where not exists (select from public.presence p where p.user_id = u.id) order by u.id));
+    settled := array(
+        select p.user_id from public.presence p where p.user_id in (select u.id from unnest(users) as u (id))
+           for no key update skip locked);
+    insert into app.unsettled_users (user_id)
+    select u.id from unnest(users) as u (id)
+     where not exists (select from unnest(settled) as s (id) where s.id = u.id);
+    update public.presence p
+       set is_online = w.is_online, changed_xid = pg_catalog.pg_current_xact_id(),
+           last_seen_at = case when w.is_online then p.last_seen_at else pg_catalog.now() end
+      from (select s.id, exists (select from app.node_users n where n.user_id = s.id) as is_online
+              from unnest(settled) as s (id)) w
+     where p.user_id = w.id and p.is_online <> w.is_online and not p.is_hidden;
+end
+$$;
+
+CREATE FUNCTION app.upgrade_guest(guest uuid, provider text, email text, full_name text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    address text := email;
+    name text := app.checked_name('full_name', full_name, 'A name');
+begin
+    update auth.users u
+       set is_anonymous = false, updated_at = pg_catalog.now(),
+           raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}') || app.provider_metadata(provider)
+     where u.id = guest;
+    begin
+        update auth.users u
+           set email = address, email_confirmed_at = case when address is not null then pg_catalog.now() end
+         where u.id = guest;
+    exception when unique_violation then
+        address := null;
+    end;
+    perform app.record_email_proof(guest, address);
+    if name is not null then
+        update public.user_profiles p set full_name = name where p.id = guest;
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.upsert_profile(account auth.users) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    guest boolean := coalesce(account.is_anonymous, false);
+    address text := nullif(app.lower_ascii(account.email::text), '');
+begin
+    insert into public.user_profiles (id, full_name, is_guest)
+    values (account.id, case when pg_catalog.jsonb_typeof(account.raw_user_meta_data -> 'full_name') = 'string'
+                             then app.salvaged_name(account.raw_user_meta_data ->> 'full_name') end, guest)
+    on conflict (id) do nothing;
+    insert into public.user_private (id, email) values (account.id, address)
+    on conflict (id) do nothing;
+    update public.user_profiles set is_guest = guest where id = account.id and is_guest <> guest;
+    update public.user_private set email = address where id = account.id and email is distinct from address;
+end
+$$;
+
+CREATE FUNCTION app.use_avatar() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    update public.media m set used_at = pg_catalog.clock_timestamp(), url = new.avatar_url
+     where m.id = app.media_id(pg_catalog.jsonb_build_object('media_id', pg_catalog.right(new.avatar_url, 36)))
+       and m.owner_id = new.id and m.purpose = 'avatar' and m.stored_at is not null and m.used_at is null
+       and app.is_media_url(new.avatar_url, m.id);
+    return new;
+end
+$$;
 
 CREATE FUNCTION app.use_identity_token(token_hash text, expires_at double precision) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6845,35 +6679,373 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.users_in_sight() RETURNS SETOF uuid
-    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 200
+CREATE FUNCTION app.use_picture(message public.messages) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    if (app.my_sight()).is_open then
-        return query
-            select distinct o.user_id from public.conversation_members o
-             where o.conversation_id in (select app.my_conversations());
+    update public.media m set used_at = pg_catalog.clock_timestamp(), message_id = message.id
+     where m.id = app.media_id(message.attachment) and m.owner_id = message.sender_id
+       and m.conversation_id = message.conversation_id and m.stored_at is not null and m.used_at is null
+       and coalesce(message.attachment ->> 'mime_type', m.mime_type) = m.mime_type
+       and coalesce((message.attachment ->> 'bytes')::numeric, m.bytes) = m.bytes;
+    if not found then
+        perform app.refuse_param('attachment.media_id',
+            'A picture is one that its sender has uploaded for this conversation and not sent yet.');
     end if;
 end
 $$;
 
-CREATE FUNCTION app.whole_attachment(attachment jsonb) RETURNS jsonb
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
+CREATE FUNCTION app.validate_conversation() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    known jsonb;
+    first uuid := least(new.participant1_id, new.participant2_id);
 begin
-    select pg_catalog.jsonb_build_object('mime_type', m.mime_type, 'bytes', m.bytes)
-           || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('width', m.width, 'height', m.height))
-      into known
-      from public.media m where m.id = app.media_id(attachment) and m.owner_id = app.caller();
-    return coalesce(known, '{}') || attachment;
+    new.title := app.checked_name('title', new.title, 'A title');
+    if new.kind = 'group' and (new.title is null or first is not null) then
+        perform app.refuse_param('title', 'A group has a title, and members instead of two participants.');
+    elsif new.kind = 'direct' and new.title is not null then
+        perform app.refuse_param('title', 'A direct conversation has no title.');
+    end if;
+
+    if tg_op = 'INSERT' then
+        if new.kind = 'direct' then
+            if new.participant1_id is null or new.participant2_id is null
+               or new.participant1_id = new.participant2_id then
+                perform app.refuse_param('user_id', 'A direct conversation is between two users.');
+            end if;
+            new.participant2_id := greatest(new.participant1_id, new.participant2_id);
+            new.participant1_id := first;
+        end if;
+        new.created_by := coalesce(new.created_by, auth.uid());
+        new.version := 1;
+        new.last_seq := 0;
+        new.last_message_content := null;
+        new.last_message_time := null;
+        new.last_message_sender_id := null;
+        new.last_message_xid := null;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        return new;
+    end if;
+
+    if row(new.id, new.kind, new.participant1_id, new.participant2_id)
+       is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id)
+       and not app.is_merging() then
+        raise exception using errcode = 'PL007', message = 'Who a conversation is between is fixed.';
+    end if;
+    if row(new.title, new.created_by) is distinct from row(old.title, old.created_by)
+       and old.changed_xid <> pg_catalog.pg_current_xact_id() then
+        new.version := old.version + 1;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        new.updated_at := pg_catalog.now();
+    end if;
+    return new;
 end
 $$;
 
-CREATE FUNCTION app.word_likeness(a text, b text) RETURNS real
+CREATE FUNCTION app.validate_member() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
+        raise exception using errcode = 'restrict_violation',
+            message = 'A membership is of one user in one conversation.', hint = 'Delete this row and insert another.';
+    elsif new.role = old.role and new.joined_at = old.joined_at then
+        return new;
+    end if;
+    perform app.touch_conversation(new.conversation_id);
+    if new.role = old.role then
+        return new;
+    elsif exists (select from public.conversations c where c.id = new.conversation_id and c.kind = 'direct') then
+        perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
+    end if;
+    -- A group always has exactly one owner: the new owner replaces the present one, who cannot give up the role
+    -- otherwise.
+    if new.role = 'owner' then
+        update public.conversation_members m set role = 'admin'
+         where m.conversation_id = new.conversation_id and m.role = 'owner';
+    elsif old.role = 'owner' and pg_catalog.pg_trigger_depth() = 1 then
+        raise exception using errcode = 'restrict_violation', message = 'A group has an owner.',
+            hint = 'Make another member the owner: it takes over from this one.';
+    end if;
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.validate_message() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    sent_xid xid8;
+begin
+    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
+       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
+        sent_xid := app.moved_xid(old, new);
+        if sent_xid is not null then
+            -- A message that moves to another conversation counts as sent by the transaction that reserved its number.
+            new.sent_xid := sent_xid;
+            new.version := old.version + 1;
+            new.changed_xid := pg_catalog.pg_current_xact_id();
+            return new;
+        end if;
+        raise exception using errcode = 'restrict_violation', message = 'A message keeps its place, sender and ids.';
+    end if;
+    if old.deleted_at is not null then
+        raise exception using errcode = 'PL007', message = 'A deleted message is not changed any more.';
+    end if;
+    if new.deleted_at is not null then
+        new.deleted_at := pg_catalog.clock_timestamp();
+        new.content := null;
+        new.attachment := null;
+        new.event := null;
+    -- The policies admit every user who may delete the message. Only its sender may edit it, and nobody an event.
+    elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
+        perform app.refuse_forbidden('Only its sender edits a message.');
+    elsif new.content is null or new.content = '' and new.kind <> 'image' then
+        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+    elsif new.kind = 'image' and new.attachment is null then
+        perform app.refuse_param('attachment', 'An image needs an attachment.');
+    elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
+          and new.edited_at is not distinct from old.edited_at then
+        new.edited_at := pg_catalog.clock_timestamp();
+    end if;
+    if new.attachment is distinct from old.attachment and new.attachment is not null then
+        perform app.check_attachment(new.attachment);
+        new.attachment := app.normalized_counts(new.attachment);
+        if app.media_id(new.attachment) is distinct from app.media_id(old.attachment)
+           and app.media_id(new.attachment) is not null then
+            perform app.use_picture(new);
+        end if;
+    end if;
+    new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
+    new.version := old.version + 1;
+    new.changed_xid := pg_catalog.pg_current_xact_id();
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.validate_new_member() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    newest bigint := app.touch_conversation(new.conversation_id);
+begin
+    -- Waits for a concurrent deletion or merge of the user, and then finds the tombstone. Those lock the profile `for
+    -- update` (app.validate_profile), so other changes of the profile do not wait for this transaction.
+    perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for key share;
+    if not found then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
+    new.last_read_seq := greatest(0, least(coalesce(new.last_read_seq, newest), newest));
+    new.sent_seq := 0;
+    new.sent_xid := null;
+    new.joined_xid := pg_catalog.pg_current_xact_id();
+    new.changed_xid := pg_catalog.pg_current_xact_id();
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.validate_private() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+begin
+    if tg_op = 'UPDATE' then
+        new.id := old.id;
+        if new.phone_number is distinct from old.phone_number and new.phone_verified = old.phone_verified then
+            new.phone_verified := false;
+        end if;
+    end if;
+    if new.phone_number !~ '^\+[1-9][0-9]{6,14}$' then
+        perform app.refuse_param('phone_number',
+            'A phone number is "+", the country code and the number, digits only.');
+    end if;
+    if tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth then
+        perform app.check_date_of_birth('date_of_birth', new.date_of_birth);
+    end if;
+    -- Preferences that exceed the bound, which was once counted differently, may shrink.
+    if tg_op = 'INSERT' or new.preferences is distinct from old.preferences then
+        if app.has_huge_number(new.preferences) then
+            perform app.refuse_param('preferences', 'Preferences cannot hold a number that is out of range.');
+        elsif app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
+            perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
+        end if;
+    end if;
+    return new;
+end
+$_$;
+
+CREATE FUNCTION app.validate_profile() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+begin
+    if tg_op = 'UPDATE' and new.is_deleted and not old.is_deleted then
+        -- Waits for transactions that have just made the user a member (app.validate_new_member), so that the
+        -- membership is seen.
+        perform 1 from public.user_profiles p where p.id = new.id for update;
+    end if;
+    if new.is_deleted or tg_op = 'UPDATE' and old.is_deleted then
+        new := app.tombstoned(new);
+    end if;
+    if tg_op = 'INSERT' or new.full_name is distinct from old.full_name then
+        new.full_name := app.checked_name('full_name', new.full_name, 'A name');
+    end if;
+    if tg_op = 'INSERT' or new.username is distinct from old.username then
+        new.username := app.lower_ascii(pg_catalog.btrim(new.username));
+        if new.username !~ '^[a-z][a-z0-9_.]{2,29}$' then
+            perform app.refuse_param('username',
+                'A username has 3 to 30 letters a-z, digits, "_" or ".", and starts with a letter.');
+        end if;
+    end if;
+    if tg_op = 'INSERT' or new.location is distinct from old.location then
+        new.location := nullif(app.normalized(new.location), '');
+        if new.location is not null then
+            new.location := app.checked_name('location', new.location, 'A location');
+        end if;
+    end if;
+    if tg_op = 'INSERT' or new.bio is distinct from old.bio then
+        new.bio := nullif(app.normalized(new.bio), '');
+        if pg_catalog.char_length(new.bio) > 500 then
+            perform app.refuse_param('bio', 'A bio can have at most 500 characters.');
+        -- A bio may have line breaks.
+        elsif app.has_control(pg_catalog.translate(new.bio, e'\n\r\t\u2028\u2029', '')) then
+            perform app.refuse_param('bio',
+                'A bio cannot hold control or text-direction characters or noncharacters.');
+        end if;
+    end if;
+    if tg_op = 'INSERT' or new.website is distinct from old.website then
+        new.website := nullif(app.stored_url(new.website), '');
+        -- A merged guest's website or avatar may exceed the bound, which was introduced later.
+        if not app.is_https(new.website) and not app.is_merging() then
+            perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
+        end if;
+    end if;
+    new.avatar_url := app.stored_url(new.avatar_url);
+    if tg_op = 'INSERT' or row(new.avatar_type, new.avatar_id, new.avatar_url)
+                           is distinct from row(old.avatar_type, old.avatar_id, old.avatar_url) then
+        perform app.check_avatar_shape(new);
+        if new.avatar_id is not null
+           and not exists (select from public.built_in_avatars a where a.id = new.avatar_id) then
+            perform app.refuse_param('avatar_id', 'There is no such built-in avatar.');
+        end if;
+    end if;
+    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging()
+       and not exists (select from public.media m where m.owner_id = new.id and m.url = new.avatar_url) then
+        perform app.check_avatar_url('avatar_url', new.avatar_url);
+    end if;
+    if tg_op = 'INSERT' or new.language_code is distinct from old.language_code then
+        -- As phones write them, also with the encoding or keywords of a locale (`en_US@rg=gbzzzz`).
+        if new.language_code !~ ('^([A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)'
+                                 '([.@][-A-Za-z0-9._=;@]*)?$')
+           or new.language_code is not null and app.language_tag(new.language_code) is null then
+            perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
+        end if;
+        new.language_code := app.language_tag(new.language_code);
+    end if;
+    -- Counted as in a response. Attributes that exceed the bound, which was introduced later, may shrink.
+    if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
+        if pg_catalog.jsonb_typeof(new.attributes) is distinct from 'object' then
+            perform app.refuse_param('attributes', 'Attributes are an object.');
+        -- Checked first: a number takes few bytes in storage and many in text.
+        elsif app.has_huge_number(new.attributes) then
+            perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
+        elsif pg_catalog.octet_length(new.attributes::text)
+           > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
+            perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
+        end if;
+    end if;
+
+    if tg_op = 'INSERT' then
+        new.version := 1;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        new.public_changed_xid := pg_catalog.pg_current_xact_id();
+        return new;
+    end if;
+
+    new.id := old.id;
+    new.version := old.version;
+    new.updated_at := old.updated_at;
+    if row(new.username, new.full_name, new.bio, new.avatar_type, new.avatar_id, new.avatar_url, new.website,
+           new.location, new.language_code, new.is_verified, new.is_guest, new.is_deleted, new.attributes)
+       is distinct from
+       row(old.username, old.full_name, old.bio, old.avatar_type, old.avatar_id, old.avatar_url, old.website,
+           old.location, old.language_code, old.is_verified, old.is_guest, old.is_deleted, old.attributes) then
+        -- One version per transaction: states between its statements are not visible.
+        if old.changed_xid <> pg_catalog.pg_current_xact_id() then
+            new.version := old.version + 1;
+            new.updated_at := app.next_version_time(old.updated_at);
+        end if;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        new.public_changed_xid := pg_catalog.pg_current_xact_id();
+    elsif new.changed_xid <> old.changed_xid and new.changed_xid = pg_catalog.pg_current_xact_id() then
+        -- app.record_private_change set it, since the private part changed. It may decrease: the older of two
+        -- transactions may write later.
+        new.version := old.version + 1;
+        new.updated_at := app.next_version_time(old.updated_at);
+    end if;
+    return new;
+end
+$_$;
+
+CREATE FUNCTION app.validate_read_mark() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    newest bigint;
+begin
+    select c.last_seq into newest from public.conversations c where c.id = old.conversation_id;
+    new.last_read_seq := greatest(old.last_read_seq, least(new.last_read_seq, newest));
+    if new.last_read_seq <> old.last_read_seq then
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+    end if;
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.validate_username() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    allowed_at timestamptz;
+begin
+    if new.username is not distinct from old.username or old.username is null or new.is_deleted then
+        return new;
+    elsif new.username is null then
+        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
+    end if;
+    -- The profile's row is locked: the second of two changes sees the first.
+    select s.username_changed_at + interval '90 days' into allowed_at
+      from public.user_private s where s.id = new.id;
+    if allowed_at > app.now() then
+        raise exception using errcode = 'PL013', message = 'A username can be changed once in 90 days.',
+            detail = pg_catalog.json_build_object('retry_at', app.utc(allowed_at))::text;
+    end if;
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.wait_for_wal_flush() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if pg_catalog.pg_current_wal_insert_lsn() > pg_catalog.pg_current_wal_flush_lsn() then
+        perform pg_catalog.set_config('synchronous_commit', 'on', true);
+        -- A commit waits for the flush only if its transaction wrote something.
+        perform pg_catalog.pg_logical_emit_message(true, 'postline', '');
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.word_similarity(a text, b text) RETURNS real
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT public.word_similarity(a, b) AS word_similarity;
@@ -6898,7 +7070,7 @@ CREATE FUNCTION app.write_arrivals(conversation_id uuid, user_ids uuid[]) RETURN
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    if app.tells_events(conversation_id) then
+    if app.creates_event(conversation_id) then
         perform app.write_event(
             conversation_id,
             pg_catalog.jsonb_build_object('type', 'members_added', 'user_ids', pg_catalog.to_jsonb(user_ids)),
@@ -6914,7 +7086,7 @@ CREATE FUNCTION app.write_departure(conversation_id uuid, user_id uuid) RETURNS 
 declare
     has_left boolean := user_id = auth.uid();
 begin
-    if not app.tells_events(conversation_id)
+    if not app.creates_event(conversation_id)
        or not exists (select from public.conversation_members m
                        where m.conversation_id = write_departure.conversation_id) then
         return false;
@@ -6944,7 +7116,7 @@ CREATE FUNCTION app.write_title() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    if app.tells_events(new.id) then
+    if app.creates_event(new.id) then
         perform app.write_event(
             new.id, pg_catalog.jsonb_build_object('type', 'renamed', 'title', new.title),
             pg_catalog.format('The group is called “%s” now.', new.title));
@@ -6967,53 +7139,122 @@ CREATE FUNCTION auth.uid() RETURNS uuid
                                   nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')::uuid $$;
 
 CREATE FUNCTION feed.concerned(since pg_snapshot, users uuid[]) RETURNS SETOF uuid
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
     AS $$
-    select u.id
-      from unnest(users) as u (id)
-     where exists (
-            select from public.user_profiles p
-             where p.id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))
-        or exists (
-            select from app.former_members f
-             where f.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(f.changed_xid, since))
-        -- last_message_xid moves with each message that is sent, edited or deleted.
-        or exists (
-            select from public.conversation_members m join public.conversations c on c.id = m.conversation_id
-             where m.user_id = u.id
-               and not (pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
-                        and pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
-                        and coalesce(pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since), true)))
-        or exists (
-            select from public.conversation_members m
-              join public.conversation_members o on o.conversation_id = m.conversation_id
-              join public.user_profiles p on p.id = o.user_id
-             where m.user_id = u.id
-               and not (pg_catalog.pg_visible_in_snapshot(o.changed_xid, since)
-                        and coalesce(pg_catalog.pg_visible_in_snapshot(o.sent_xid, since), true)
-                        and pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since)))
-        or exists (
-            select from public.conversation_members m
-              join app.former_members f on f.conversation_id = m.conversation_id and f.wrote
-              join public.user_profiles p on p.id = f.user_id
-             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since))
-        or exists (
-            select from public.conversation_mutes x
-             where x.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
-        or exists (
-            select from public.presence p
-             where p.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
-        or not exists (select from public.presence p where p.user_id = u.id and p.is_hidden) and exists (
-            select from public.conversation_members m
-              join public.conversation_members o
-                on o.conversation_id = m.conversation_id and o.user_id <> m.user_id
-              join public.presence p on p.user_id = o.user_id
-             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))
+begin
+    return query select * from feed.users_with_changes(since, users);
+end
 $$;
 
-CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+CREATE FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) RETURNS TABLE(place integer, epoch text, snapshot text, conversation_ids text, is_durable boolean, sees_presence boolean)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    most constant integer := 512;
+    most_conversations constant integer := 256;
+    epoch_now text := app.epoch();
+    now_seen pg_snapshot := pg_catalog.pg_current_snapshot();
+    is_on_disk boolean := pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn();
+    oldest xid8 := (
+        select pg_catalog.pg_snapshot_xmin(s) from pg_catalog.unnest(sinces) s
+         order by pg_catalog.pg_snapshot_xmin(s) limit 1);
+begin
+    return query
+    with asked as materialized (
+        select a.place, a.id, a.since, pg_catalog.pg_snapshot_xmin(a.since) as xmin
+          from rows from (pg_catalog.unnest(users), pg_catalog.unnest(sinces), pg_catalog.unnest(epochs))
+               with ordinality as a (id, since, epoch, place)
+         where a.epoch = epoch_now
+           and pg_catalog.pg_snapshot_xmax(a.since) <= pg_catalog.pg_snapshot_xmax(now_seen)),
+    mine as materialized (
+        select a.place, a.id as user_id, a.since, a.xmin, m.conversation_id, m.joined_xid
+          from asked a
+         cross join lateral (
+            select m.conversation_id, m.joined_xid from public.conversation_members m
+             where m.user_id = a.id and not m.is_deleted limit most_conversations + 1) m),
+    members as materialized (
+        select m.conversation_id, m.changed_xid as xid from public.conversation_members m
+         where m.changed_xid >= oldest order by m.changed_xid desc limit most),
+    leavers as materialized (
+        select f.user_id, f.changed_xid as xid from app.former_members f
+         where f.changed_xid >= oldest order by f.changed_xid desc limit most),
+    profiles as materialized (
+        select p.id as user_id, p.changed_xid as xid from public.user_profiles p
+         where p.changed_xid >= oldest order by p.changed_xid desc limit most),
+    presences as materialized (
+        select p.user_id, p.changed_xid as xid from public.presence p
+         where p.changed_xid >= oldest order by p.changed_xid desc limit most),
+    -- The last transaction of each walk; null if the walk reached its end.
+    reached as materialized (
+        select (select w.xid from members w order by w.xid desc offset most - 1) as of_members,
+               (select w.xid from leavers w order by w.xid desc offset most - 1) as of_leavers,
+               (select w.xid from profiles w order by w.xid desc offset most - 1) as of_profiles,
+               (select w.xid from presences w order by w.xid desc offset most - 1) as of_presences),
+    unsure as (
+        select a.place from asked a cross join reached r where a.xmin <= greatest(r.of_leavers, r.of_profiles)
+        union all
+        select n.place from mine n cross join reached r where n.xmin <= greatest(r.of_members, r.of_presences)
+        union all
+        select n.place from mine n group by n.place having count(*) > most_conversations
+        union all
+        select n.place from mine n
+          join public.conversations c on c.id = n.conversation_id
+         where not (pg_catalog.pg_visible_in_snapshot(n.joined_xid, n.since)
+                    and pg_catalog.pg_visible_in_snapshot(c.changed_xid, n.since)
+                    -- Changes with each message that is sent, edited or deleted.
+                    and coalesce(pg_catalog.pg_visible_in_snapshot(c.last_message_xid, n.since), true))
+        union all
+        select a.place from asked a
+          join public.conversation_mutes x on x.user_id = a.id
+         where not pg_catalog.pg_visible_in_snapshot(x.changed_xid, a.since)
+        union all
+        select a.place from asked a
+          join public.presence p on p.user_id = a.id
+         where not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, a.since)
+        union all
+        select a.place from asked a
+          join leavers w on w.user_id = a.id and not pg_catalog.pg_visible_in_snapshot(w.xid, a.since)
+        union all
+        select a.place from asked a
+          join profiles w on w.user_id = a.id and not pg_catalog.pg_visible_in_snapshot(w.xid, a.since)
+        union all
+        select n.place from mine n
+          join members w on w.conversation_id = n.conversation_id
+                        and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since)
+        union all
+        select n.place from profiles w
+          join public.conversation_members m on m.user_id = w.user_id
+          join mine n on n.conversation_id = m.conversation_id
+                     and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since)
+        union all
+        -- Messages of former members show their profiles.
+        select n.place from profiles w
+          join app.former_members f on f.user_id = w.user_id
+          join mine n on n.conversation_id = f.conversation_id
+                     and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since)
+        union all
+        select n.place from presences w
+          join public.conversation_members m on m.user_id = w.user_id
+          join mine n on n.conversation_id = m.conversation_id and n.user_id <> w.user_id
+                     and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since))
+    select a.place::integer, epoch_now, now_seen::text,
+           coalesce((select pg_catalog.array_agg(n.conversation_id order by n.conversation_id)
+                       from mine n where n.place = a.place), '{}')::text,
+           is_on_disk, not coalesce(p.is_hidden, false)
+      from asked a
+      left join public.presence p on p.user_id = a.id
+     where a.place not in (select u.place from unsure u);
+end
+$$;
+
+CREATE FUNCTION feed.read_changes(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE plpgsql STABLE STRICT
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -7026,14 +7267,14 @@ CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, 
     AS $$
 #variable_conflict use_column
 declare
-    -- The ranges: each from a low on, and below its high.
+    -- The ranges: from a low (inclusive) to its high (exclusive).
     beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
     lows xid8[] := array[beyond];
     bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
                             coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
     highs xid8[] := array[bound];
-    -- Rows, and bytes of content, that one look tells of at most. Of presence it is all who come back when a node has
-    -- ended; a conversation of its audience takes 37 bytes.
+    -- The most rows, and bytes of content, in one poll. For presence it is the number of users who return when a node
+    -- has ended; a conversation of an audience takes 37 bytes.
     most_rows constant integer := 5000;
     most_profiles constant integer := 1000;
     most_conversations constant integer := 1000;
@@ -7042,7 +7283,7 @@ declare
     most_bytes constant bigint := 16777216;
     most_presence constant integer := 10000;
     most_audience constant integer := 400000;
-    -- How many there are: first 1 where there may be one, and then counted, no further than the bounds.
+    -- The numbers of rows: first 1 if there may be any, then counted up to the bounds.
     memberships integer := 1;
     profiles integer := 1;
     deletions integer := 0;
@@ -7054,9 +7295,9 @@ declare
     audience integer := 0;
     mutes integer := 1;
     entered uuid[] := '{}';
-    -- Who left those, and wrote in them before.
+    -- Former members of those who wrote in them.
     writers integer := 0;
-    -- True if who entered is told of the conversations here, and does not resync.
+    -- True if users who join get the conversations here, false if they must resync.
     is_opened boolean := true;
 begin
     if pg_catalog.pg_snapshot_xmin(since) <> beyond then
@@ -7066,7 +7307,7 @@ begin
         highs := array(select (x::text::bigint + 1)::text::xid8 from unnest(lows) x limit cardinality(lows) - 1)
             || highs;
     end if;
-    -- Of several ranges it is not asked: between them lie rows of transactions that are still open.
+    -- Not with several ranges: between them are rows of transactions in progress.
     if cardinality(lows) = 1 then
         select exists (select from public.conversation_members t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
@@ -7122,7 +7363,7 @@ begin
             select count(*) into writers from (
                 select from app.former_members f where f.conversation_id = any(entered) and f.wrote
                  limit most_rows + 1) n;
-            -- Sizes alone are read, and of no more rows than are given.
+            -- Reads only sizes, and only of rows that would be returned.
             is_opened := (
                 select coalesce(sum(octet_length(m.content) + coalesce(pg_column_size(m.attachment), 0)), 0)
                   from unnest(entered) as e (id)
@@ -7217,7 +7458,7 @@ begin
     end if;
 
     if removals > 0 then
-        -- Who came, wrote and went since: those who are there have its messages, and were not told that it joined.
+        -- Users who joined, wrote and left since: the members get their messages, and no row about the joining.
         return query
         select 'profile', f.joined_xid::text, null::uuid, f.user_id, null::bigint, array[f.conversation_id],
                o.object::text, null::text, null::bigint[]
@@ -7229,7 +7470,7 @@ begin
     end if;
 
     if profiles > 0 then
-        -- Of the two objects one is a part of the other, and to begin a statement is most of what they cost.
+        -- One statement, since one of the two objects contains the other, and starting a statement is most of the cost.
         return query
         with changed as materialized (
             select o.*
@@ -7278,7 +7519,7 @@ begin
          where pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
     end if;
     if messages > 0 then
-        -- A message moved its sender's mark, unless it is one that was edited. Marks already told are left out.
+        -- A message moves its sender's mark, unless it was edited. Marks that are returned already are left out.
         return query
         select 'read', m.sent_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
                null::text, null::bigint[]
@@ -7299,10 +7540,10 @@ begin
                null::text, null::bigint[]
           from (select m.conversation_id, m.user_id, m.joined_at from public.conversation_members m
                  where m.conversation_id = any(entered)
-                   -- The others are told of who enters.
+                   -- The other members get the profiles of users who join.
                    and (is_opened or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since))
                 union all
-                -- Whose messages stand there.
+                -- Former members with messages here.
                 select f.conversation_id, f.user_id, 'infinity' from app.former_members f
                  where f.conversation_id = any(entered) and f.wrote and is_opened) w
           join app.profile_objects o on o.id = w.user_id
@@ -7354,112 +7595,32 @@ begin
 end
 $$;
 
+CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE STRICT
+    BEGIN ATOMIC
+ SELECT read_changes.kind,
+     read_changes.xid,
+     read_changes.conversation_id,
+     read_changes.user_id,
+     read_changes.seq,
+     read_changes.audience,
+     read_changes.object,
+     read_changes.tail,
+     read_changes.marks
+    FROM feed.read_changes(look.since) read_changes(kind, xid, conversation_id, user_id, seq, audience, object, tail, marks);
+END;
+
 CREATE FUNCTION feed.missed_nothing(epochs text[], users uuid[], sinces pg_snapshot[]) RETURNS TABLE(place integer, epoch text, snapshot text, conversation_ids text, is_durable boolean, sees_presence boolean)
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS $$
-#variable_conflict use_column
-declare
-    most constant integer := 512;
-    most_conversations constant integer := 256;
-    epoch_now text := app.epoch();
-    now_seen pg_snapshot := pg_catalog.pg_current_snapshot();
-    is_on_disk boolean := pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn();
-    oldest xid8 := (
-        select pg_catalog.pg_snapshot_xmin(s) from pg_catalog.unnest(sinces) s
-         order by pg_catalog.pg_snapshot_xmin(s) limit 1);
-begin
-    return query
-    with asked as materialized (
-        select a.place, a.id, a.since, pg_catalog.pg_snapshot_xmin(a.since) as xmin
-          from rows from (pg_catalog.unnest(users), pg_catalog.unnest(sinces), pg_catalog.unnest(epochs))
-               with ordinality as a (id, since, epoch, place)
-         where a.epoch = epoch_now
-           and pg_catalog.pg_snapshot_xmax(a.since) <= pg_catalog.pg_snapshot_xmax(now_seen)),
-    mine as materialized (
-        select a.place, a.id as user_id, a.since, a.xmin, m.conversation_id, m.joined_xid
-          from asked a
-         cross join lateral (
-            select m.conversation_id, m.joined_xid from public.conversation_members m
-             where m.user_id = a.id and not m.is_deleted limit most_conversations + 1) m),
-    members as materialized (
-        select m.conversation_id, m.changed_xid as xid from public.conversation_members m
-         where m.changed_xid >= oldest order by m.changed_xid desc limit most),
-    leavers as materialized (
-        select f.user_id, f.changed_xid as xid from app.former_members f
-         where f.changed_xid >= oldest order by f.changed_xid desc limit most),
-    profiles as materialized (
-        select p.id as user_id, p.changed_xid as xid from public.user_profiles p
-         where p.changed_xid >= oldest order by p.changed_xid desc limit most),
-    presences as materialized (
-        select p.user_id, p.changed_xid as xid from public.presence p
-         where p.changed_xid >= oldest order by p.changed_xid desc limit most),
-    -- How far back each walk came; null where it came to its end.
-    reached as materialized (
-        select (select w.xid from members w order by w.xid desc offset most - 1) as of_members,
-               (select w.xid from leavers w order by w.xid desc offset most - 1) as of_leavers,
-               (select w.xid from profiles w order by w.xid desc offset most - 1) as of_profiles,
-               (select w.xid from presences w order by w.xid desc offset most - 1) as of_presences),
-    unsure as (
-        select a.place from asked a cross join reached r where a.xmin <= greatest(r.of_leavers, r.of_profiles)
-        union all
-        select n.place from mine n cross join reached r where n.xmin <= greatest(r.of_members, r.of_presences)
-        union all
-        select n.place from mine n group by n.place having count(*) > most_conversations
-        union all
-        select n.place from mine n
-          join public.conversations c on c.id = n.conversation_id
-         where not (pg_catalog.pg_visible_in_snapshot(n.joined_xid, n.since)
-                    and pg_catalog.pg_visible_in_snapshot(c.changed_xid, n.since)
-                    -- Moves with each message that is sent, edited or deleted.
-                    and coalesce(pg_catalog.pg_visible_in_snapshot(c.last_message_xid, n.since), true))
-        union all
-        select a.place from asked a
-          join public.conversation_mutes x on x.user_id = a.id
-         where not pg_catalog.pg_visible_in_snapshot(x.changed_xid, a.since)
-        union all
-        select a.place from asked a
-          join public.presence p on p.user_id = a.id
-         where not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, a.since)
-        union all
-        select a.place from asked a
-          join leavers w on w.user_id = a.id and not pg_catalog.pg_visible_in_snapshot(w.xid, a.since)
-        union all
-        select a.place from asked a
-          join profiles w on w.user_id = a.id and not pg_catalog.pg_visible_in_snapshot(w.xid, a.since)
-        union all
-        select n.place from mine n
-          join members w on w.conversation_id = n.conversation_id
-                        and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since)
-        union all
-        select n.place from profiles w
-          join public.conversation_members m on m.user_id = w.user_id
-          join mine n on n.conversation_id = m.conversation_id
-                     and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since)
-        union all
-        -- Who wrote and went is drawn still.
-        select n.place from profiles w
-          join app.former_members f on f.user_id = w.user_id
-          join mine n on n.conversation_id = f.conversation_id
-                     and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since)
-        union all
-        select n.place from presences w
-          join public.conversation_members m on m.user_id = w.user_id
-          join mine n on n.conversation_id = m.conversation_id and n.user_id <> w.user_id
-                     and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since))
-    select a.place::integer, epoch_now, now_seen::text,
-           coalesce((select pg_catalog.array_agg(n.conversation_id order by n.conversation_id)
-                       from mine n where n.place = a.place), '{}')::text,
-           is_on_disk, not coalesce(p.is_hidden, false)
-      from asked a
-      left join public.presence p on p.user_id = a.id
-     where a.place not in (select u.place from unsure u);
-end
-$$;
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT has_no_changes.place,
+     has_no_changes.epoch,
+     has_no_changes.snapshot,
+     has_no_changes.conversation_ids,
+     has_no_changes.is_durable,
+     has_no_changes.sees_presence
+    FROM feed.has_no_changes(missed_nothing.epochs, missed_nothing.users, missed_nothing.sinces) has_no_changes(place, epoch, snapshot, conversation_ids, is_durable, sees_presence);
+END;
 
 CREATE FUNCTION feed.mutes(conversation_id uuid, members uuid[]) RETURNS bigint[]
     LANGUAGE sql STABLE
@@ -7473,7 +7634,7 @@ CREATE FUNCTION feed.mutes(conversation_id uuid, members uuid[]) RETURNS bigint[
          order by m.place)
 $$;
 
-CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+CREATE FUNCTION feed.poll_changes(since pg_snapshot, features text[]) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE sql STABLE
     BEGIN ATOMIC
  WITH now AS MATERIALIZED (
@@ -7497,12 +7658,12 @@ CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE
      l.user_id,
      l.seq,
          CASE
-             WHEN ((l.tail IS NOT NULL) OR (NOT ('packed'::text = ANY (next_look.features)))) THEN l.audience
+             WHEN ((l.tail IS NOT NULL) OR (NOT ('packed'::text = ANY (poll_changes.features)))) THEN l.audience
              ELSE NULL::uuid[]
          END AS "case",
      l.object,
          CASE
-             WHEN ((l.tail IS NULL) AND ('packed'::text = ANY (next_look.features))) THEN encode(array_send(l.audience), 'hex'::text)
+             WHEN ((l.tail IS NULL) AND ('packed'::text = ANY (poll_changes.features))) THEN encode(array_send(l.audience), 'hex'::text)
              ELSE l.tail
          END AS tail,
      l.marks
@@ -7516,11 +7677,11 @@ CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE
              k.object,
              k.tail,
              k.marks
-            FROM feed.look(next_look.since) k(kind, xid, conversation_id, user_id, seq, audience, object, tail, marks)
-           WHERE (next_look.since IS NOT NULL)) l ON (
+            FROM feed.read_changes(poll_changes.since) k(kind, xid, conversation_id, user_id, seq, audience, object, tail, marks)
+           WHERE (poll_changes.since IS NOT NULL)) l ON (
          CASE
-             WHEN (l.kind = ANY (ARRAY['behind'::text, 'presence'::text, 'opening_presence'::text])) THEN ('presence'::text = ANY (next_look.features))
-             WHEN (l.kind = 'own_conversation'::text) THEN ('mutes'::text = ANY (next_look.features))
+             WHEN (l.kind = ANY (ARRAY['behind'::text, 'presence'::text, 'opening_presence'::text])) THEN ('presence'::text = ANY (poll_changes.features))
+             WHEN (l.kind = 'own_conversation'::text) THEN ('mutes'::text = ANY (poll_changes.features))
              ELSE true
          END));
 END;
@@ -7528,20 +7689,85 @@ END;
 CREATE FUNCTION feed.next_look(since pg_snapshot) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE sql STABLE
     BEGIN ATOMIC
- SELECT next_look.epoch,
-     next_look.snapshot,
-     next_look.log_end,
-     next_look.kind,
-     next_look.xid,
-     next_look.conversation_id,
-     next_look.user_id,
-     next_look.seq,
-     next_look.audience,
-     next_look.object,
-     next_look.tail,
-     next_look.marks
-    FROM feed.next_look(next_look.since, '{}'::text[]) next_look(epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks);
+ SELECT poll_changes.epoch,
+     poll_changes.snapshot,
+     poll_changes.log_end,
+     poll_changes.kind,
+     poll_changes.xid,
+     poll_changes.conversation_id,
+     poll_changes.user_id,
+     poll_changes.seq,
+     poll_changes.audience,
+     poll_changes.object,
+     poll_changes.tail,
+     poll_changes.marks
+    FROM feed.poll_changes(next_look.since, '{}'::text[]) poll_changes(epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks);
 END;
+
+CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT poll_changes.epoch,
+     poll_changes.snapshot,
+     poll_changes.log_end,
+     poll_changes.kind,
+     poll_changes.xid,
+     poll_changes.conversation_id,
+     poll_changes.user_id,
+     poll_changes.seq,
+     poll_changes.audience,
+     poll_changes.object,
+     poll_changes.tail,
+     poll_changes.marks
+    FROM feed.poll_changes(next_look.since, next_look.features) poll_changes(epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks);
+END;
+
+CREATE FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) RETURNS SETOF uuid
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS $$
+    select u.id
+      from unnest(users) as u (id)
+     where exists (
+            select from public.user_profiles p
+             where p.id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))
+        or exists (
+            select from app.former_members f
+             where f.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(f.changed_xid, since))
+        -- last_message_xid changes with each message that is sent, edited or deleted.
+        or exists (
+            select from public.conversation_members m join public.conversations c on c.id = m.conversation_id
+             where m.user_id = u.id
+               and not (pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+                        and pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
+                        and coalesce(pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since), true)))
+        or exists (
+            select from public.conversation_members m
+              join public.conversation_members o on o.conversation_id = m.conversation_id
+              join public.user_profiles p on p.id = o.user_id
+             where m.user_id = u.id
+               and not (pg_catalog.pg_visible_in_snapshot(o.changed_xid, since)
+                        and coalesce(pg_catalog.pg_visible_in_snapshot(o.sent_xid, since), true)
+                        and pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since)))
+        or exists (
+            select from public.conversation_members m
+              join app.former_members f on f.conversation_id = m.conversation_id and f.wrote
+              join public.user_profiles p on p.id = f.user_id
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since))
+        or exists (
+            select from public.conversation_mutes x
+             where x.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
+        or exists (
+            select from public.presence p
+             where p.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
+        or not exists (select from public.presence p where p.user_id = u.id and p.is_hidden) and exists (
+            select from public.conversation_members m
+              join public.conversation_members o
+                on o.conversation_id = m.conversation_id and o.user_id <> m.user_id
+              join public.presence p on p.user_id = o.user_id
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))
+$$;
 
 CREATE TABLE public.conversation_members (
     conversation_id uuid NOT NULL,
@@ -8220,65 +8446,65 @@ CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE OR TRUNCATE ON admin.audit 
 
 CREATE TRIGGER end_session BEFORE UPDATE ON app.sessions FOR EACH ROW WHEN ((new.revoked_at IS DISTINCT FROM old.revoked_at)) EXECUTE FUNCTION app.end_session();
 
-CREATE TRIGGER forget_devices AFTER UPDATE ON app.sessions FOR EACH ROW WHEN (((new.revoked_at IS NOT NULL) AND (old.revoked_at IS NULL))) EXECUTE FUNCTION app.forget_devices();
+CREATE TRIGGER forget_devices AFTER UPDATE ON app.sessions FOR EACH ROW WHEN (((new.revoked_at IS NOT NULL) AND (old.revoked_at IS NULL))) EXECUTE FUNCTION app.delete_session_devices();
 
 CREATE TRIGGER postline_address BEFORE INSERT OR UPDATE OF email ON auth.users FOR EACH ROW EXECUTE FUNCTION app.store_address();
 
-CREATE TRIGGER postline_changed_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR (old.is_anonymous IS DISTINCT FROM new.is_anonymous))) EXECUTE FUNCTION app.follow_account();
+CREATE TRIGGER postline_changed_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR (old.is_anonymous IS DISTINCT FROM new.is_anonymous))) EXECUTE FUNCTION app.propagate_account();
 
 CREATE TRIGGER postline_ended_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((new.deleted_at IS NOT NULL) AND (old.deleted_at IS NULL)) OR ((new.banned_until > now()) AND (new.banned_until IS DISTINCT FROM old.banned_until)))) EXECUTE FUNCTION app.end_sessions();
 
-CREATE TRIGGER postline_new_account AFTER INSERT ON auth.users FOR EACH ROW EXECUTE FUNCTION app.follow_account();
+CREATE TRIGGER postline_new_account AFTER INSERT ON auth.users FOR EACH ROW EXECUTE FUNCTION app.propagate_account();
 
-CREATE TRIGGER postline_proven_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR (old.email_confirmed_at IS DISTINCT FROM new.email_confirmed_at))) EXECUTE FUNCTION app.follow_proof();
+CREATE TRIGGER postline_proven_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR (old.email_confirmed_at IS DISTINCT FROM new.email_confirmed_at))) EXECUTE FUNCTION app.propagate_email_proof();
 
 CREATE TRIGGER add_participants AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.kind)::text = 'direct'::text)) EXECUTE FUNCTION app.add_participants();
 
-CREATE TRIGGER avatar BEFORE UPDATE OF avatar_url ON public.user_profiles FOR EACH ROW WHEN (((new.avatar_url IS DISTINCT FROM old.avatar_url) AND (new.avatar_url IS NOT NULL))) EXECUTE FUNCTION app.take_avatar();
+CREATE TRIGGER avatar BEFORE UPDATE OF avatar_url ON public.user_profiles FOR EACH ROW WHEN (((new.avatar_url IS DISTINCT FROM old.avatar_url) AND (new.avatar_url IS NOT NULL))) EXECUTE FUNCTION app.use_avatar();
 
 CREATE TRIGGER erase_user AFTER UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.erase_user();
 
-CREATE TRIGGER follow_avatar AFTER UPDATE OF avatar_url, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.follow_avatar();
+CREATE TRIGGER follow_avatar AFTER UPDATE OF avatar_url, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.propagate_avatar();
 
-CREATE TRIGGER follow_changed AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.version <> new.version) AND (old.conversation_id = new.conversation_id) AND (old.sender_id = new.sender_id))) EXECUTE FUNCTION app.follow_message();
+CREATE TRIGGER follow_changed AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.version <> new.version) AND (old.conversation_id = new.conversation_id) AND (old.sender_id = new.sender_id))) EXECUTE FUNCTION app.propagate_message();
 
-CREATE TRIGGER follow_new_preference AFTER INSERT ON public.user_private FOR EACH ROW WHEN (((new.preferences ->> 'presence'::text) = 'nobody'::text)) EXECUTE FUNCTION app.follow_preference();
+CREATE TRIGGER follow_new_preference AFTER INSERT ON public.user_private FOR EACH ROW WHEN (((new.preferences ->> 'presence'::text) = 'nobody'::text)) EXECUTE FUNCTION app.propagate_preference();
 
-CREATE TRIGGER follow_picture AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.attachment IS NOT NULL) AND (old.attachment ? 'media_id'::text) AND (((new.conversation_id IS DISTINCT FROM old.conversation_id) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.attachment IS DISTINCT FROM old.attachment)))) EXECUTE FUNCTION app.follow_picture();
+CREATE TRIGGER follow_picture AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.attachment IS NOT NULL) AND (old.attachment ? 'media_id'::text) AND (((new.conversation_id IS DISTINCT FROM old.conversation_id) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.attachment IS DISTINCT FROM old.attachment)))) EXECUTE FUNCTION app.propagate_picture();
 
-CREATE TRIGGER follow_preference AFTER UPDATE ON public.user_private FOR EACH ROW WHEN (((old.preferences -> 'presence'::text) IS DISTINCT FROM (new.preferences -> 'presence'::text))) EXECUTE FUNCTION app.follow_preference();
+CREATE TRIGGER follow_preference AFTER UPDATE ON public.user_private FOR EACH ROW WHEN (((old.preferences -> 'presence'::text) IS DISTINCT FROM (new.preferences -> 'presence'::text))) EXECUTE FUNCTION app.propagate_preference();
 
-CREATE TRIGGER follow_words AFTER INSERT ON public.user_profiles FOR EACH ROW WHEN ((NOT new.is_guest)) EXECUTE FUNCTION app.follow_words();
+CREATE TRIGGER follow_words AFTER INSERT ON public.user_profiles FOR EACH ROW WHEN ((NOT new.is_guest)) EXECUTE FUNCTION app.propagate_words();
 
-CREATE TRIGGER follow_words_changed AFTER UPDATE OF username, full_name, is_guest, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.follow_words();
+CREATE TRIGGER follow_words_changed AFTER UPDATE OF username, full_name, is_guest, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.propagate_words();
 
-CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.conversation_mutes FOR EACH ROW EXECUTE FUNCTION app.keep_mute();
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.conversation_mutes FOR EACH ROW EXECUTE FUNCTION app.record_mute_change();
 
-CREATE TRIGGER keep BEFORE INSERT ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.keep_conversation();
+CREATE TRIGGER keep BEFORE INSERT ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.validate_conversation();
 
-CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_private FOR EACH ROW EXECUTE FUNCTION app.keep_private();
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_private FOR EACH ROW EXECUTE FUNCTION app.validate_private();
 
-CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.keep_profile();
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.validate_profile();
 
-CREATE TRIGGER keep_changed BEFORE UPDATE OF conversation_id, user_id, role, joined_at ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.keep_member();
+CREATE TRIGGER keep_changed BEFORE UPDATE OF conversation_id, user_id, role, joined_at ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.validate_member();
 
-CREATE TRIGGER keep_changed BEFORE UPDATE OF id, kind, participant1_id, participant2_id, title, created_by ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.keep_conversation();
+CREATE TRIGGER keep_changed BEFORE UPDATE OF id, kind, participant1_id, participant2_id, title, created_by ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.validate_conversation();
 
-CREATE TRIGGER keep_changed BEFORE UPDATE ON public.messages FOR EACH ROW WHEN ((((((((((((new.id IS DISTINCT FROM old.id) OR (new.conversation_id IS DISTINCT FROM old.conversation_id)) OR (new.seq IS DISTINCT FROM old.seq)) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.client_id IS DISTINCT FROM old.client_id)) OR ((new.kind)::text IS DISTINCT FROM (old.kind)::text)) OR ((new.content)::text IS DISTINCT FROM (old.content)::text)) OR (new.attachment IS DISTINCT FROM old.attachment)) OR (new.event IS DISTINCT FROM old.event)) OR (new.edited_at IS DISTINCT FROM old.edited_at)) OR (new.deleted_at IS DISTINCT FROM old.deleted_at))) EXECUTE FUNCTION app.keep_message();
+CREATE TRIGGER keep_changed BEFORE UPDATE ON public.messages FOR EACH ROW WHEN ((((((((((((new.id IS DISTINCT FROM old.id) OR (new.conversation_id IS DISTINCT FROM old.conversation_id)) OR (new.seq IS DISTINCT FROM old.seq)) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.client_id IS DISTINCT FROM old.client_id)) OR ((new.kind)::text IS DISTINCT FROM (old.kind)::text)) OR ((new.content)::text IS DISTINCT FROM (old.content)::text)) OR (new.attachment IS DISTINCT FROM old.attachment)) OR (new.event IS DISTINCT FROM old.event)) OR (new.edited_at IS DISTINCT FROM old.edited_at)) OR (new.deleted_at IS DISTINCT FROM old.deleted_at))) EXECUTE FUNCTION app.validate_message();
 
-CREATE TRIGGER keep_mark BEFORE UPDATE OF last_read_seq ON public.conversation_members FOR EACH ROW WHEN ((new.sent_seq = old.sent_seq)) EXECUTE FUNCTION app.keep_mark();
+CREATE TRIGGER keep_mark BEFORE UPDATE OF last_read_seq ON public.conversation_members FOR EACH ROW WHEN ((new.sent_seq = old.sent_seq)) EXECUTE FUNCTION app.validate_read_mark();
 
-CREATE TRIGGER keep_new BEFORE INSERT ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.keep_new_member();
+CREATE TRIGGER keep_new BEFORE INSERT ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.validate_new_member();
 
-CREATE TRIGGER keep_username BEFORE UPDATE OF username ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.keep_username();
+CREATE TRIGGER keep_username BEFORE UPDATE OF username ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.validate_username();
 
-CREATE TRIGGER note_arrivals AFTER INSERT ON public.conversation_members REFERENCING NEW TABLE AS arrived FOR EACH STATEMENT EXECUTE FUNCTION app.note_arrivals();
+CREATE TRIGGER note_arrivals AFTER INSERT ON public.conversation_members REFERENCING NEW TABLE AS arrived FOR EACH STATEMENT EXECUTE FUNCTION app.record_arrivals();
 
-CREATE TRIGGER note_change AFTER UPDATE ON public.user_private FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION app.note_private_change();
+CREATE TRIGGER note_change AFTER UPDATE ON public.user_private FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION app.record_private_change();
 
-CREATE TRIGGER note_removal AFTER DELETE ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.note_removal();
+CREATE TRIGGER note_removal AFTER DELETE ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.record_removal();
 
-CREATE TRIGGER note_username AFTER INSERT OR UPDATE OF username, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.note_username();
+CREATE TRIGGER note_username AFTER INSERT OR UPDATE OF username, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.record_username();
 
 CREATE TRIGGER number BEFORE INSERT ON public.messages FOR EACH ROW EXECUTE FUNCTION app.number_message();
 
@@ -8302,17 +8528,17 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON public.messages FOR EACH STATE
 
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
 
-CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.conversation_members FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.conversation_members FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
-CREATE TRIGGER ring AFTER INSERT OR UPDATE ON public.conversation_mutes FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
+CREATE TRIGGER ring AFTER INSERT OR UPDATE ON public.conversation_mutes FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
-CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE OF id, kind, participant1_id, participant2_id, title, created_by, version ON public.conversations FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE OF id, kind, participant1_id, participant2_id, title, created_by, version ON public.conversations FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
-CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
-CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.presence FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.presence FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
-CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
 CREATE TRIGGER write_title AFTER UPDATE OF title ON public.conversations FOR EACH ROW WHEN (((new.title)::text IS DISTINCT FROM (old.title)::text)) EXECUTE FUNCTION app.write_title();
 
@@ -8505,7 +8731,7 @@ CREATE POLICY feed_select ON public.user_profiles FOR SELECT TO postline_feed US
 
 CREATE POLICY group_delete ON public.conversation_members FOR DELETE TO authenticated USING ((((user_id = ( SELECT auth.uid() AS uid)) AND (conversation_id IN ( SELECT app.my_groups() AS my_groups))) OR (((role)::text = 'member'::text) AND (conversation_id IN ( SELECT app.my_groups('{owner,admin}'::text[]) AS my_groups))) OR (conversation_id IN ( SELECT app.my_groups('{owner}'::text[]) AS my_groups))));
 
-CREATE POLICY manager_insert ON public.conversation_members FOR INSERT TO authenticated WITH CHECK (app.manages(conversation_id));
+CREATE POLICY manager_insert ON public.conversation_members FOR INSERT TO authenticated WITH CHECK (app.is_manager(conversation_id));
 
 CREATE POLICY manager_update ON public.conversations FOR UPDATE TO authenticated USING ((id IN ( SELECT app.my_groups('{owner,admin}'::text[]) AS my_groups)));
 
@@ -8575,8 +8801,6 @@ CREATE POLICY service_all ON public.username_history TO service_role USING (true
 
 CREATE POLICY service_select ON public.presence FOR SELECT TO service_role USING (true);
 
-CREATE POLICY sight_select ON public.presence FOR SELECT TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) OR (user_id IN ( SELECT app.users_in_sight() AS users_in_sight))));
-
 ALTER TABLE public.user_private ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.user_profiles ENABLE ROW LEVEL SECURITY;
@@ -8584,6 +8808,8 @@ ALTER TABLE public.user_profiles ENABLE ROW LEVEL SECURITY;
 CREATE POLICY user_select ON public.user_profiles FOR SELECT TO authenticated USING (true);
 
 ALTER TABLE public.username_history ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY visible_select ON public.presence FOR SELECT TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) OR (user_id IN ( SELECT app.presence_visible_users() AS presence_visible_users))));
 
 GRANT USAGE ON SCHEMA accounts TO postline_accounts;
 
@@ -8618,6 +8844,9 @@ GRANT ALL ON FUNCTION accounts.await_confirmation(user_id uuid, most integer) TO
 
 REVOKE ALL ON FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.claim_mails(hashes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.claim_mails(hashes text[]) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.confirm_email(token_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.confirm_email(token_hash text) TO postline_accounts;
@@ -8664,6 +8893,12 @@ GRANT ALL ON FUNCTION accounts.open_session(session_id uuid, user_id uuid, passw
 REVOKE ALL ON FUNCTION accounts.password_hash(user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.password_hash(user_id uuid) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION accounts.record_mail_results(ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.record_mail_results(ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.redeem_ticket(hash text, is_used boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.redeem_ticket(hash text, is_used boolean) TO postline_accounts;
+
 REVOKE ALL ON FUNCTION accounts.refresh(session_id uuid, generation integer, reuse_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.refresh(session_id uuid, generation integer, reuse_seconds integer) TO postline_accounts;
 
@@ -8690,6 +8925,12 @@ GRANT ALL ON FUNCTION accounts.resettable_account(token_hash text) TO postline_a
 
 REVOKE ALL ON FUNCTION accounts.settle_mails(ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.settle_mails(ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.sign_in_by_identity(provider text, subject text, email text, full_name text, token_hash text, expires_at double precision, guest_session uuid, guest_generation integer, reuse_seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.sign_in_by_identity(provider text, subject text, email text, full_name text, token_hash text, expires_at double precision, guest_session uuid, guest_generation integer, reuse_seconds integer) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.store_ticket(hash text, user_id uuid, sealed_token text, token_expires double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.store_ticket(hash text, user_id uuid, sealed_token text, token_expires double precision) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.take_mails(hashes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.take_mails(hashes text[]) TO postline_accounts;
@@ -8726,11 +8967,13 @@ REVOKE ALL ON FUNCTION admin.log(who text, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.mails(most integer, in_full boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION admin.named(who text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION admin.masked_email(email text, in_full boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION admin.note(operator text, action text, user_id uuid, detail jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION admin.matching_users(who text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.pushes(most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.record_action(operator text, action text, user_id uuid, detail jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.refuse_change() FROM PUBLIC;
 
@@ -8739,8 +8982,6 @@ REVOKE ALL ON FUNCTION admin.retry_mails(operator text, mail text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION admin.retry_pushes(operator text, device text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.sessions(who text, ended boolean, most integer) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION admin.shown_email(email text, in_full boolean) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION admin.user_id(who text) FROM PUBLIC;
 
@@ -8862,11 +9103,12 @@ GRANT ALL ON FUNCTION api.update_physical(patch jsonb, if_version bigint) TO aut
 REVOKE ALL ON FUNCTION api.waiting_media(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.waiting_media(id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.accepts_generation(session app.sessions, generation integer, reuse_seconds integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.acquire_lease(name text, holder uuid, seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.acquire_lease(name text, holder uuid, seconds double precision) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.add_participants() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.admit(login name) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.adopt_account(account auth.users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.answer_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.answer_bytes() TO authenticated;
@@ -8877,6 +9119,30 @@ REVOKE ALL ON FUNCTION app.attachment_object(attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO postline_sender;
 GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO authenticated;
 GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.caller() TO authenticated;
+
+REVOKE ALL ON FUNCTION app.cancel_mails(user_id uuid, kinds text[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.change_avatar(avatar jsonb, path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.change_avatar(avatar jsonb, path text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.change_fields(patch jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.change_fields(patch jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.change_message() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.change_physical(patch jsonb, path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.change_physical(patch jsonb, path text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.change_username(username text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.change_username(username text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.changes_since(since pg_snapshot, OUT mine uuid[], OUT has_any boolean, OUT has_profiles boolean, OUT has_presence boolean, OUT has_members boolean, OUT has_removals boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.changes_since(since pg_snapshot, OUT mine uuid[], OUT has_any boolean, OUT has_profiles boolean, OUT has_presence boolean, OUT has_members boolean, OUT has_removals boolean) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.check_attachment(attachment jsonb) FROM PUBLIC;
 
 GRANT ALL ON TABLE public.user_profiles TO service_role;
 GRANT SELECT ON TABLE public.user_profiles TO authenticated;
@@ -8911,29 +9177,6 @@ GRANT SELECT(is_deleted) ON TABLE public.user_profiles TO postline_sender;
 
 GRANT SELECT(version) ON TABLE public.user_profiles TO postline_sender;
 
-REVOKE ALL ON FUNCTION app.buried(profile public.user_profiles) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
-GRANT ALL ON FUNCTION app.caller() TO authenticated;
-
-REVOKE ALL ON FUNCTION app.cancel_mails(user_id uuid, kinds text[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.change_avatar(avatar jsonb, path text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.change_avatar(avatar jsonb, path text) TO authenticated;
-
-REVOKE ALL ON FUNCTION app.change_fields(patch jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.change_fields(patch jsonb) TO authenticated;
-
-REVOKE ALL ON FUNCTION app.change_message() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.change_physical(patch jsonb, path text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.change_physical(patch jsonb, path text) TO authenticated;
-
-REVOKE ALL ON FUNCTION app.change_username(username text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.change_username(username text) TO authenticated;
-
-REVOKE ALL ON FUNCTION app.check_attachment(attachment jsonb) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION app.check_avatar_shape(profile public.user_profiles) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.check_avatar_url(field text, url text) FROM PUBLIC;
@@ -8950,11 +9193,22 @@ GRANT ALL ON FUNCTION app.checked_name(field text, value text, label text) TO au
 REVOKE ALL ON FUNCTION app.checked_time(field text, value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.checked_time(field text, value text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.claim_message(conversation_id uuid, seq bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.claim_message(conversation_id uuid, seq bigint) TO authenticated;
+REVOKE ALL ON FUNCTION app.claim_pushes(most integer, with_text boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.claim_pushes(most integer, with_text boolean) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.controls() FROM PUBLIC;
-GRANT ALL ON FUNCTION app.controls() TO authenticated;
+REVOKE ALL ON FUNCTION app.claim_removals(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.claim_removals(most integer) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.cluster_identity() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.complete_attachment(attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.complete_attachment(attachment jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.complete_removals(ids uuid[], purposes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.complete_removals(ids uuid[], purposes text[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.control_characters() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.control_characters() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.conversation_member(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_sender;
@@ -8963,11 +9217,21 @@ GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.counted(attachment jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.counted(attachment jsonb) TO authenticated;
+REVOKE ALL ON FUNCTION app.create_account(provider text, email text, full_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.create_group(title text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.create_group(title text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.create_login_role(login name, password text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.create_presence_rows(users uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.creates_event(conversation_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.delete_session_devices() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) TO authenticated;
@@ -8980,14 +9244,17 @@ GRANT ALL ON FUNCTION app.due_pushes(most integer, with_text boolean) TO postlin
 REVOKE ALL ON FUNCTION app.due_removals(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.due_removals(most integer) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.empty_conversation(conversation_id uuid) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION app.end_nodes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.end_nodes() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.end_session() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.end_sessions() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.ensure_owner(conversation_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.ensure_participants(other uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.ensure_participants(other uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.epoch() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.epoch() TO authenticated;
@@ -8998,28 +9265,9 @@ REVOKE ALL ON FUNCTION app.erase_user() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.folded(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.folded(value text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.follow_account() FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.grant_service_roles(login name) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.follow_avatar() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.follow_message() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.follow_picture() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.follow_preference() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.follow_proof() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.follow_words() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.forget_devices() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.forget_mails() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.forget_sessions() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.give_role(conversation_id uuid, user_id uuid, role text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.give_role(conversation_id uuid, user_id uuid, role text) TO authenticated;
+REVOKE ALL ON FUNCTION app.guest_conversations(guest uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.has_control(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.has_control(value text) TO authenticated;
@@ -9028,10 +9276,14 @@ REVOKE ALL ON FUNCTION app.has_huge_number(value jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.hide_presence(user_id uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.home() FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION app.host_label(label text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.host_label(label text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.invisible_characters() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.invisible_characters() TO authenticated;
+
+REVOKE ALL ON FUNCTION app.is_active_user(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_active_user(user_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_banned(account auth.users) FROM PUBLIC;
 
@@ -9042,6 +9294,9 @@ GRANT ALL ON FUNCTION app.is_behind(seen pg_snapshot, other pg_snapshot) TO post
 REVOKE ALL ON FUNCTION app.is_blank(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_blank(value text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.is_count(value jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_host(host text) FROM PUBLIC;
@@ -9050,8 +9305,8 @@ GRANT ALL ON FUNCTION app.is_host(host text) TO authenticated;
 REVOKE ALL ON FUNCTION app.is_https(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_https(value text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.is_like_word(a text, b text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.is_like_word(a text, b text) TO authenticated;
+REVOKE ALL ON FUNCTION app.is_manager(conversation_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_manager(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_media_url(url text, id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_media_url(url text, id uuid) TO authenticated;
@@ -9063,40 +9318,17 @@ REVOKE ALL ON FUNCTION app.is_merging() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_name_word(word text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) TO authenticated;
-
-REVOKE ALL ON FUNCTION app.is_present(user_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.is_present(user_id uuid) TO authenticated;
-
 REVOKE ALL ON FUNCTION app.is_proven(account auth.users) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.is_taken(session app.sessions, generation integer, reuse_seconds integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.is_similar_word(a text, b text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_similar_word(a text, b text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.is_wanted(mail app.mails, account auth.users) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.is_still_needed(mail app.mails, account auth.users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.json_bytes(value jsonb) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.keep_conversation() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.keep_mark() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.keep_member() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.keep_message() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.keep_mute() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.keep_new_member() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.keep_private() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.keep_profile() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.keep_username() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.language_tag(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.language_tag(value text) TO authenticated;
@@ -9108,13 +9340,8 @@ GRANT ALL ON FUNCTION app.lead(name text, holder uuid, seconds double precision)
 
 REVOKE ALL ON FUNCTION app.leave_group(conversation_id uuid, user_id uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.leaves_no_name(profile public.user_profiles) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.likeness(a text, b text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.likeness(a text, b text) TO authenticated;
-
-REVOKE ALL ON FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) TO authenticated;
+REVOKE ALL ON FUNCTION app.presence_visibility(OUT sees_others boolean, OUT changed_xid xid8) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.presence_visibility(OUT sees_others boolean, OUT changed_xid xid8) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) TO authenticated;
@@ -9138,17 +9365,7 @@ REVOKE ALL ON FUNCTION app.mail_token_account(token_hash text, kinds text[]) FRO
 
 REVOKE ALL ON FUNCTION app.mailable_email(email text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.make_account(provider text, email text, full_name text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.make_group(title text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.make_group(title text) TO authenticated;
-
 REVOKE ALL ON FUNCTION app.make_login(login name, password text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.make_presence(users uuid[]) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.manages(conversation_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.manages(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.max_conversations() FROM PUBLIC;
 
@@ -9227,16 +9444,17 @@ GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, m
 REVOKE ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.metadata_of(provider text) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION app.move_batch(conversation_id uuid, guest_id uuid, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.move_mark() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.move_message(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.move_message(conversation_id uuid, seq bigint) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.move_messages(node uuid, waits boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.move_messages(node uuid, waits boolean) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.move_noted_mark() FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.move_recorded_mark() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.moved_xid(before public.messages, after public.messages) FROM PUBLIC;
 
@@ -9249,39 +9467,27 @@ GRANT ALL ON FUNCTION app.my_groups(roles text[]) TO authenticated;
 REVOKE ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.name_guest(guest uuid, provider text, email text, full_name text) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION app.name_words(username text, full_name text, spelled_out text) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.news(since pg_snapshot, OUT mine uuid[], OUT is_any boolean, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.news(since pg_snapshot, OUT mine uuid[], OUT is_any boolean, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.next_version_time(last timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.normalized(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.normalized(value text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.note_arrivals() FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.normalized_counts(attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.normalized_counts(attachment jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) TO authenticated;
 GRANT ALL ON FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.note_private_change() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.note_proof(user_id uuid, email text) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION app.note_pushes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.note_pushes() TO postline_feed;
-
-REVOKE ALL ON FUNCTION app.note_read() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.note_removal() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.note_stored(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.note_stored(id uuid) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.note_username() FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.notify_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.now() FROM PUBLIC;
 
@@ -9317,16 +9523,68 @@ REVOKE ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last
 GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO authenticated;
 GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.presence_visible_users() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.presence_visible_users() TO authenticated;
+
+REVOKE ALL ON FUNCTION app.propagate_account() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.propagate_avatar() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.propagate_email_proof() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.propagate_message() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.propagate_picture() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.propagate_preference() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.propagate_profile_details() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.propagate_words() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.provider_metadata(provider text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.prune_mails() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.prune_sessions() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.punycode_decoded(encoded text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.punycode_decoded(encoded text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.queue_mail(kind text, email text, user_id uuid, most integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.queue_pushes() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.queue_pushes() TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.reassign_messages(ids uuid[], from_id uuid, into_id uuid, base bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.record_arrivals() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.record_email_proof(user_id uuid, email text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.record_ended_transactions(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.record_ended_transactions(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) TO authenticated;
+GRANT ALL ON FUNCTION app.record_ended_transactions(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.record_mute_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.record_private_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.record_push_results(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.record_push_results(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.record_read() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.record_removal() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.record_schema_version(signature text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.record_stored_media(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.record_stored_media(id uuid) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.record_username() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_credentials() FROM PUBLIC;
 
@@ -9356,6 +9614,13 @@ GRANT ALL ON FUNCTION app.refuse_username() TO authenticated;
 REVOKE ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.release_lease(name text, holder uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.release_lease(name text, holder uuid) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.releases_usernames(profile public.user_profiles) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.remove_all_members(conversation_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.removed_media(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.removed_media(ids uuid[]) TO postline_feed;
 
@@ -9364,8 +9629,12 @@ GRANT ALL ON FUNCTION app.removed_media(ids uuid[], purposes text[]) TO postline
 
 REVOKE ALL ON FUNCTION app.renew_epoch() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.renew_epoch_after_restore() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.repeats_subtag(tag text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.repeats_subtag(tag text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.replace_participant(conversation_id uuid, account uuid, other uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) TO postline_feed;
@@ -9373,21 +9642,12 @@ GRANT ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arri
 REVOKE ALL ON FUNCTION app.resign(name text, holder uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.resign(name text, holder uuid) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.ring() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.rooms_of_guest(guest uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.revoke_other_credentials(user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.salvaged_name(value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.seal() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seal() TO postline_feed;
-
-REVOKE ALL ON FUNCTION app.seat_owner(conversation_id uuid) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.seat_participant(conversation_id uuid, account uuid, other uuid) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.seat_participants(other uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.seat_participants(other uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) TO postline_sender;
@@ -9395,18 +9655,20 @@ GRANT ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], co
 REVOKE ALL ON FUNCTION app.sender_of(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sender_of(id uuid) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.set_member_role(conversation_id uuid, user_id uuid, role text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.set_member_role(conversation_id uuid, user_id uuid, role text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.settle_presence(users uuid[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.settle_pushes(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.settle_pushes(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.show_presence(user_id uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.shut_out_others(user_id uuid) FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION app.sign(signature text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.similarity(a text, b text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.similarity(a text, b text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.snapshot_of(open bigint[], next bigint) FROM PUBLIC;
 
@@ -9429,29 +9691,45 @@ REVOKE ALL ON FUNCTION app.store_address() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.stored_url(value text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.take_avatar() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.take_picture(message public.messages) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.tells_events(conversation_id uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.tombstoned(profile public.user_profiles) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.unseen() FROM PUBLIC;
-GRANT ALL ON FUNCTION app.unseen() TO authenticated;
+REVOKE ALL ON FUNCTION app.transfer_membership(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.update_presence(users uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.upgrade_guest(guest uuid, provider text, email text, full_name text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.upsert_profile(account auth.users) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.use_avatar() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.use_identity_token(token_hash text, expires_at double precision) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.users_in_sight() FROM PUBLIC;
-GRANT ALL ON FUNCTION app.users_in_sight() TO authenticated;
+REVOKE ALL ON FUNCTION app.use_picture(message public.messages) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.whole_attachment(attachment jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.whole_attachment(attachment jsonb) TO authenticated;
+REVOKE ALL ON FUNCTION app.validate_conversation() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.word_likeness(a text, b text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.word_likeness(a text, b text) TO authenticated;
+REVOKE ALL ON FUNCTION app.validate_member() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.validate_message() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.validate_new_member() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.validate_private() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.validate_profile() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.validate_read_mark() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.validate_username() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.wait_for_wal_flush() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.wait_for_wal_flush() TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.word_similarity(a text, b text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.word_similarity(a text, b text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.words_of(folded text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.words_of(folded text) TO authenticated;
@@ -9482,6 +9760,12 @@ GRANT ALL ON FUNCTION auth.uid() TO service_role;
 REVOKE ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) TO postline_feed;
 
+REVOKE ALL ON FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_changes(since pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_changes(since pg_snapshot) TO postline_feed;
+
 REVOKE ALL ON FUNCTION feed.look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.look(since pg_snapshot) TO postline_feed;
 
@@ -9491,11 +9775,17 @@ GRANT ALL ON FUNCTION feed.missed_nothing(epochs text[], users uuid[], sinces pg
 REVOKE ALL ON FUNCTION feed.mutes(conversation_id uuid, members uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.mutes(conversation_id uuid, members uuid[]) TO postline_feed;
 
-REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) TO postline_feed;
+REVOKE ALL ON FUNCTION feed.poll_changes(since pg_snapshot, features text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.poll_changes(since pg_snapshot, features text[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) TO postline_feed;
 
 GRANT ALL ON TABLE public.conversation_members TO service_role;
 GRANT SELECT,DELETE ON TABLE public.conversation_members TO authenticated;

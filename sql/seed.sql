@@ -1,10 +1,12 @@
--- A world to develop in. Run it as the owner on a migrated database, as often as you like: what is there stays.
---     psql -f sql/seed.sql
--- Everybody's password is "postline-dev".
+-- A world for development. Run it as the owner on a migrated database, any number of times: existing rows stay.
+--
+--   psql -f sql/seed.sql
+--
+-- Every password is "postline-dev".
 \set ON_ERROR_STOP on
 begin;
 
--- The hash is of argon2 -id -t 2 -k 19456 -p 1, as the service makes them.
+-- The hash is that of argon2 -id -t 2 -k 19456 -p 1, as the service computes it.
 insert into auth.users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at,
                         confirmation_token, recovery_token, email_change, email_change_token_new,
                         raw_app_meta_data, raw_user_meta_data, created_at, updated_at)
@@ -50,7 +52,7 @@ create temporary table person on commit drop as
 select p.username as name, p.id from public.user_profiles p
  where p.id in (select u.id from auth.users u where u.email ~ '^(alice|bob|carol|dave|erin|frank)@example\.com$');
 
--- Direct conversations. The trigger adds the two members.
+-- Direct conversations. A trigger adds the two members.
 insert into public.conversations (id, kind, participant1_id, participant2_id, created_by, created_at)
 select pair.id::uuid, 'direct', a.id, b.id, a.id, now() - interval '30 days'
   from (values
@@ -91,8 +93,8 @@ select g.id, p.id, m.role, now() - interval '20 days'
   join new_group g on g.id = m.conversation_id::uuid
   join person p on p.name = m.name;
 
--- Dialogues. A line begins with the number of its speaker among the conversation's members, ordered by id. Those of no
--- conversation are older small talk between two or three.
+-- Dialogues. A line begins with the number of its speaker among the conversation's members, ordered by id. Dialogues
+-- without a conversation are older small talk of two or three.
 create temporary table dialogue (conversation_id uuid, number integer, lines text[]) on commit drop;
 insert into dialogue values
     -- Alice, Bob
@@ -147,7 +149,7 @@ insert into dialogue values
         '2 Thursday at my place, seven o’clock?', '1 I am in.', '3 Me too. I have read half of it.', '2 Which half?',
         '3 The first. And the last page.', '1 Frank!', '2 Next month something shorter, then.', '3 A cookbook?',
         '1 Read slowly, with dinner.', '2 Agreed.', '2 Thursday the 3rd, then. I will make soup.']),
-    -- Of two
+    -- Of two members
     (null, 2, array['1 Are you at home?', '2 In ten minutes. Why?', '1 I left my umbrella at yours.',
         '2 It is by the door. It has been there since May.', '1 It has not rained since May.']),
     (null, 2, array['2 Lunch tomorrow?', '1 Gladly. Where?', '2 The new place by the river, at half past twelve.',
@@ -164,7 +166,7 @@ insert into dialogue values
         '1 At one of them.', '2 Fingers crossed. Tell me when you know.', '1 You will be the first.']),
     (null, 2, array['1 Do you still have the long ladder?', '2 In the cellar, behind everything.',
         '1 May I borrow it on Saturday?', '2 If you also put it back behind everything.', '1 Promised.']),
-    -- Of three
+    -- Of three members
     (null, 3, array['1 Who was the man with the accordion?', '2 My uncle. He comes with every party.',
         '3 He knows four songs, and I know them too now.', '1 I liked the third.', '2 Everybody likes the third.']),
     (null, 3, array['3 I am making soup. Does anybody want some?', '1 What kind?', '3 Orange.',
@@ -180,7 +182,7 @@ insert into dialogue values
     (null, 3, array['1 Cinema on Tuesday?', '2 What is on?', '1 The one with the lighthouse, in black and white.',
         '3 Is it long?', '1 Two hours and a half.', '3 I will bring a pillow.', '2 I will wake you when it rains.']);
 
--- Messages, in conversations that have none yet: small talk, and then the dialogues of the conversation.
+-- Messages in conversations that have none yet: first small talk, then the conversation's dialogues.
 do $$
 declare
     room record;
@@ -198,7 +200,7 @@ begin
                           where m.conversation_id = room.id order by m.user_id);
         count := (array[90, 45, 30, 60, 20, 120, 55])[room.place];
         insert into public.messages (conversation_id, sender_id, content, created_at)
-        -- Of older talk the speakers change from dialogue to dialogue.
+        -- In older talk the speakers change from dialogue to dialogue.
         select room.id,
                senders[1 + (left(t.line, 1)::integer - 1 + case when t.own then 0 else t.talk end)
                            % cardinality(senders)],
@@ -218,7 +220,7 @@ begin
                                unnest(d.lines) with ordinality as l (line, place)) every_line) t
          where t.from_last <= count
          order by t.from_last desc;
-        -- Some have read up to here, some not; a sender has read its own.
+        -- Some members have read everything, some have not; a sender has read its own messages.
         update public.conversation_members m
            set last_read_seq = greatest(
                count - (array[0, 3, 12, 1, 7])[1 + (room.place + p.place) % 5],

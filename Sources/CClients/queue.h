@@ -1,7 +1,7 @@
 #ifndef QUEUE_H
 #define QUEUE_H
 
-/// Sockets that have something to read: epoll(7), or kqueue(2) where that is what there is.
+/// A queue of readable sockets, by epoll(7) on Linux and kqueue(2) elsewhere.
 
 #include <errno.h>
 #include <unistd.h>
@@ -13,10 +13,10 @@
 #include <time.h>
 #endif
 
-/// How many `queue_wait` gives at most.
+/// The maximum number of sockets that `queue_wait` returns.
 enum { QUEUE_MOST = 256 };
 
-/// @return the queue, or -1 with errno.
+/// @return the queue's descriptor, or -1 with errno.
 static inline int queue_open(void) {
 #ifdef __linux__
     return epoll_create1(EPOLL_CLOEXEC);
@@ -25,7 +25,7 @@ static inline int queue_open(void) {
 #endif
 }
 
-/// @return 0, or the error's number.
+/// @return 0, or an errno value.
 static inline int queue_add(int queue, int descriptor, void *owner) {
 #ifdef __linux__
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = owner};
@@ -38,7 +38,7 @@ static inline int queue_add(int queue, int descriptor, void *owner) {
     return result == 0 ? 0 : errno;
 }
 
-/// Takes one out, which its closing does not as long as another descriptor of the socket is open.
+/// Removes a socket. Closing a descriptor does not remove it while another descriptor of the socket is open.
 static inline void queue_remove(int queue, int descriptor) {
 #ifdef __linux__
     epoll_ctl(queue, EPOLL_CTL_DEL, descriptor, NULL);
@@ -49,10 +49,10 @@ static inline void queue_remove(int queue, int descriptor) {
 #endif
 }
 
-/// Waits for those that are ready.
+/// Waits for readable sockets.
 ///
-/// @param milliseconds how long at most; -1 for ever.
-/// @return how many there are; 0 when the time is over.
+/// @param milliseconds the timeout; -1 for none.
+/// @return the number of readable sockets; 0 after the timeout.
 static inline int queue_wait(int queue, void *owners[QUEUE_MOST], int milliseconds) {
     int count;
 #ifdef __linux__

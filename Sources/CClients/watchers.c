@@ -9,7 +9,7 @@
 struct watcher {
     int descriptor;
     void *owner;
-    /// Whether the last byte that came is a mark's first.
+    /// True if the last byte received is the first byte of the mark.
     int ends_in_mark;
 };
 
@@ -42,7 +42,7 @@ static long marks(struct watcher *watcher, const unsigned char *bytes, size_t le
     return count;
 }
 
-/// Reads what has come, once: what is left makes the socket ready again.
+/// Reads once. The rest keeps the socket readable.
 static void read_from(struct watcher *watcher, void (*found)(void *owner, long count)) {
     static unsigned char bytes[65536];
     ssize_t length = recv(watcher->descriptor, bytes, sizeof bytes, MSG_DONTWAIT);

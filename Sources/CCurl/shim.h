@@ -1,7 +1,7 @@
 #include <curl/curl.h>
 #include <string.h>
 
-// Swift calls no function with a variable number of arguments: here is each that is needed, by the type of what is set.
+// Wrappers of the variadic curl_easy_setopt, which Swift cannot call: one for each type of value.
 
 static inline CURLcode postline_curl_set_text(CURL *handle, CURLoption option, const char *text) {
     return curl_easy_setopt(handle, option, text);
@@ -15,20 +15,19 @@ static inline CURLcode postline_curl_set_list(CURL *handle, CURLoption option, s
     return curl_easy_setopt(handle, option, list);
 }
 
-// What a transfer reads and writes. It outlives the handle that it is given to.
+// The state of a transfer. It must outlive its handle.
 struct postline_curl_exchange {
     CURL *handle;
-    // What is left to be sent, and how long the server may take to answer once nothing is, in seconds.
+    // The remaining bytes, and the timeout for the response to the complete mail, in seconds.
     const char *next;
     size_t left;
-    long patience;
-    // The first letter of the command that was sent last; 0: none was.
+    long response_timeout;
+    // The first letter of the last command, or 0.
     char command;
-    // The server's refusal of that command, of several lines the first, and what libcurl says of a failure; both end with
-    // a NUL.
+    // The first line of the server's error response to that command, and libcurl's error message; both end with a NUL.
     char refusal[512];
     char error[CURL_ERROR_SIZE];
-    // Whether the line that comes next belongs to the one before.
+    // True if the next line continues the response.
     int continues;
 };
 
@@ -40,13 +39,13 @@ static inline size_t postline_curl_read(char *buffer, size_t size, size_t count,
     exchange->next += length;
     exchange->left -= length;
     if (exchange->left == 0) {
-        curl_easy_setopt(exchange->handle, CURLOPT_SERVER_RESPONSE_TIMEOUT, exchange->patience);
+        curl_easy_setopt(exchange->handle, CURLOPT_SERVER_RESPONSE_TIMEOUT, exchange->response_timeout);
     }
     return length;
 }
 
-// Every line that the server says comes here.
-static inline size_t postline_curl_keep_refusal(char *line, size_t size, size_t count, void *pointer) {
+// Called for each line of the server.
+static inline size_t postline_curl_record_refusal(char *line, size_t size, size_t count, void *pointer) {
     struct postline_curl_exchange *exchange = (struct postline_curl_exchange *)pointer;
     size_t length = size * count;
     int is_first = !exchange->continues;
@@ -59,9 +58,10 @@ static inline size_t postline_curl_keep_refusal(char *line, size_t size, size_t 
     return length;
 }
 
-// Every command comes here as it is sent. What was refused before the next is sent was no matter; but libcurl says goodbye
-// (QUIT) before it returns.
-static inline int postline_curl_note_command(CURL *handle, curl_infotype type, char *text, size_t length, void *pointer) {
+// Called for each command sent. An error response that another command follows was not fatal, except before QUIT, which
+// libcurl sends before it returns.
+static inline int postline_curl_record_command(
+    CURL *handle, curl_infotype type, char *text, size_t length, void *pointer) {
     struct postline_curl_exchange *exchange = (struct postline_curl_exchange *)pointer;
     (void)handle;
     if (type == CURLINFO_HEADER_OUT && length > 0) {
@@ -75,7 +75,7 @@ static inline int postline_curl_note_command(CURL *handle, curl_infotype type, c
     return 0;
 }
 
-static inline size_t postline_curl_drop(char *line, size_t size, size_t count, void *pointer) {
+static inline size_t postline_curl_discard(char *line, size_t size, size_t count, void *pointer) {
     return size * count;
 }
 
@@ -83,12 +83,12 @@ static inline CURLcode postline_curl_set_exchange(CURL *handle, struct postline_
     exchange->handle = handle;
     CURLcode code = curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, exchange->error);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_VERBOSE, 1L);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, postline_curl_note_command);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, postline_curl_record_command);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_DEBUGDATA, exchange);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_READFUNCTION, postline_curl_read);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_READDATA, exchange);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, postline_curl_keep_refusal);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, postline_curl_record_refusal);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERDATA, exchange);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, postline_curl_drop);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, postline_curl_discard);
     return code;
 }

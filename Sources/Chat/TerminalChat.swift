@@ -20,12 +20,12 @@ package struct TerminalChat {
     /// Creates a chat. Missing values are taken from the environment, or asked for on a terminal.
     ///
     /// - Parameters:
-    ///     - who: the email address to sign in with, or a guest's name.
-    ///     - token: an access token, instead of address and password.
-    ///     - isEncrypted: true for TLS.
-    ///     - authorities: a PEM file of trusted certificates, or nil for the system's.
-    ///     - folder: the folder for its data, or nil for one of the account.
-    ///     - isPlain: true for line mode also on a terminal.
+    ///   - who: the email address to sign in with, or a guest's name.
+    ///   - token: an access token, instead of address and password.
+    ///   - isEncrypted: true for TLS.
+    ///   - authorities: a PEM file of trusted certificates, or nil for the system's.
+    ///   - folder: the folder for its data, or nil for one of the account.
+    ///   - isPlain: true for line mode also on a terminal.
     package init(
         who: String?, isGuest: Bool, password: String?, token: String?, host: String?, port: Int?, isEncrypted: Bool,
         authorities: String?, folder: String?, isPlain: Bool

@@ -35,28 +35,28 @@ struct DatabaseUnderTest: Sendable {
         connection = try await Connection.open(url, on: reactor)
         let before = WallClock.seconds
         let start = ContinuousClock.now
-        let answer = try await Self.ask(.server, [], over: connection)
+        let answer = try await Self.query(.server, [], over: connection)
         let roundTrip = (ContinuousClock.now - start) / .seconds(1)
         isPooled = answer.text("process") != "\(connection.backendProcessID)"
         clock = (answer.number("clock") - before - roundTrip / 2, roundTrip / 2)
     }
 
-    func ask(_ question: DoctorQuestion) async throws(PostgresError) -> QueryResult {
+    func query(_ query: DoctorQuery) async throws(PostgresError) -> QueryResult {
         let tables = ExpectedSchema.tables.arrayLiteral
-        return try await Self.ask(question, question.takesTables ? [tables] : [], over: connection)
+        return try await Self.query(query, query.hasTablesParameter ? [tables] : [], over: connection)
     }
 
     /// Runs a query with parameters.
-    func ask(_ question: DoctorQuestion, _ parameters: [String?]) async throws(PostgresError) -> QueryResult {
-        try await Self.ask(question, parameters, over: connection)
+    func query(_ query: DoctorQuery, _ parameters: [String?]) async throws(PostgresError) -> QueryResult {
+        try await Self.query(query, parameters, over: connection)
     }
 
     func leave() async { await connection.close() }
 
-    private static func ask(
-        _ question: DoctorQuestion, _ parameters: [String?], over connection: Connection
+    private static func query(
+        _ query: DoctorQuery, _ parameters: [String?], over connection: Connection
     ) async throws(PostgresError) -> QueryResult {
-        let statement = Statement("doctor.\(question.rawValue)", question.sql)
+        let statement = Statement("doctor.\(query.rawValue)", query.sql)
         let rows = try await connection.run(
             [Call(readOnly), Call(statement, parameters)], deadline: .seconds(15))[1]
         return QueryResult(rows)

@@ -6,7 +6,7 @@ struct DurabilityCheck: Sendable {
     let database: DatabaseUnderTest
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let answer = try await database.ask(.durability)
+        let answer = try await database.query(.durability)
         let off = answer.indices.filter { answer.text("setting", $0) == "off" }
             .compactMap { answer.text("name", $0) }
         return Self.findings(off: off)

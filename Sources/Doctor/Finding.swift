@@ -17,7 +17,7 @@ struct Finding: Sendable, Equatable {
     /// The result as a sentence.
     let message: String
 
-    /// What the operator should do, in sentences; empty if nothing.
+    /// The advice to the operator, in sentences; empty if nothing is to be done.
     let advice: String
 
     static func ok(_ check: String, _ message: String) -> Finding {

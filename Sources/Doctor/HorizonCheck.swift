@@ -11,7 +11,7 @@ struct HorizonCheck: Sendable {
     private static let check = "horizon"
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let answer = try await database.ask(.horizon)
+        let answer = try await database.query(.horizon)
         var findings = answer.indices.compactMap { finding(of: $0, in: answer) }
         if !answer.indices.allSatisfy({ answer.isTrue("sees_all", $0) }) {
             findings.append(

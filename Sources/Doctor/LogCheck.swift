@@ -10,7 +10,7 @@ struct LogCheck: Sendable {
     private static let enough = 10.0 * 1024 * 1024 * 1024
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let answer = try await database.ask(.log)
+        let answer = try await database.query(.log)
         return [
             Self.checkpoints(
                 everySeconds: answer.integer("checkpoint_seconds"), most: answer.number("most"),
@@ -23,8 +23,8 @@ struct LogCheck: Sendable {
     /// Checks that checkpoints are far enough apart; frequent ones fill the WAL with full pages.
     ///
     /// - Parameters:
-    ///     - most: `max_wal_size` in bytes. A checkpoint starts at about half of it.
-    ///     - written: the bytes written in the given seconds.
+    ///   - most: `max_wal_size` in bytes. A checkpoint starts at about half of it.
+    ///   - written: the bytes written in the given seconds.
     static func checkpoints(everySeconds timeout: Int, most: Double, written: Double, seconds: Double) -> Finding {
         guard timeout >= 120 else {
             return .warning(

@@ -29,7 +29,7 @@ struct MediaCheck: Sendable {
 
     /// Checks a sample of the pictures that the database refers to. A dump does not contain their bytes.
     func examine(_ admin: DatabaseUnderTest, _ report: (Finding) -> Void) async {
-        guard let settings, let answer = try? await admin.ask(.pictures), !answer.indices.isEmpty else { return }
+        guard let settings, let answer = try? await admin.query(.pictures), !answer.indices.isEmpty else { return }
         let pictures = answer.indices.compactMap { Self.picture(answer, $0) }
         let place =
             switch settings {
@@ -38,7 +38,7 @@ struct MediaCheck: Sendable {
             }
         do {
             var missing: [Picture] = []
-            for picture in pictures where try await !Self.isThere(picture, settings) { missing.append(picture) }
+            for picture in pictures where try await !Self.isStored(picture, settings) { missing.append(picture) }
             let sampled = "\(pictures.count) of \(answer.integer("total")) pictures"
             guard let first = missing.first else {
                 return report(.ok(Self.check, "All of the \(sampled) that were looked for are in \(place)."))
@@ -65,10 +65,10 @@ struct MediaCheck: Sendable {
         return Picture(id: id, purpose: purpose, type: type, bytes: answer.integer("bytes", row))
     }
 
-    private static func isThere(_ picture: Picture, _ settings: MediaSettings) async throws -> Bool {
+    private static func isStored(_ picture: Picture, _ settings: MediaSettings) async throws -> Bool {
         switch settings {
-        case .folder(let folder): FolderStore.isThere(picture, in: folder)
-        case .s3(let store): try await S3Store(store).isThere(picture)
+        case .folder(let folder): FolderStore.contains(picture, in: folder)
+        case .s3(let store): try await S3Store(store).contains(picture)
         }
     }
 

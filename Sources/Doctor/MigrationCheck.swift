@@ -9,22 +9,22 @@ struct MigrationCheck: Sendable {
     private static let check = "migrations"
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let isMigrated = try await database.ask(.owner).isTrue("is_migrated")
+        let isMigrated = try await database.query(.owner).isTrue("is_migrated")
         guard let admin else {
             let unseen = Finding.skipped(
                 check, "Which migrations were applied is seen by the owner alone.",
                 "Set POSTLINE_ADMIN_DATABASE_URL and ask again.")
             return isMigrated ? [unseen] : [Self.notMigrated]
         }
-        let owner = try await admin.ask(.owner)
+        let owner = try await admin.query(.owner)
         let ability = Self.ability(owner)
         guard isMigrated, owner.isTrue("owns") else {
             let obstacles = isMigrated ? [] : try await Self.obstacles(to: MigrationPlan(applied: nil), admin)
             return [ability] + obstacles + (isMigrated ? [] : [Self.notMigrated])
         }
-        let ledger = try await admin.ask(.ledger)
+        let ledger = try await admin.query(.ledger)
         let applied = Dictionary(zip(ledger.column("name"), ledger.column("hash"))) { first, _ in first }
-        return [ability] + Self.owners(try await admin.ask(.owners))
+        return [ability] + Self.owners(try await admin.query(.owners))
             + (try await Self.obstacles(to: MigrationPlan(applied: Set(applied.keys)), admin))
             + Self.state(LedgerState(applied: applied))
             + (try await Self.schema(LedgerState(applied: applied), admin))
@@ -37,16 +37,16 @@ struct MigrationCheck: Sendable {
     ) async throws(PostgresError) -> [Finding] {
         // The schema of another version must be migrated first.
         guard state.missing.isEmpty, state.edited.isEmpty, state.unknown.isEmpty, !state.isStale else { return [] }
-        let recorded = try await admin.ask(.recorded)
+        let recorded = try await admin.query(.recorded)
         func value(_ name: String) -> String? {
             recorded.indices.first { recorded.text("name", $0) == name }.flatMap { recorded.text("value", $0) }
         }
         let tables = ExpectedSchema.tables.arrayLiteral
-        let structure = try await admin.ask(.structure, [tables, value("structure")])
+        let structure = try await admin.query(.structure, [tables, value("structure")])
         let losses = SchemaStructure.losses(
             structure.indices.map { row in SchemaStructure.Row { structure.text($0, row) } })
         var findings = losses.map { Finding.problem("schema", $0.message, $0.advice) }
-        let catalogue = try await admin.ask(.catalogue, [tables, ExpectedSchema.policies.sorted().arrayLiteral])
+        let catalogue = try await admin.query(.catalogue, [tables, ExpectedSchema.policies.sorted().arrayLiteral])
         let digests = CatalogueDigests(zip(catalogue.column("part"), catalogue.column("digest")).map { ($0, $1) })
         let changed = digests.differences(from: value("catalogue") ?? "")
         if !changed.isEmpty {
@@ -71,7 +71,7 @@ struct MigrationCheck: Sendable {
     private static func obstacles(
         to plan: MigrationPlan, _ admin: DatabaseUnderTest
     ) async throws(PostgresError) -> [Finding] {
-        let answer = try await admin.ask(.obstacles, plan.parameters)
+        let answer = try await admin.query(.obstacles, plan.parameters)
         return answer.indices.filter { answer.integer("place", $0) < 4 }.map {
             .problem(check, answer.text("obstacle", $0) ?? "", "Until then `postline migrate` changes nothing.")
         }

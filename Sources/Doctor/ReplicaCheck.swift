@@ -12,44 +12,44 @@ struct ReplicaCheck: Sendable {
     private static let waitTimeout = Duration.seconds(2)
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let primary = try await database.ask(.replica)
+        let primary = try await database.query(.replica)
         let written = primary.number("log_bytes")
         let limit = ContinuousClock.now + Self.waitTimeout
-        var standby = try await replica.ask(.replica)
+        var standby = try await replica.query(.replica)
         while standby.isTrue("is_standby"), standby.number("log_bytes") < written, .now < limit,
             (try? await Task.sleep(for: .milliseconds(100))) != nil
         {
-            standby = try await replica.ask(.replica)
+            standby = try await replica.query(.replica)
         }
         return Self.findings(
             isSameDatabase: primary.text("cluster") == standby.text("cluster")
                 && primary.text("database") == standby.text("database"),
             isStandby: standby.isTrue("is_standby"),
-            isAbovePolicies: try await replica.ask(.bypass).isTrue("is_above_policies"),
+            bypassesRLS: try await replica.query(.bypass).isTrue("is_above_policies"),
             hasFeedback: standby.text("feedback") == "on", lag: written - standby.number("log_bytes"))
     }
 
     /// - Parameter lag: the WAL bytes written two seconds ago that are not replayed yet.
     static func findings(
-        isSameDatabase: Bool, isStandby: Bool, isAbovePolicies: Bool, hasFeedback: Bool, lag: Double
+        isSameDatabase: Bool, isStandby: Bool, bypassesRLS: Bool, hasFeedback: Bool, lag: Double
     ) -> [Finding] {
         guard isSameDatabase else {
             return [
                 .problem(
-                    check, "POSTLINE_REPLICA_DATABASE_URL leads to another database: nothing is read there.",
+                    check, "POSTLINE_REPLICA_DATABASE_URL leads to another database, so the replica is not used.",
                     "Set it to that database on a streaming replica, or leave it out.")
             ]
         }
         guard isStandby else {
             return [
                 .problem(
-                    check, "POSTLINE_REPLICA_DATABASE_URL leads to a primary: nothing is read there.",
+                    check, "POSTLINE_REPLICA_DATABASE_URL leads to a primary, so the replica is not used.",
                     "Set it to a streaming replica of the database, or leave it out.")
             ]
         }
-        guard !isAbovePolicies else {
-            let login = LoginAbovePolicies("The login of POSTLINE_REPLICA_DATABASE_URL")
-            return [.problem(check, "\(login.matter): nothing is read there.", LoginAbovePolicies.advice)]
+        guard !bypassesRLS else {
+            let login = LoginBypassesRLS("The login of POSTLINE_REPLICA_DATABASE_URL")
+            return [.problem(check, "\(login.reason), so the replica is not used.", LoginBypassesRLS.advice)]
         }
         var findings: [Finding] = []
         if !hasFeedback {

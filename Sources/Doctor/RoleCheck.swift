@@ -9,12 +9,12 @@ struct RoleCheck: Sendable {
     private static let migrate = "Run `postline migrate`, which grants it; POSTLINE_DATABASE_URL must name the role."
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let login = Self.login(try await database.ask(.login))
-        let answer = try await database.ask(.roles)
+        let login = Self.login(try await database.query(.login))
+        let answer = try await database.query(.roles)
         let (roles, areThere) = Self.roles(answer)
         guard areThere else { return [login, roles] }
-        let lacks = try await database.ask(.rights).column("lack")
-        let granted = try await database.ask(.excess)
+        let lacks = try await database.query(.rights).column("lack")
+        let granted = try await database.query(.excess)
         return [login, roles] + Self.widened(answer) + [Self.rights(lacks)] + Self.excess(granted)
     }
 
@@ -22,7 +22,8 @@ struct RoleCheck: Sendable {
         let name = answer.text("name") ?? ""
         let advice = "Connect as the role postline, or another that owns nothing; `postline migrate` makes it."
         if answer.isTrue("is_superuser") {
-            return .problem(check, "The login role \(name) is a superuser: no rule would hold for it.", advice)
+            return .problem(
+                check, "The login role \(name) is a superuser: row-level security would not apply to it.", advice)
         }
         if answer.isTrue("bypasses") {
             return .problem(check, "The login role \(name) bypasses row-level security.", advice)

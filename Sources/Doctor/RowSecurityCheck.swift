@@ -9,9 +9,9 @@ struct RowSecurityCheck: Sendable {
     private static let again = "Run `postline migrate`, which creates them again."
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let tables = try await database.ask(.tables)
+        let tables = try await database.query(.tables)
         guard tables.indices.contains(where: { tables.isTrue("is_there", $0) }) else { return [] }
-        let policies = Set(try await database.ask(.policies).column("policy"))
+        let policies = Set(try await database.query(.policies).column("policy"))
         return Self.tables(tables) + Self.policies(policies)
     }
 

@@ -7,7 +7,7 @@ struct ServerCheck: Sendable {
     let database: DatabaseUnderTest
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let server = try await database.ask(.server)
+        let server = try await database.query(.server)
         var findings = [Self.version(server.integer("version_number"), server.text("version") ?? "")]
         if server.isTrue("is_standby") {
             findings.append(
@@ -74,8 +74,8 @@ struct ServerCheck: Sendable {
     }
 
     /// - Parameters:
-    ///     - ahead: the difference of the database's clock to this machine's, in seconds.
-    ///     - give: its uncertainty, the round-trip time of the query.
+    ///   - ahead: the difference of the database's clock to this machine's, in seconds.
+    ///   - give: its uncertainty, the round-trip time of the query.
     static func clock(ahead: Double, give: Double) -> Finding {
         let tenths = (abs(ahead) * 10).rounded() / 10
         guard abs(ahead) - give > 2 else { return .ok("clock", "The clocks here and there agree.") }

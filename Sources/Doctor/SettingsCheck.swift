@@ -9,7 +9,7 @@ struct SettingsCheck: Sendable {
 
     func findings() async throws(PostgresError) -> [Finding] {
         let settings = SessionSettings.all
-        let answer = try await database.ask(
+        let answer = try await database.query(
             .session, [settings.map(\.name).arrayLiteral, settings.map(\.value).arrayLiteral])
         let others = answer.indices.filter { !isSet(answer.text("name", $0) ?? "", answer.isTrue("is_settable", $0)) }
         guard !others.isEmpty else {
@@ -30,6 +30,6 @@ struct SettingsCheck: Sendable {
 
     /// Returns true if Postline overrides the value of server, database or role.
     private func isSet(_ name: String, _ isSettable: Bool) -> Bool {
-        isSettable && (!database.isPooled || SessionSettings.holdsThroughPooler(name))
+        isSettable && (!database.isPooled || SessionSettings.persistsThroughPooler(name))
     }
 }

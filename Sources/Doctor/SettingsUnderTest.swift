@@ -31,17 +31,17 @@ package struct SettingsUnderTest: Sendable {
     /// Creates the settings. Each value is as a node would use it.
     ///
     /// - Parameters:
-    ///     - flaw: the reason why a node would not start with them, or nil.
-    ///     - unknownVariables: unknown environment variables with the settings' prefix, each with the nearest known
+    ///   - flaw: the reason why a node would not start with them, or nil.
+    ///   - unknownVariables: unknown environment variables with the settings' prefix, each with the nearest known
     ///     one.
-    ///     - certificate: the file of the certificate chain with its expiry in seconds since 1970 or the reason why it
+    ///   - certificate: the file of the certificate chain with its expiry in seconds since 1970 or the reason why it
     ///     is invalid; nil without TLS.
-    ///     - httpPort: the HTTP port, or nil if HTTP is off.
-    ///     - operationsPort: the operations port, or nil if it is off.
-    ///     - push: the push settings, or nil if push is off.
-    ///     - mail: the mail settings, or nil if no mail is sent.
-    ///     - media: the media settings, or nil if pictures are off.
-    ///     - appleKeys: Apple's keys, or nil if Sign in with Apple is off.
+    ///   - httpPort: the HTTP port, or nil if HTTP is off.
+    ///   - operationsPort: the operations port, or nil if it is off.
+    ///   - push: the push settings, or nil if push is off.
+    ///   - mail: the mail settings, or nil if no mail is sent.
+    ///   - media: the media settings, or nil if pictures are off.
+    ///   - appleKeys: Apple's keys, or nil if Sign in with Apple is off.
     package init(
         flaw: String?, jwtSecret: String?, jwtIssuer: String, accountProvider: AccountProvider,
         unknownVariables: [(name: String, nearest: String?)], host: String, port: Int,

@@ -22,7 +22,7 @@ struct SlotCheck: Sendable {
     private var needed: Int { poolSize + Self.feed + (pushes ? 1 : 0) + (hasStandby ? 1 : 0) }
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let answer = try await database.ask(.slots)
+        let answer = try await database.query(.slots)
         // This connection will be closed.
         let bounds = [
             ("max_connections", answer.integer("allowed"), answer.integer("used") - 1),

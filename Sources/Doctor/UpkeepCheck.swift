@@ -6,7 +6,7 @@ struct UpkeepCheck: Sendable {
     let database: DatabaseUnderTest
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let answer = try await database.ask(.upkeep)
+        let answer = try await database.query(.upkeep)
         return [
             Self.queue(answer.number("queue")),
             Self.autovacuum(
@@ -43,8 +43,8 @@ struct UpkeepCheck: Sendable {
     }
 
     /// - Parameters:
-    ///     - age: the age of the oldest unfrozen id. At 2 ^ 31 the database stops assigning ids.
-    ///     - freezing: the age at which autovacuum freezes in any case.
+    ///   - age: the age of the oldest unfrozen id. At 2 ^ 31 the database stops assigning ids.
+    ///   - freezing: the age at which autovacuum freezes in any case.
     static func age(_ ids: String, _ age: Int, freezing: Int) -> Finding {
         let message = "The \(ids) in use span \(age) of 2147483648"
         let advice =

@@ -1,7 +1,7 @@
-/// The web console: its demo accounts, and the origins that its pictures may come from.
+/// The web console: its demo accounts, and the origins of its pictures.
 public struct Console: Sendable {
-    /// A demo account, with which the console signs in by one click.
-    public struct Person: Sendable {
+    /// A demo account that the console signs in to with one click.
+    public struct DemoAccount: Sendable {
         public let userID: String
         public let email: String
         public let password: String
@@ -15,10 +15,10 @@ public struct Console: Sendable {
         }
     }
 
-    public let people: [Person]
+    public let demoAccounts: [DemoAccount]
 
-    /// The origins besides this server's own that pictures come from.
+    /// The origins of pictures, besides this server's own.
     public var pictureOrigins: [String] = []
 
-    public init(people: [Person]) { self.people = people }
+    public init(demoAccounts: [DemoAccount]) { self.demoAccounts = demoAccounts }
 }

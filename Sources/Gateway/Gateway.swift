@@ -7,42 +7,42 @@ import NIOCore
 import NIOHTTP1
 public import ServiceLifecycle
 
-/// Serves over HTTP what the line server serves over lines (`docs/http.md`): the methods, WebSocket, server-sent events,
-/// the dialects of older apps, and the console.
+/// The HTTP gateway (`docs/http.md`): all methods, WebSocket, server-sent events, the compatibility endpoints, and the
+/// console.
 public struct Gateway: Service {
     public struct Configuration: Sendable {
         /// The address or name to listen on.
         public var host = "127.0.0.1"
 
-        /// The port to listen on; 0 takes any that is free.
+        /// The port to listen on; 0 chooses a free port.
         public var port = 7433
 
-        /// What the server shows of itself over TLS; nil: nothing is encrypted.
+        /// The certificate for TLS; nil to serve without TLS.
         public var certificate: ServerCertificate?
 
-        /// Whether each connection begins with a PROXY header, as on the line port.
+        /// True if each connection begins with a PROXY header, as on the line port.
         public var expectsProxyHeader = false
 
-        /// The origins of pages that may use this server beside its own (`https://app.example.com`); `*`: all.
+        /// The origins of other pages that may use this server (`https://app.example.com`); `*` allows all.
         public var origins: [String] = []
 
-        /// Whose `X-Forwarded-For` is believed.
+        /// The proxies whose `X-Forwarded-For` is trusted.
         public var trustedProxies = TrustedProxies()
 
-        /// The server's version, as its description says it.
+        /// The server's version, for the OpenAPI document.
         public var version = "0"
 
-        /// The largest message of a WebSocket, in bytes: a line's.
+        /// The largest WebSocket message, in bytes. Equals the largest line.
         public var maxLineBytes = 65_536
 
-        /// How long after a batch's first request its last may begin: a batch is answered as a whole, within the time of
-        /// one request.
+        /// The time after which no further request of a batch begins, since the whole batch must complete within the
+        /// request timeout.
         public var maxBatchTime: Duration = .seconds(30)
 
-        /// Where pictures are, where that is a folder of this node's; nil: they are elsewhere, or there are none.
+        /// The folder that stores pictures on this node; nil if they are stored elsewhere or not at all.
         public var pictures: FolderStore?
 
-        /// The console, with the people who sign in there with one click; nil: there is none.
+        /// The web console and its demo accounts; nil to serve no console.
         public var console: Console?
 
         public init() {}
@@ -52,25 +52,24 @@ public struct Gateway: Service {
     let sessions: any SessionFactory
     let tickets: StreamTickets
     let activity: RequestActivity
-    let lines: LineServer
+    let lineServer: LineServer
     let metrics: GatewayMetrics
     let logger: Logger
     let routes: RouteTable
-    private let bound = AsyncPromise<LineServer.Address>()
+    private let listeningAddress = AsyncPromise<LineServer.Address>()
 
     /// - Parameters:
-    ///   - service: what makes the session of each client.
-    ///   - lines: the line server, which is to run too: its bounds hold for these connections, and it speaks what is
-    ///     spoken within WebSockets and event streams.
+    ///   - service: creates the sessions.
+    ///   - lineServer: the running line server. Connections share its bounds, and it handles WebSockets and event streams.
     public init(
-        configuration: Configuration, service: MessagingService, lines: LineServer, logger: Logger,
+        configuration: Configuration, service: MessagingService, lineServer: LineServer, logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory
     ) {
         self.configuration = configuration
         sessions = service
         tickets = service.streamTickets
         activity = service.activity
-        self.lines = lines
+        self.lineServer = lineServer
         self.logger = logger
         self.metrics = GatewayMetrics(factory: metrics)
         routes = RouteTable(
@@ -78,32 +77,34 @@ public struct Gateway: Service {
                 + OpenAPIRoutes.all(
                     version: configuration.version, hasPictures: configuration.pictures != nil)
                 + StreamRoutes.all(configuration)
-                + Dialects.routes + (configuration.pictures.map(MediaRoutes.all) ?? [])
+                + CompatibilityEndpoints.routes + (configuration.pictures.map(MediaRoutes.all) ?? [])
                 + (configuration.console.map { $0.routes } ?? []))
     }
 
-    /// Where it listens, as soon as it does.
+    /// The listening address, available once the gateway listens.
     ///
-    /// - Throws: what ``run()`` throws, where it could not listen.
+    /// - Throws: the error of ``run()`` if it could not listen.
     public var address: LineServer.Address {
-        get async throws { try await bound.value() }
+        get async throws { try await listeningAddress.value() }
     }
 
     /// Listens once the line server does, and serves until graceful shutdown.
     ///
-    /// - Throws: `ListenError` where it cannot listen.
+    /// - Throws: `ListenError` if it cannot listen.
     public func run() async throws {
-        // Where the line server cannot listen, it says so itself.
-        guard (try? await lines.address) != nil else { return }
+        // The line server reports its own failure to listen.
+        guard (try? await lineServer.address) != nil else { return }
         var http = HTTPServer.Configuration()
         http.host = configuration.host
         http.port = configuration.port
         http.certificate = configuration.certificate
         http.expectsProxyHeader = configuration.expectsProxyHeader
-        http.bounds.requestTimeout = TimeAmount(lines.requestTimeout)
-        http.bounds.maxUnwrittenBytes = lines.maxUnwrittenBytes
-        let pace = BodyPace { [activity] in activity.isRecent(within: .milliseconds(100)) }
-        let server = HTTPServer(configuration: http, sharing: lines, pace: pace) { GatewayConversation(self, on: $0) }
+        http.bounds.requestTimeout = TimeAmount(lineServer.requestTimeout)
+        http.bounds.maxUnwrittenBytes = lineServer.maxUnwrittenBytes
+        let rateGuard = UploadRateGuard { [activity] in activity.isRecent(within: .milliseconds(100)) }
+        let server = HTTPServer(configuration: http, sharing: lineServer, uploadRateGuard: rateGuard) {
+            GatewayRequestHandler(self, on: $0)
+        }
         do {
             try await server.run { address in
                 logger.info(
@@ -112,10 +113,10 @@ public struct Gateway: Service {
                         "host": "\(address.host)", "port": "\(address.port)",
                         "tls": "\(configuration.certificate == nil ? "off" : "on")",
                     ])
-                bound.succeed(address)
+                listeningAddress.succeed(address)
             }
         } catch {
-            bound.fail(error)
+            listeningAddress.fail(error)
             throw error
         }
     }

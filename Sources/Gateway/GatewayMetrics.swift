@@ -2,7 +2,7 @@ import Messaging
 import Metrics
 import Synchronization
 
-/// How long HTTP requests take, by route and status; by the route's template, never by a path, which is a client's text.
+/// The durations of HTTP requests by route and status. The route is a template, since a path is unbounded client input.
 final class GatewayMetrics: Sendable {
     private struct Key: Hashable {
         let route: String
@@ -14,7 +14,7 @@ final class GatewayMetrics: Sendable {
 
     init(factory: any MetricsFactory) { self.factory = factory }
 
-    func answered(_ route: String, _ status: UInt, after duration: Duration) {
+    func recordRequest(_ route: String, _ status: UInt, took duration: Duration) {
         let key = Key(route: route, status: status)
         let timer = timers.withLock { timers in
             if let timer = timers[key] { return timer }
@@ -30,7 +30,7 @@ final class GatewayMetrics: Sendable {
 }
 
 extension Gateway {
-    /// What each figure of the gateway counts, by its name, for whoever shows them.
+    /// The help text of each metric, by name.
     public static let metricHelp = [
         "postline_http_request_duration_seconds": "The duration of HTTP requests, by route and status."
     ]

@@ -3,41 +3,42 @@ import LineServer
 import Messaging
 import Synchronization
 
-/// What the session of an HTTP request has of its connection: nothing is pushed, and its end is seen by the next request.
+/// The client sink of an HTTP request's session. It receives no pushes, and records that the session has ended for the next
+/// request.
 final class RequestSink: ClientSink, PushTarget {
     private let loop: LoopExecutor
     private let state = Mutex(State())
 
     private struct State {
-        var isOver = false
+        var hasEnded = false
         var expiry: ContinuousClock.Instant?
     }
 
     init(on loop: LoopExecutor) { self.loop = loop }
 
-    /// Whether the session has ended or its token has expired.
-    var isOver: Bool {
+    /// True if the session has ended or its token has expired.
+    var hasEnded: Bool {
         state.withLock { state in
             if let expiry = state.expiry, expiry <= .now { return true }
-            return state.isOver
+            return state.hasEnded
         }
     }
 
     var executor: UnownedSerialExecutor {
-        // Kept by this.
+        // The sink retains the executor.
         unsafe loop.asUnownedSerialExecutor()
     }
 
-    let takesPushes = false
-    var target: any PushTarget { self }
+    let acceptsPushes = false
+    var pushTarget: any PushTarget { self }
 
     func setExpiry(_ expiry: Expiry?) {
-        // A token may be good for centuries.
+        // Prevents an overflow for tokens that expire in centuries.
         let end = expiry.map { ContinuousClock.now + .seconds(min($0.seconds, 1e9)) }
         state.withLock { $0.expiry = end }
     }
 
-    func goodbye(_ goodbye: Goodbye) { state.withLock { $0.isOver = true } }
+    func goodbye(_ goodbye: Goodbye) { state.withLock { $0.hasEnded = true } }
 
     func startPushes(cursor: String) {}
     func stopPushes() {}

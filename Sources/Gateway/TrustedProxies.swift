@@ -1,7 +1,7 @@
 import Messaging
 import NIOHTTP1
 
-/// The networks of proxies whose `X-Forwarded-For` is believed.
+/// The networks of proxies whose `X-Forwarded-For` the gateway trusts.
 public struct TrustedProxies: Sendable, Equatable {
     private struct Network: Sendable, Equatable {
         let bytes: [UInt8]
@@ -21,16 +21,17 @@ public struct TrustedProxies: Sendable, Equatable {
 
     private var networks: [Network] = []
 
-    /// Nobody is believed.
+    /// Trusts no proxy.
     public init() {}
 
+    /// Parses a list of networks, or returns nil if one of them is invalid.
+    ///
     /// - Parameter text: addresses and networks (`10.0.0.0/8`, `fd00::/8`), separated by commas.
-    /// - Returns: nil where one of them is none.
     public init?(_ text: String) {
         for part in text.split(separator: ",") {
             let pair = part.split(separator: " ").joined().split(separator: "/", omittingEmptySubsequences: false)
             guard let first = pair.first, let address = IPAddress(String(first)), pair.count <= 2 else { return nil }
-            // A network of IPv4 addresses within IPv6 has its prefix counted from the 96 bits before them.
+            // The prefix of an IPv4-mapped network includes the 96 bits before the IPv4 address.
             let before = address.isMapped ? 96 : 0
             let count = address.bytes.count * 8
             let bits = pair.count == 2 ? Int(pair[1]).map { $0 - before } : count
@@ -39,20 +40,20 @@ public struct TrustedProxies: Sendable, Equatable {
         }
     }
 
-    /// Returns the client's address: the last that the chain of proxies names and that is not one of a trusted proxy. Each
-    /// address is written in one way, so that limits count by it.
-    func client(from peerAddress: String, _ headers: HTTPHeaders) -> String {
+    /// Returns the client's address: the last address of the proxy chain that is not a trusted proxy. Each address has one
+    /// spelling, so that rate limits can use it as a key.
+    func clientAddress(from peerAddress: String, _ headers: HTTPHeaders) -> String {
         guard var client = IPAddress(peerAddress) else { return peerAddress }
         var chain = headers["X-Forwarded-For"].flatMap { $0.split(separator: ",") }
         while isTrusted(client), let last = chain.popLast() {
-            guard let address = IPAddress(Self.withoutPort(last.split(separator: " ").joined())) else { break }
+            guard let address = IPAddress(Self.removingPort(last.split(separator: " ").joined())) else { break }
             client = address
         }
         return client.description
     }
 
-    /// Some proxies write `192.0.2.1:4711`, or `[2001:db8::1]:4711`.
-    private static func withoutPort(_ address: String) -> String {
+    /// Removes the port that some proxies add: `192.0.2.1:4711`, or `[2001:db8::1]:4711`.
+    private static func removingPort(_ address: String) -> String {
         if address.hasPrefix("[") { return String(address.dropFirst().prefix { $0 != "]" }) }
         let parts = address.split(separator: ":", omittingEmptySubsequences: false)
         return parts.count == 2 ? String(parts[0]) : address

@@ -1,4 +1,4 @@
-/// Why a key set cannot be had.
+/// The reason why a key set is unavailable.
 public struct KeySetError: Error, CustomStringConvertible {
     public let description: String
 

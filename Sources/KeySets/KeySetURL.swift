@@ -8,7 +8,7 @@ public struct KeySetURL: KeySetSource {
     private let url: String
     private let timeout: Duration
 
-    /// - Parameter timeout: how long a whole fetch may take.
+    /// - Parameter timeout: the maximum duration of a fetch.
     public init(_ url: String, timeout: Duration = .seconds(5)) {
         self.url = url
         self.timeout = timeout
@@ -24,16 +24,16 @@ public struct KeySetURL: KeySetSource {
                 request, timeout: TimeAmount(timeout))
             body = try await response.body.collect(upTo: 65_536)
         } catch {
-            throw KeySetError("\(url) does not answer with a key set: \(error)")
+            throw KeySetError("no key set from \(url): \(error)")
         }
         guard response.status == .ok else {
-            throw KeySetError("\(url) answers \(response.status.code)")
+            throw KeySetError("\(url) responded with \(response.status.code)")
         }
         return FetchedKeySet(text: String(buffer: body), lifetime: Self.lifetime(response.headers))
     }
 
-    /// For how long an answer may be kept (RFC 9111, 4.2): at least a minute, at most a day; an hour where it says
-    /// nothing.
+    /// Returns the time for which a response may be cached (RFC 9111, 4.2): between a minute and a day, an hour if not
+    /// specified.
     static func lifetime(_ headers: HTTPHeaders) -> Duration {
         let directives = headers[canonicalForm: "cache-control"].map { $0.lowercased() }
         if directives.contains(where: { $0 == "no-store" || $0 == "no-cache" }) { return .seconds(60) }

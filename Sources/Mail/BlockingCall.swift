@@ -1,8 +1,8 @@
 internal import Threads
 
-/// A call that blocks, on a thread of its own: neither Swift's shared pool nor an event loop can spare one.
+/// Runs a blocking call on a separate thread, since neither Swift's shared pool nor an event loop can spare one.
 enum BlockingCall {
-    /// - Throws: where there is no thread to have.
+    /// - Throws: if no thread can be created.
     static func value<Value: Sendable>(
         _ call: @escaping @Sendable () -> Value
     ) async throws(DetachedThread.StartFailure) -> Value {

@@ -1,13 +1,13 @@
-/// An address that a mail can be sent to or from (RFC 5321, 4.1.2: a dot-string at a host), perhaps with a name.
+/// A mail address (RFC 5321, 4.1.2: a dot-string at a host) with an optional name.
 ///
-/// Nothing of it can end the line of a header or of a command, or stand for something else there.
+/// No part of it can end the line of a header or command, or have another meaning there.
 public struct MailAddress: Sendable, Equatable {
     public let address: String
 
-    /// Nil where it has none.
+    /// The name, or nil.
     public let name: String?
 
-    /// Takes `address` or `Name <address>`; nil where it is neither.
+    /// Parses `address` or `Name <address>`. Nil if the text is neither.
     public init?(_ text: String) {
         let text = text.trimmed
         if text.hasSuffix(">"), let open = text.lastIndex(of: "<") {
@@ -27,7 +27,7 @@ public struct MailAddress: Sendable, Equatable {
         guard Self.isPlain(address) else { return nil }
     }
 
-    /// What stands behind the `@`.
+    /// The part after the `@`.
     public var domain: String {
         String(address[address.index(after: address.lastIndex(of: "@") ?? address.startIndex)...])
     }
@@ -44,7 +44,7 @@ public struct MailAddress: Sendable, Equatable {
             && isDotted(parts[1]) { $0.isLetterOrDigit || $0 == 0x2D } && isHost(parts[1])
     }
 
-    /// Returns true if the labels are as long as DNS allows, no hyphen is at an end of one, and the last is no number.
+    /// Returns true if all labels have a valid length without a hyphen at either end, and the last is not a number.
     private static func isHost(_ domain: Substring) -> Bool {
         let labels = domain.split(separator: ".", omittingEmptySubsequences: false)
         return labels.allSatisfy { $0.utf8.count <= 63 && !$0.hasPrefix("-") && !$0.hasSuffix("-") }

@@ -1,4 +1,4 @@
-/// Why mails cannot be sent as they are set up, as a sentence for the operator.
+/// A configuration error of mail, as a sentence for the operator.
 public struct MailError: Error, CustomStringConvertible {
     public let description: String
 

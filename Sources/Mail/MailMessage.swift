@@ -1,26 +1,26 @@
 internal import FoundationEssentials
 internal import Messaging
 
-/// A mail, in words.
+/// A mail with its texts.
 struct MailMessage: Sendable {
     let order: MailOrder
     let from: MailAddress
     let subject: String
     let text: String
 
-    /// The app's page; nil where there is none, or nothing to do there.
+    /// The link to the app's page, or nil.
     let link: String?
 
-    /// As it is sent to an address (RFC 5322, RFC 2045): a text of UTF-8.
+    /// Returns the mail as it is sent (RFC 5322, RFC 2045), as UTF-8 text.
     ///
-    /// - Parameter date: when it is sent.
+    /// - Parameter date: the date of sending.
     func bytes(to address: MailAddress, at date: Date) -> [UInt8] {
         let isPlain = Self.isPlain(text)
         let headers = [
             ("Date", Self.text(of: date)),
             ("From", Self.mailbox(from, after: "From: ".utf8.count)), ("To", address.address),
             ("Subject", Self.encoded(subject, after: "Subject: ".utf8.count)),
-            // The same where it is sent again, so that mail programs show it once.
+            // The same if it is sent again, so that mail programs show it once.
             ("Message-ID", "<\(order.id)@\(from.domain)>"), ("Auto-Submitted", "auto-generated"),
             ("MIME-Version", "1.0"), ("Content-Type", "text/plain; charset=utf-8"),
             ("Content-Transfer-Encoding", isPlain ? "7bit" : "quoted-printable"),
@@ -35,7 +35,7 @@ struct MailMessage: Sendable {
         return lines
     }
 
-    /// Whether it can be sent as it is: a link that is one in the mail's source as well.
+    /// Returns true if the text can be sent unencoded, with links intact in the mail's source.
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 == 0x0A || 0x20...0x7E ~= $0 } && lines(of: text).allSatisfy { $0.utf8.count <= 900 }
     }
@@ -62,10 +62,9 @@ struct MailMessage: Sendable {
         return encoded
     }
 
-    /// Returns an address with its name, which is quoted, or in encoded words. The address has a line of its own if it
-    /// does not fit into the name's.
+    /// Returns an address with its name, quoted or in encoded words. The address gets its own line if it does not fit.
     ///
-    /// - Parameter used: bytes of the line before it.
+    /// - Parameter used: the bytes before it on the line.
     static func mailbox(_ address: MailAddress, after used: Int) -> String {
         guard let name = address.name.map(withoutControls) else { return address.address }
         let isPlain = name.utf8.allSatisfy { 0x20...0x7E ~= $0 }
@@ -79,16 +78,16 @@ struct MailMessage: Sendable {
         return phrase + (length > maxLine ? "\r\n <" : " <") + address.address + ">"
     }
 
-    /// Returns a header's text: as it is, or in encoded words.
+    /// Returns a header's text, in encoded words if necessary.
     ///
-    /// - Parameter used: bytes of the line before it.
+    /// - Parameter used: the bytes before it on the line.
     static func encoded(_ text: String, after used: Int) -> String {
         let text = withoutControls(text)
         let isPlain = used + text.utf8.count <= maxLine && text.utf8.allSatisfy { 0x20...0x7E ~= $0 }
         return isPlain && !text.contains("=?") ? text : encodedWords(text, after: used)
     }
 
-    /// How long a line with an encoded word may be, without its end (RFC 2047, section 2).
+    /// The maximum length of a line with an encoded word, without its end (RFC 2047, section 2).
     private static let maxLine = 76
 
     private static func withoutControls(_ text: String) -> String {
@@ -96,9 +95,9 @@ struct MailMessage: Sendable {
             String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
     }
 
-    /// Returns a text in encoded words (RFC 2047), each of whole characters and on a line of its own.
+    /// Returns a text in encoded words (RFC 2047), each of whole characters on its own line.
     private static func encodedWords(_ text: String, after used: Int) -> String {
-        // Around a word are 12 bytes, and each 3 bytes are 4. A line that continues begins with a space.
+        // A word has 12 bytes of overhead, and Base64 turns 3 bytes into 4. A continuation line begins with a space.
         func room(after used: Int) -> Int { (maxLine - used - 12) / 4 * 3 }
         var words: [String] = []
         var piece: [UInt8] = []

@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Metrics
 
-/// What is counted of mails.
+/// The metrics of mail.
 struct MailMetrics: Sendable {
     private let factory: any MetricsFactory
 
@@ -16,7 +16,7 @@ struct MailMetrics: Sendable {
 }
 
 extension Mailer {
-    /// What the figures say, by their names.
+    /// A description of each metric, by name.
     public static let metricHelp = [
         "postline_mails_total": "Mails handed to the transport, by kind and outcome.",
         "postline_mail_duration_seconds": "The duration of a mail's delivery attempt.",

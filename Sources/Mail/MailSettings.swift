@@ -1,16 +1,16 @@
 internal import FoundationEssentials
 internal import Messaging
 
-/// What is sent, from whom, and by whom (`docs/accounts.md`).
+/// The configuration of mail (`docs/accounts.md`).
 public struct MailSettings: Sendable {
     public var transport: Transport
     public var from: MailAddress
 
-    /// What a mail's link begins with, or where `{token}` and `{kind}` stand for what they say; nil: the token alone.
+    /// The link in mails, or its template with `{token}` and `{kind}`; nil for mails with only the token.
     public var link: String?
     public var texts = MailTexts()
 
-    /// A file of certificates (PEM) to trust beside those of the system; nil: none.
+    /// A file of additional trusted certificates (PEM), or nil.
     public var authorities: String?
 
     public init(_ transport: Transport, from: MailAddress) {
@@ -18,12 +18,12 @@ public struct MailSettings: Sendable {
         self.from = from
     }
 
-    /// Who takes mails.
+    /// The way mails are sent.
     public enum Transport: Sendable {
         case smtp(SMTP)
-        /// The operator's own server.
+        /// A server of the operator.
         case webhook(url: String, secret: String)
-        /// A folder: a file each.
+        /// A folder with a file per mail.
         case folder(String)
     }
 
@@ -32,13 +32,13 @@ public struct MailSettings: Sendable {
         let url: String
         let needsTLS: Bool
 
-        /// Nil where one does not sign in.
+        /// The user name, or nil for no sign-in.
         let user: String?
         let password: String?
 
         /// - Parameters:
         ///   - url: `smtp://host:port` or `smtps://host:port`, without a path.
-        ///   - needsTLS: whether a server that does not encrypt (STARTTLS) is given nothing.
+        ///   - needsTLS: true to refuse servers without encryption (STARTTLS).
         public init(url: String, needsTLS: Bool = true, user: String? = nil, password: String? = nil) {
             self.url = url
             self.needsTLS = needsTLS
@@ -47,14 +47,14 @@ public struct MailSettings: Sendable {
         }
     }
 
-    /// The mail of an order, in the user's language.
+    /// Returns the mail of an order, in the user's language.
     func message(_ order: MailOrder) -> MailMessage {
         let link = order.token.flatMap { page(for: $0, order.kind) }
         let text = texts.text(of: order, app: from.name ?? from.domain, link: link ?? order.token)
         return MailMessage(order: order, from: from, subject: text.subject, text: text.body, link: link)
     }
 
-    /// In a fragment, which browsers keep to themselves.
+    /// The token is in the fragment, which browsers do not send.
     private func page(for token: String, _ kind: MailOrder.Kind) -> String? {
         guard let link else { return nil }
         guard link.contains("{token}") else { return "\(link)#kind=\(kind.rawValue)&token=\(token)" }

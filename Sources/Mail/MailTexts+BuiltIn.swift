@@ -1,16 +1,16 @@
 internal import Messaging
 
 extension MailTexts {
-    /// By language tag.
+    /// The built-in texts, by language tag.
     static let builtIn: [String: Texts] = phrases.mapValues(\.texts)
 
-    /// What the built-in mails are put together of.
+    /// The phrases of the built-in mails.
     private struct Phrases {
         let confirm: MailText
         let change: MailText
         let changed: MailText
         let reset: MailText
-        /// How long it is good, and what to do where one did not ask.
+        /// The validity, and what to do if the user did not ask for the mail.
         let end: String
 
         var texts: Texts {

@@ -1,29 +1,29 @@
 public import FoundationEssentials
 internal import Messaging
 
-/// What mails say, in the user's language.
+/// The texts of mails, by language.
 ///
-/// An operator's file replaces any of it: `{"de": {"reset_password_subject": "…", …}, …}`. In the texts `{app}`, `{link}`
-/// and `{token}` stand for what they say. Nothing that a user wrote stands in a mail.
+/// An operator's file replaces any of them: `{"de": {"reset_password_subject": "…", …}, …}`. `{app}`, `{link}` and
+/// `{token}` are placeholders. Mails contain nothing that a user wrote.
 public struct MailTexts: Sendable {
-    /// By language tag, in lower case.
+    /// The texts, by lower-case language tag.
     private var byLocale: [String: Texts] = Self.builtIn
 
-    /// The built-in ones.
+    /// The built-in texts.
     public init() {}
 
-    /// - Parameter file: JSON, with languages by their tags, and of each the texts that are other than the built-in.
-    /// - Throws: `MailError`, which names what is wrong.
+    /// - Parameter file: JSON with language tags, and the replaced texts of each.
+    /// - Throws: `MailError`, which names the error.
     public init(replacedBy file: Data) throws {
         guard let given = try? JSONDecoder().decode([String: [String: String]].self, from: file) else {
-            throw MailError("is no JSON object of languages, each with an object of texts.")
+            throw MailError("must be a JSON object of languages, each an object of texts.")
         }
         for (locale, texts) in given {
             var known = self.texts(for: locale)
             for (name, text) in texts {
                 guard let place = Self.places[name] else {
                     throw MailError(
-                        "has a text \"\(locale).\(name)\", of which there is none: there are "
+                        "has an unknown text \"\(locale).\(name)\"; the texts are "
                             + "\(Self.places.keys.sorted().joined(separator: ", ")).")
                 }
                 try Self.check(text, "\(locale).\(name)", place)
@@ -37,13 +37,13 @@ public struct MailTexts: Sendable {
         let isSubject = place.part == \MailText.subject
         let placeholders = place.kind.hasToken && !isSubject ? ["{app}", "{link}", "{token}"] : ["{app}"]
         guard Template.hasOnly(placeholders, in: text) else {
-            throw MailError("has in \"\(name)\" a brace that is none of \(placeholders.joined(separator: ", ")).")
+            throw MailError("has an unknown placeholder in \"\(name)\"; use \(placeholders.joined(separator: ", ")).")
         }
         if text.isEmpty || isSubject && text.contains(where: \.isNewline) {
-            throw MailError("has in \"\(name)\" no text of \(isSubject ? "one line" : "lines").")
+            throw MailError("has an invalid text \"\(name)\": it must \(isSubject ? "be one line" : "not be empty").")
         }
         if place.kind.hasToken, !isSubject, !text.contains("{link}"), !text.contains("{token}") {
-            throw MailError("has in \"\(name)\" neither {link} nor {token}, without which the mail is of no use.")
+            throw MailError("has a text \"\(name)\" without {link} or {token}; the mail needs one of them.")
         }
     }
 
@@ -54,7 +54,7 @@ public struct MailTexts: Sendable {
         let part: any WritableKeyPath<MailText, String> & Sendable
     }
 
-    /// By the names that a file has for them.
+    /// The texts' names in a file.
     private static let places: [String: Place] = {
         var places: [String: Place] = [:]
         for kind in MailOrder.Kind.allCases {
@@ -68,11 +68,11 @@ public struct MailTexts: Sendable {
         Template.texts(for: locale, of: byLocale) ?? [:]
     }
 
-    /// What a mail says.
+    /// Returns the text of a mail.
     ///
     /// - Parameters:
-    ///   - app: who sends it.
-    ///   - link: what it is about; nil where it has none.
+    ///   - app: the sender.
+    ///   - link: the link, or nil.
     func text(of order: MailOrder, app: String, link: String?) -> MailText {
         let text = texts(for: order.locale)[order.kind] ?? MailText(subject: "", body: "")
         let places = [("{app}", app), ("{link}", link ?? ""), ("{token}", order.token ?? "")]
@@ -81,7 +81,7 @@ public struct MailTexts: Sendable {
     }
 }
 
-/// What one kind of mail says.
+/// The text of a kind of mail.
 struct MailText: Sendable, Equatable {
     var subject: String
     var body: String

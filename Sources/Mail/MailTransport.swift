@@ -2,30 +2,30 @@ internal import AsyncHTTPClient
 internal import Messaging
 internal import Webhooks
 
-/// One who takes mails.
+/// A service that sends mails.
 protocol MailTransport: Sendable {
-    /// Gives it a mail, and says what became of it.
+    /// Sends a mail, and returns the outcome.
     func deliver(_ message: MailMessage) async -> Delivery
 
-    /// Asks whether it would take one, without sending any; nil where it would, else what is wrong.
+    /// Checks that it would accept a mail, without sending one. Returns nil or the error.
     func check() async -> String?
 }
 
-/// What became of a mail, and what of it may stand in the log, where neither addresses nor contents do.
+/// The outcome of a mail, with the part that may be logged: neither addresses nor contents.
 struct Delivery: Sendable {
     let outcome: MailOutcome
 
-    /// In a word or a number.
+    /// A word or number for the log.
     let logged: String
 
-    static func taken(_ logged: String = "") -> Delivery { Delivery(outcome: .taken, logged: logged) }
+    static func accepted(_ logged: String = "") -> Delivery { Delivery(outcome: .accepted, logged: logged) }
 }
 
 extension MailSettings {
-    /// Lets `body` give mails to whoever takes them.
+    /// Passes the configured transport to `body`.
     ///
-    /// - Parameter written: is told where each mail is that went to a folder.
-    /// - Throws: `MailError` where nothing can be sent, or what `body` throws.
+    /// - Parameter written: called with the path of each mail that was written to a folder.
+    /// - Throws: `MailError` if nothing can be sent, or the error of `body`.
     func withTransport<Value>(
         written: @escaping @Sendable (String) -> Void, _ body: (any MailTransport) async throws -> Value
     ) async throws -> Value {
@@ -37,9 +37,9 @@ extension MailSettings {
         case .webhook(let url, let secret):
             let client: HTTPClient
             do {
-                client = try HTTPClient.toProviders(trusting: authorities, connections: Mailer.maxUnderWay)
+                client = try HTTPClient.forProviders(trusting: authorities, connections: Mailer.maxInFlight)
             } catch {
-                throw MailError("POSTLINE_MAIL_AUTHORITIES_FILE must name certificates (PEM): \(error)")
+                throw MailError("POSTLINE_MAIL_AUTHORITIES_FILE must be a PEM file of certificates: \(error)")
             }
             let result: Result<Value, any Error>
             do {

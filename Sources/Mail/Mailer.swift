@@ -4,7 +4,7 @@ public import Metrics
 public import ServiceLifecycle
 internal import Synchronization
 
-/// Sends the mails that accounts need. Every node may: a mail that one has taken is left alone by the others.
+/// Sends the mails of accounts. Every node may: a mail that one has leased is skipped by the others.
 public final class Mailer: Service {
     private let settings: MailSettings
     private let queue: MailQueue
@@ -12,22 +12,22 @@ public final class Mailer: Service {
     private let metrics: MailMetrics
     private let written: @Sendable (String) -> Void
 
-    /// What became of mails and is not noted yet.
+    /// Outcomes that are not recorded yet.
     private let outcomes = Mutex<[(order: MailOrder, outcome: MailOutcome)]>([])
 
-    /// How many mails are being sent.
-    private let underWay = Atomic(0)
+    /// The number of mails in flight.
+    private let inFlight = Atomic(0)
 
-    /// How many are at most: each may hold a thread for minutes, where the mail server is slow.
-    static let maxUnderWay = 32
+    /// The maximum in flight. Each may occupy a thread for minutes if the mail server is slow.
+    static let maxInFlight = 32
 
-    /// How often it is asked what is due. Always so: were it asked at once after a mail, the time at which one's own mail
-    /// comes would tell whether another address has an account.
+    /// The interval of polls for due mails. It is constant: polling at once after a mail would reveal, by the arrival
+    /// time of one's own mail, whether another address has an account.
     private static let pause = Duration.milliseconds(500)
 
     /// - Parameters:
-    ///   - queue: the service's, which must run for as long as this does.
-    ///   - written: is told where each mail is that went to a folder.
+    ///   - queue: the service's queue, which must run as long as this service.
+    ///   - written: called with the path of each mail that was written to a folder.
     public init(
         _ settings: MailSettings, queue: MailQueue, logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory, written: @escaping @Sendable (String) -> Void = { _ in }
@@ -39,7 +39,7 @@ public final class Mailer: Service {
         self.written = written
     }
 
-    /// Asks whoever takes mails whether it would take one; nil where it would, else what is wrong.
+    /// Checks that the transport would accept a mail. Returns nil or the error.
     public static func check(_ settings: MailSettings) async -> String? {
         do {
             return try await settings.withTransport(written: { _ in }) { await $0.check() }
@@ -54,31 +54,33 @@ public final class Mailer: Service {
             let (orders, order) = AsyncStream<MailOrder>.makeStream()
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    await cancelWhenGracefulShutdown { await self.keepLooking(order) }
+                    await cancelWhenGracefulShutdown { await self.runPollLoop(order) }
                     order.finish()
                 }
-                // What is being sent is sent, whatever becomes of this node.
+                // A mail in flight is completed, whatever happens to this node.
                 for await order in orders { group.addTask { await self.deliver(order, transport) } }
             }
             try? await self.settle()
         }
     }
 
-    private func keepLooking(_ order: AsyncStream<MailOrder>.Continuation) async {
+    private func runPollLoop(_ order: AsyncStream<MailOrder>.Continuation) async {
         var isWarned = false
         while !Task.isCancelled {
             do {
                 try await settle()
-                let room = Self.maxUnderWay - underWay.load(ordering: .relaxed)
+                let room = Self.maxInFlight - inFlight.load(ordering: .relaxed)
                 if room > 0 {
-                    let orders = try await queue.take(most: room)
-                    underWay.add(orders.count, ordering: .relaxed)
-                    for taken in orders { order.yield(taken) }
+                    let orders = try await queue.leaseDue(limit: room)
+                    inFlight.add(orders.count, ordering: .relaxed)
+                    for leased in orders { order.yield(leased) }
                 }
                 isWarned = false
             } catch {
                 if Task.isCancelled { return }
-                if !isWarned { logger.warning("mails wait for the database", metadata: ["error": "\(error)"]) }
+                if !isWarned {
+                    logger.warning("cannot reach the mail queue; retrying", metadata: ["error": "\(error)"])
+                }
                 isWarned = true
             }
             try? await Task.sleep(for: Self.pause)
@@ -89,21 +91,21 @@ public final class Mailer: Service {
         let settled = outcomes.withLock { $0 }
         guard !settled.isEmpty else { return }
         try await queue.settle(settled)
-        // In their order, and what came meanwhile is behind them.
+        // In order; later outcomes follow.
         outcomes.withLock { $0.removeFirst(settled.count) }
     }
 
     private func deliver(_ order: MailOrder, _ transport: any MailTransport) async {
-        defer { underWay.subtract(1, ordering: .relaxed) }
+        defer { inFlight.subtract(1, ordering: .relaxed) }
         let start = ContinuousClock.now
         let delivery = await transport.deliver(settings.message(order))
         let outcome = delivery.outcome.settled(after: order.attempts)
         metrics.settled(order.kind, outcome, after: .now - start)
-        if outcome != .taken {
+        if outcome != .accepted {
             logger.notice(
-                "a mail was not taken",
+                "mail not accepted",
                 metadata: [
-                    "mail": "\(order.id)", "kind": "\(order.kind.rawValue)", "answer": "\(delivery.logged)",
+                    "mail": "\(order.id)", "kind": "\(order.kind.rawValue)", "response": "\(delivery.logged)",
                     "outcome": "\(outcome.name)",
                 ])
         }

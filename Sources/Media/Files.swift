@@ -6,25 +6,25 @@ import Darwin
 import Glibc
 #endif
 
-/// Waits until what was written is on disk. Returns whether it is.
+/// Flushes a file to disk (fsync). Returns true on success.
 func sync(_ file: FileDescriptor) -> Bool { fsync(file.rawValue) == 0 }
 
-/// Has the disk begin to write these bytes of a file, so that ``sync(_:)`` finds little left and holds up nobody's log.
+/// Starts writing these bytes to disk, so that ``sync(_:)`` finds little left and does not delay the database's WAL.
 func beginWriting(_ file: FileDescriptor, from offset: Int, count: Int) {
     #if os(Linux)
-    // Of pages that are not on disk yet, Linux begins to write them.
+    // Linux starts to write dirty pages.
     _ = posix_fadvise(file.rawValue, offset, count, POSIX_FADV_DONTNEED)
     #endif
 }
 
-/// Gives a file a further name, unless something has it. Returns whether it has it now.
+/// Links a file under another name unless that exists. Returns true on success.
 func link(_ file: FilePath, _ name: FilePath) -> Bool {
     unsafe file.withPlatformString { file in unsafe name.withPlatformString { unsafe link(file, $0) } } == 0
 }
 
-/// Makes an empty file that stays, unless there is one of its name. Returns whether it was made.
+/// Creates an empty file unless it exists. Returns true if it was created.
 ///
-/// It is on disk, with its name, when this returns: also after a crash of the machine.
+/// File and name are on disk when this returns, so they survive a crash of the machine.
 func mark(_ file: FilePath, in directory: FilePath) -> Bool {
     let options: SystemPackage.FileDescriptor.OpenOptions = [.create, .exclusiveCreate, .closeOnExec]
     guard
@@ -38,7 +38,7 @@ func mark(_ file: FilePath, in directory: FilePath) -> Bool {
     return sync(made) && sync(folder)
 }
 
-/// Returns how many bytes there are for files of this user on the disk of a folder, or nil if that cannot be found out.
+/// Returns the bytes available to this user on the folder's disk, or nil if unknown.
 func freeBytes(at path: FilePath) -> Int? {
     var status = statvfs()
     guard unsafe path.withPlatformString({ unsafe statvfs($0, &status) }) == 0 else { return nil }
@@ -46,5 +46,5 @@ func freeBytes(at path: FilePath) -> Int? {
     return overflows ? .max : Int(clamping: bytes)
 }
 
-/// Takes a file's name away.
+/// Unlinks a file.
 func remove(_ file: FilePath) { _ = unsafe file.withPlatformString { unsafe unlink($0) } }

@@ -5,12 +5,12 @@ internal import NIOPosix
 internal import Synchronization
 internal import SystemPackage
 
-/// Pictures in a folder, which the gateway serves: `avatars/` and `messages/`, in `incoming/` what is just coming, and in
-/// `used/` an empty file for each upload address that was used.
+/// Pictures in a folder, served by the gateway: `avatars/` and `messages/`, uploads in progress in `incoming/`, and in
+/// `used/` an empty file for each used upload address.
 ///
-/// A file has its picture's id for a name. It is there once all of it is on disk and is what was promised, and is never
-/// written again. Its address is used then, also after the picture is removed. ``tidy()`` removes the empty file once the
-/// address has expired.
+/// A file is named by its picture's id. It exists once it is complete on disk and as declared, and is never written
+/// again. Its address then counts as used, also after the picture is removed. ``tidy()`` removes the empty file once
+/// the address has expired.
 public struct FolderStore: MediaStore {
     public let maxBytes: Int
     private let directory: String
@@ -19,7 +19,7 @@ public struct FolderStore: MediaStore {
     private let uploads: Uploads
     private let key: SymmetricKey
 
-    /// - Throws: `MediaError` where the folder cannot be used.
+    /// - Throws: `MediaError` if the folder cannot be used.
     public init(_ settings: MediaSettings.Folder) throws {
         maxBytes = settings.maxBytes
         directory = settings.directory
@@ -37,7 +37,7 @@ public struct FolderStore: MediaStore {
             }
             let probe = "\(directory)/incoming/.probe-\(ID.random())"
             guard FileManager.default.createFile(atPath: probe, contents: nil) else {
-                throw MediaError("\(directory) cannot be written.")
+                throw MediaError("\(directory) is not writable.")
             }
             try FileManager.default.removeItem(atPath: probe)
         } catch let error as MediaError {
@@ -45,36 +45,37 @@ public struct FolderStore: MediaStore {
         } catch {
             throw MediaError("\(directory) cannot be used: \(error)")
         }
-        if let url = settings.url { isServed(at: url) }
+        if let url = settings.url { setURL(url) }
     }
 
-    /// Looks whether a folder can be used, and makes none: one that is misspelt would be there then.
+    /// Checks that a folder can be used. It is not created, which would hide a misspelt path.
     ///
-    /// - Throws: `MediaError` where it cannot.
+    /// - Throws: `MediaError` if it cannot.
     public static func check(_ settings: MediaSettings.Folder) throws {
         let path = settings.directory
         var isFolder = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw MediaError("There is no folder \(path) yet: make it for the user that the node runs as.")
+            throw MediaError(
+                "The folder \(path) does not exist: create it, writable by the user that the node runs as.")
         }
         let probe = "\(path)/.probe-\(ID.random())"
         guard isFolder, FileManager.default.createFile(atPath: probe, contents: nil) else {
-            throw MediaError("\(path) is no folder that this user can write to.")
+            throw MediaError("\(path) must be a folder that this user can write to.")
         }
         try FileManager.default.removeItem(atPath: probe)
     }
 
-    /// True if a picture's bytes are in a folder.
-    package static func isThere(_ picture: Picture, in settings: MediaSettings.Folder) -> Bool {
+    /// Returns true if the folder contains a picture's bytes.
+    package static func contains(_ picture: Picture, in settings: MediaSettings.Folder) -> Bool {
         FileManager.default.fileExists(atPath: "\(settings.directory)/\(folder(picture.purpose))/\(picture.id)")
     }
 
-    /// Says how clients reach the gateway, before anybody is told of a picture.
-    public func isServed(at url: String) {
+    /// Sets the URL by which clients reach the gateway, before any picture is offered.
+    public func setURL(_ url: String) {
         base.url.withLock { $0 = url.hasSuffix("/") ? String(url.dropLast()) : url }
     }
 
-    /// What addresses begin with.
+    /// The base URL of addresses.
     private final class Base: Sendable {
         let url = Mutex("")
     }
@@ -100,7 +101,7 @@ public struct FolderStore: MediaStore {
         return ("\(address(of: id, .message))?expires=\(expires.seconds)&signature=\(signature)", expires.date)
     }
 
-    public func accept(_ picture: Picture) async throws -> MediaVerdict {
+    public func accept(_ picture: Picture) async throws -> MediaCheckResult {
         let path = path(of: picture.id, picture.purpose)
         return try await NIOThreadPool.singleton.runIfActive {
             FileManager.default.fileExists(atPath: path) ? .stored : .missing
@@ -118,20 +119,20 @@ public struct FolderStore: MediaStore {
     public func removeUpload(_ id: ID) async throws {}
 
     public func hasRoom(for bytes: Int) async throws -> Bool {
-        try await NIOThreadPool.singleton.runIfActive { isRoom(for: bytes) }
+        try await NIOThreadPool.singleton.runIfActive { hasFreeSpace(for: bytes) }
     }
 
-    /// Returns whether enough of the disk stays free with what is just coming, and so many bytes more.
-    private func isRoom(for bytes: Int) -> Bool {
+    /// Returns true if enough disk space stays free after the running uploads and this many bytes.
+    private func hasFreeSpace(for bytes: Int) -> Bool {
         guard minFreeBytes > 0, let free = freeBytes(at: FilePath(directory)) else { return true }
         return free >= minFreeBytes + uploads.bytes + bytes
     }
 
-    /// Removes what a node was receiving when it ended, and the marks of addresses that have expired.
+    /// Removes interrupted uploads, and the marks of expired addresses.
     public func tidy() async throws {
         try await NIOThreadPool.singleton.runIfActive {
             try removeFiles(in: "incoming", olderThan: MediaTimes.upload)
-            // As old again, since clocks differ.
+            // Twice the age, since clocks differ.
             try removeFiles(in: "used", olderThan: 2 * MediaTimes.upload)
         }
     }
@@ -148,12 +149,11 @@ public struct FolderStore: MediaStore {
     }
 }
 
-/// What the gateway does.
+/// Methods for the gateway.
 extension FolderStore {
-    /// Returns the picture that a signed address is for, and when it expires, or nil if it was not signed here or has
-    /// expired.
+    /// Returns the picture and expiry of a signed upload address, or nil if it was not signed here or has expired.
     ///
-    /// - Parameter query: the address's.
+    /// - Parameter query: the query of the address.
     public func picture(_ id: ID, putBy query: [(name: String, value: String)]) -> (Picture, expires: Date)? {
         let fields = Dictionary(query.map { ($0.name, $0.value) }) { first, _ in first }
         guard query.count == 5, fields.count == 5,
@@ -166,8 +166,8 @@ extension FolderStore {
         return isSigned(Self.words(of: picture, until: expires), signature) ? (picture, expires.date) : nil
     }
 
-    /// Where a picture is that an address shows, and until when; nil where it shows none to whoever has no more than the
-    /// address.
+    /// Returns the file of a picture and the end of the address's validity, or nil if the address alone gives no
+    /// access.
     public func file(_ id: ID, readBy query: [(name: String, value: String)]) -> (path: String, until: Date?)? {
         if query.isEmpty { return (path(of: id, .avatar), nil) }
         let fields = Dictionary(query.map { ($0.name, $0.value) }) { first, _ in first }
@@ -178,26 +178,26 @@ extension FolderStore {
         return (path(of: id, .message), expires.date)
     }
 
-    /// Begins to receive a picture.
+    /// Starts to receive a picture.
     ///
     /// - Parameters:
-    ///   - client: The address of the client.
-    ///   - expires: When the picture's address expires. All of the picture must be there before.
+    ///   - client: the client's address.
+    ///   - expires: the expiry of the upload address, before which the picture must be complete.
     /// - Throws: `UploadRefusal`.
     public func receive(
         _ picture: Picture, from client: AddressKey, until expires: Date
     ) throws(UploadRefusal) -> IncomingPicture {
         let destination = path(of: picture.id, picture.purpose)
         let marker = "\(directory)/used/\(picture.id)"
-        for path in [destination, marker] where FileManager.default.fileExists(atPath: path) { throw .isUsed }
+        for path in [destination, marker] where FileManager.default.fileExists(atPath: path) { throw .used }
         try uploads.begin(picture.id, bytes: picture.bytes, from: client)
         let incoming = IncomingPicture(
             picture, at: "\(directory)/incoming/\(picture.id).\(ID.random())", destination: destination, marker: marker,
             expires: expires, onEnd: { [uploads] in uploads.end(picture.id, bytes: picture.bytes, from: client) })
-        // The bytes are counted by now.
-        guard isRoom(for: 0) else {
+        // The bytes are already counted.
+        guard hasFreeSpace(for: 0) else {
             incoming.discard()
-            throw .isDiskFull
+            throw .diskFull
         }
         return incoming
     }
@@ -224,20 +224,20 @@ extension FolderStore {
     }
 }
 
-/// The time until which an address is valid: a whole number of seconds, as it is written and signed.
+/// The expiry of an address, in whole seconds as it is written and signed.
 private struct Expiry {
     /// Seconds since 1970.
     let seconds: Int64
 
     var date: Date { Date(timeIntervalSince1970: TimeInterval(seconds)) }
 
-    /// - Parameter validity: seconds from now.
+    /// - Parameter validity: the seconds from now.
     init(in validity: Int64) {
         seconds = Date().wholeSeconds + validity
     }
 
-    /// Returns nil unless the text is a number in its shortest form, in the future, and no farther in it than an address
-    /// of ours can be.
+    /// Parses an expiry. Nil unless it is a number in its shortest form, in the future, and no later than any of our
+    /// addresses.
     init?(_ text: String, within validity: Int64) {
         let now = Date().wholeSeconds
         guard let seconds = Int64(text), text == "\(seconds)", seconds > now,

@@ -1,10 +1,10 @@
 extension Sequence<UInt8> {
-    /// Two digits a byte, in lower case.
+    /// The bytes as lower-case hexadecimal digits.
     var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }
 
 extension [UInt8] {
-    /// Nil for anything but pairs of digits.
+    /// Parses pairs of hexadecimal digits. Nil for anything else.
     init?(hexadecimal text: String) {
         let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
         guard digits.count.isMultiple(of: 2) else { return nil }

@@ -4,10 +4,9 @@ public import NIOCore
 internal import Synchronization
 internal import SystemPackage
 
-/// A picture that is just coming to a folder. It is there once it has all come and is what was promised; until then, and
-/// where it is not, nothing of it is.
+/// An upload to a folder. The picture exists only once it is complete and as declared.
 ///
-/// Its methods wait for the disk. They are called one after another.
+/// The methods block on the disk and must be called one after another.
 public final class IncomingPicture: Sendable {
     private struct State {
         var file: SystemPackage.FileDescriptor?
@@ -25,9 +24,9 @@ public final class IncomingPicture: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - marker: an empty file by which the address is known to be used, also once the picture is removed.
-    ///   - expires: the end of the address's validity.
-    ///   - onEnd: called once, when no more is received.
+    ///   - marker: the empty file that marks the address as used, also once the picture is removed.
+    ///   - expires: the expiry of the address.
+    ///   - onEnd: called once, at the end of the upload.
     init(
         _ picture: Picture, at path: String, destination: String, marker: String, expires: Date,
         onEnd: @escaping @Sendable () -> Void
@@ -41,17 +40,17 @@ public final class IncomingPicture: Sendable {
         state = Mutex(State())
     }
 
-    /// Takes the next bytes.
+    /// Writes the next bytes.
     ///
-    /// - Throws: `MediaError` where they cannot be written, or are more than was promised.
+    /// - Throws: `MediaError` if they cannot be written or exceed the declared size.
     public func write(_ bytes: ByteBuffer) throws {
         try state.withLock { state in
-            guard !state.isOver else { throw MediaError("It is not wanted any more.") }
+            guard !state.isOver else { throw MediaError("The upload has already ended.") }
             state.received += bytes.readableBytes
             guard state.received <= picture.bytes else {
-                throw MediaError("There are more than the \(picture.bytes) bytes that were promised.")
+                throw MediaError("The picture has more than the declared \(picture.bytes) bytes.")
             }
-            let missing = PictureType.tellingBytes - state.firstBytes.count
+            let missing = PictureType.signatureLength - state.firstBytes.count
             if missing > 0 { state.firstBytes += bytes.readableBytesView.prefix(missing) }
             let file = try state.file ?? open()
             state.file = file
@@ -64,28 +63,28 @@ public final class IncomingPicture: Sendable {
         }
     }
 
-    /// All has come: holds it to what was promised, and puts it where it is found, on disk.
+    /// Checks the complete picture against the promise, and moves it to its place on disk.
     ///
-    /// - Throws: `MediaError` where it is something else, or is there already.
+    /// - Throws: `MediaError` if it differs or already exists.
     public func finish() throws {
         defer { discard() }
         try state.withLock { state in
             guard let file = state.file, state.received == picture.bytes else {
-                throw MediaError("There are \(state.received) bytes in place of the \(picture.bytes) promised.")
+                throw MediaError("The picture has \(state.received) bytes instead of the declared \(picture.bytes).")
             }
             guard PictureType(firstBytes: state.firstBytes) == picture.type else {
-                throw MediaError("By its first bytes this is no \(picture.type.rawValue).")
+                throw MediaError("The picture is not \(picture.type.rawValue) by its first bytes.")
             }
             guard Date() < expires else {
-                throw MediaError("The time of this address is over: media.create gives another.")
+                throw MediaError("This upload URL has expired. Request another by media.create.")
             }
             guard sync(file), mark(marker, in: marker.removingLastComponent()), link(path, destination) else {
-                throw MediaError("This address was used already, or the picture cannot be written.")
+                throw MediaError("This upload URL was already used, or the picture cannot be written.")
             }
         }
     }
 
-    /// Removes what has come.
+    /// Removes the partial upload.
     public func discard() {
         let isFirst = state.withLock { state in
             let isFirst = !state.isOver

@@ -1,6 +1,6 @@
-/// Why pictures cannot be kept or found.
+/// An error of the picture store.
 public struct MediaError: Error, CustomStringConvertible, Equatable {
-    /// A sentence for a person.
+    /// The error as a sentence.
     public let description: String
 
     init(_ description: String) { self.description = description }

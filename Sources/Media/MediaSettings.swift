@@ -1,26 +1,27 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// Where pictures are kept (`docs/media.md`).
+/// The configuration of pictures (`docs/media.md`).
 public enum MediaSettings: Sendable {
-    /// A folder of this node, or one that all nodes share, which the gateway serves.
+    /// A folder of this node or shared by all nodes, served by the gateway.
     case folder(Folder)
-    /// A store that speaks S3.
+    /// An S3-compatible store.
     case s3(S3)
 
     public struct Folder: Sendable {
-        /// Where the files are.
+        /// The folder.
         public var directory: String
-        /// How clients reach the gateway, such as `https://chat.example.com`; nil: as `FolderStore.isServed(at:)` says.
+        /// The URL by which clients reach the gateway, such as `https://chat.example.com`; nil to use
+        /// `FolderStore.setURL(_:)`.
         public var url: String?
-        /// What addresses are signed with, the same on every node.
+        /// The secret that signs addresses, the same on every node.
         public var secret: String
-        /// How many bytes a picture may have.
+        /// The maximum size of a picture in bytes.
         public var maxBytes: Int
-        /// The number of bytes that stay free on the folder's disk: no picture is taken if there would be less.
+        /// The bytes that must stay free on the folder's disk after an upload.
         public var minFreeBytes: Int
-        /// How many bytes of pictures may come in at once, counted as they were promised: a hundred pictures of the
-        /// default size. A picture of the largest size that can be set has room.
+        /// The maximum bytes of concurrent uploads, by their declared sizes: a hundred pictures of the default size. It
+        /// exceeds the largest possible picture size.
         public var maxIncomingBytes = 1 << 30
 
         public init(directory: String, url: String?, secret: String, maxBytes: Int, minFreeBytes: Int = 0) {
@@ -33,20 +34,20 @@ public enum MediaSettings: Sendable {
     }
 
     public struct S3: Sendable {
-        /// Where the store is, such as `https://s3.eu-central-1.amazonaws.com`.
+        /// The URL of the store, such as `https://s3.eu-central-1.amazonaws.com`.
         public var endpoint: String
         public var region: String
-        /// Where pictures of messages are, and what is just being uploaded. Nobody reads it without a signature.
+        /// The private bucket for pictures of messages and for uploads.
         public var bucket: String
-        /// Where avatars are.
+        /// The bucket for avatars.
         public var publicBucket: String
-        /// What everybody reads that bucket by.
+        /// The public URL of that bucket.
         public var publicURL: String
         public var accessKeyID: String
         public var secretAccessKey: String
-        /// How many bytes a picture may have.
+        /// The maximum size of a picture in bytes.
         public var maxBytes: Int
-        /// A file of certificates (PEM) to trust beside those of the system; nil: none.
+        /// A file of additional trusted certificates (PEM), or nil.
         public var authorities: String?
 
         public init(
@@ -66,12 +67,12 @@ public enum MediaSettings: Sendable {
     }
 }
 
-/// How long addresses are good.
+/// The validity of addresses.
 enum MediaTimes {
     /// Seconds for which an upload address is valid. `app.last_upload` counts a little longer.
     static let upload: Int64 = 3_600
     /// Seconds for which an address shows a message's picture, also to a user who has left the conversation since.
     static let reading: Int64 = 600
-    /// Seconds by which the clocks of two nodes may differ.
+    /// The seconds by which clocks of two nodes may differ.
     static let clockDifference: Int64 = 60
 }

@@ -1,19 +1,20 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// Signs addresses of a store that speaks S3 (AWS Signature Version 4, "Authenticating Requests: Using Query Parameters").
+/// Signs addresses of an S3-compatible store (AWS Signature Version 4, "Authenticating Requests: Using Query
+/// Parameters").
 struct S3Signature: Sendable {
     let region: String
     let accessKeyID: String
     let secretAccessKey: String
 
-    /// An address with all that it needs.
+    /// Returns a signed address.
     ///
     /// - Parameters:
-    ///   - host: with its port, where that is not the scheme's.
-    ///   - path: decoded, from the first slash on.
-    ///   - headers: those that must be sent as they are here.
-    ///   - seconds: for how long it is good; a week at most.
+    ///   - host: the host, with the port unless it is the scheme's default.
+    ///   - path: the decoded path, from the first slash.
+    ///   - headers: headers that the request must send unchanged.
+    ///   - seconds: the validity, at most a week.
     func url(
         _ method: String, scheme: String = "https", host: String, path: String,
         headers: [(name: String, value: String)] = [], seconds: Int, at now: Date = Date()
@@ -45,7 +46,7 @@ struct S3Signature: Sendable {
         Array(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: key)))
     }
 
-    /// RFC 3986's unreserved characters stay.
+    /// Percent-encodes all but RFC 3986's unreserved characters.
     private static func encoded(_ text: String, keepingSlashes: Bool) -> String {
         var encoded = ""
         for byte in text.utf8 {

@@ -6,11 +6,11 @@ internal import NIOHTTP1
 internal import NIOSSL
 internal import Synchronization
 
-/// Pictures in a store that speaks S3. Their bytes go between it and clients, and never through a node.
+/// Pictures in an S3-compatible store. Clients exchange bytes with the store directly, never through a node.
 ///
-/// A client puts a picture to `uploads/` by an address that is signed for its length and type. Once it is used the node
-/// looks at its first bytes and has the store copy just what it has looked at to where it stays: what is put afterwards, by
-/// the same address, is never seen.
+/// A client uploads to `uploads/` by an address signed for length and type. When the picture is used, the node checks
+/// its first bytes and lets the store copy exactly the checked version to its final place. Later uploads by the same
+/// address have no effect.
 public struct S3Store: MediaStore {
     public let maxBytes: Int
     private let settings: MediaSettings.S3
@@ -20,16 +20,16 @@ public struct S3Store: MediaStore {
     private let base: String
     private let client: HTTPClient
 
-    /// How long the store is waited for.
+    /// The timeout of requests to the store.
     private static let waitTimeout = TimeAmount.seconds(10)
 
-    /// For how long a node's own addresses are good.
+    /// The validity of the node's own addresses, in seconds.
     private static let ownSeconds = 60
 
-    /// - Throws: `MediaError` where the endpoint is none.
+    /// - Throws: `MediaError` if the endpoint is invalid.
     public init(_ settings: MediaSettings.S3) throws {
         guard let url = URL(string: settings.endpoint), let scheme = url.scheme, let host = url.host() else {
-            throw MediaError("\(settings.endpoint) is no address of a store.")
+            throw MediaError("\(settings.endpoint) is not a URL of a store.")
         }
         self.settings = settings
         maxBytes = settings.maxBytes
@@ -42,7 +42,7 @@ public struct S3Store: MediaStore {
         client = try Self.client(trusting: settings.authorities)
     }
 
-    /// One for each file of authorities, for as long as the process is there.
+    /// A client for each file of certificates, kept for the life of the process.
     private static let clients = Mutex<[String?: HTTPClient]>([:])
 
     private static func client(trusting authorities: String?) throws -> HTTPClient {
@@ -85,21 +85,21 @@ public struct S3Store: MediaStore {
         return (url, Date() + TimeInterval(MediaTimes.reading))
     }
 
-    public func accept(_ picture: Picture) async throws -> MediaVerdict {
+    public func accept(_ picture: Picture) async throws -> MediaCheckResult {
         let upload = Self.upload(picture.id)
-        let range = [("Range", "bytes=0-\(PictureType.tellingBytes - 1)")]
+        let range = [("Range", "bytes=0-\(PictureType.signatureLength - 1)")]
         let first = try await send("GET", settings.bucket, upload, range)
-        guard first.status != .notFound else { return try await isThere(picture) ? .stored : .missing }
+        guard first.status != .notFound else { return try await contains(picture) ? .stored : .missing }
         guard let total = first.total, let tag = first.headers.first(name: "ETag") else {
-            throw MediaError("The store answers \(first.status.code).")
+            throw MediaError("The store responded with \(first.status.code).")
         }
         guard total == picture.bytes else {
             try await delete(settings.bucket, upload)
-            return .wrong("has \(total) bytes in place of the \(picture.bytes) that were promised")
+            return .mismatch("has \(total) bytes instead of the declared \(picture.bytes)")
         }
         guard PictureType(firstBytes: first.body.readableBytesView) == picture.type else {
             try await delete(settings.bucket, upload)
-            return .wrong("is no \(picture.type.rawValue), by its first bytes")
+            return .mismatch("is not \(picture.type.rawValue) by its first bytes")
         }
         let copied = try await send(
             "PUT", bucket(picture.purpose), Self.key(picture.id, picture.purpose),
@@ -108,11 +108,11 @@ public struct S3Store: MediaStore {
                 ("x-amz-metadata-directive", "REPLACE"), ("Content-Type", picture.type.rawValue),
                 ("Cache-Control", "\(picture.purpose == .avatar ? "public" : "private"), max-age=31536000, immutable"),
             ])
-        // Another came to its place while this was looked at.
-        if copied.status == .preconditionFailed { return .wrong("changed while it was looked at: put it once") }
-        // A copy that failed may be answered with 200 and an error.
-        guard copied.status == .ok, try await isThere(picture) else {
-            throw MediaError("The store does not copy: \(copied.status.code).")
+        // Another version replaced it during the check.
+        if copied.status == .preconditionFailed { return .mismatch("changed during the check: upload it only once") }
+        // A failed copy may respond with 200 and an error.
+        guard copied.status == .ok, try await contains(picture) else {
+            throw MediaError("The store failed to copy the picture: \(copied.status.code).")
         }
         try await delete(settings.bucket, upload)
         return .stored
@@ -129,13 +129,13 @@ public struct S3Store: MediaStore {
 
     public func tidy() async throws {}
 
-    /// What is wrong with the store, or with how it is asked; nil where a picture can be put there and taken away again.
+    /// Checks that a picture can be stored and removed. Returns nil or the error.
     public func check() async -> String? {
         do {
             let key = "uploads/.check-\(ID.random())"
             for bucket in Set([settings.bucket, settings.publicBucket]) {
                 let put = try await send("PUT", bucket, key, [("Content-Length", "0")])
-                guard put.status == .ok else { return "\(bucket): PUT is answered with \(put.status.code)" }
+                guard put.status == .ok else { return "\(bucket): PUT failed with \(put.status.code)" }
                 try await delete(bucket, key)
             }
             return nil
@@ -146,12 +146,12 @@ public struct S3Store: MediaStore {
 }
 
 extension S3Store {
-    private struct StoreAnswer {
+    private struct StoreResponse {
         let status: HTTPResponseStatus
         let headers: HTTPHeaders
         let body: ByteBuffer
 
-        /// How long all of it is, of which a part was asked for (RFC 9110, section 14.4).
+        /// The total length, of which a part was requested (RFC 9110, section 14.4).
         var total: Int? {
             switch status {
             case .ok: headers.first(name: "Content-Length").flatMap { Int($0) }
@@ -162,34 +162,34 @@ extension S3Store {
         }
     }
 
-    /// True if a picture's bytes are where they stay.
-    package func isThere(_ picture: Picture) async throws -> Bool {
-        let answer = try await send("HEAD", bucket(picture.purpose), Self.key(picture.id, picture.purpose))
-        return answer.status == .ok && answer.total == picture.bytes
+    /// Returns true if a picture's bytes are at their final place.
+    package func contains(_ picture: Picture) async throws -> Bool {
+        let response = try await send("HEAD", bucket(picture.purpose), Self.key(picture.id, picture.purpose))
+        return response.status == .ok && response.total == picture.bytes
     }
 
     private func delete(_ bucket: String, _ key: String) async throws {
-        let answer = try await send("DELETE", bucket, key)
-        guard [.ok, .noContent, .notFound].contains(answer.status) else {
-            throw MediaError("The store does not delete: \(answer.status.code).")
+        let response = try await send("DELETE", bucket, key)
+        guard [.ok, .noContent, .notFound].contains(response.status) else {
+            throw MediaError("The store failed to delete the picture: \(response.status.code).")
         }
     }
 
     private func send(
         _ method: String, _ bucket: String, _ key: String, _ headers: [(name: String, value: String)] = []
-    ) async throws -> StoreAnswer {
+    ) async throws -> StoreResponse {
         var request = HTTPClientRequest(url: url(method, bucket, key, headers, seconds: Self.ownSeconds))
         request.method = HTTPMethod(rawValue: method)
         for (name, value) in headers where name != "Content-Length" { request.headers.add(name: name, value: value) }
         if method == "PUT" { request.body = .bytes(ByteBuffer()) }
-        let answer = try await client.execute(request, timeout: Self.waitTimeout)
-        // Of a picture no more than was asked for is wanted, also where the store gives all of it.
+        let response = try await client.execute(request, timeout: Self.waitTimeout)
+        // Read no more than the requested part, even if the store sends everything.
         var body = ByteBuffer()
-        for try await part in answer.body {
+        for try await part in response.body {
             body.writeImmutableBuffer(part)
             if body.readableBytes >= 65_536 { break }
         }
-        return StoreAnswer(status: answer.status, headers: answer.headers, body: body)
+        return StoreResponse(status: response.status, headers: response.headers, body: body)
     }
 
     private func url(

@@ -1,8 +1,8 @@
 internal import Messaging
 internal import Synchronization
 
-/// The pictures that a node is receiving: one at a time by an upload address, and all of them within a bound, of which a
-/// client's address has a quarter.
+/// The running uploads of a node: one per upload address, and all within a limit of which a client's address may use a
+/// quarter.
 final class Uploads: Sendable {
     private struct State {
         var ids: Set<ID> = []
@@ -15,17 +15,17 @@ final class Uploads: Sendable {
 
     init(maxBytes: Int) { self.maxBytes = maxBytes }
 
-    /// The number of bytes that are coming, as they were promised.
+    /// The bytes of running uploads, by their declared sizes.
     var bytes: Int { state.withLock(\.bytes) }
 
-    /// - Throws: `UploadRefusal` if the picture is coming already, or there is no room for it beside others.
+    /// - Throws: `UploadRefusal` if the picture is already being uploaded, or the limit is reached.
     func begin(_ id: ID, bytes: Int, from client: AddressKey) throws(UploadRefusal) {
         try state.withLock { state throws(UploadRefusal) in
-            guard !state.ids.contains(id) else { throw .isInProgress }
+            guard !state.ids.contains(id) else { throw .inProgress }
             let held = state.bytesByClient[client] ?? 0
-            // One picture of a client is taken however large it is.
-            guard held == 0 || bytes <= maxBytes / 4 - held else { throw .isAddressBusy }
-            guard bytes <= maxBytes - state.bytes else { throw .isBusy }
+            // One picture per client is accepted regardless of its size.
+            guard held == 0 || bytes <= maxBytes / 4 - held else { throw .addressBusy }
+            guard bytes <= maxBytes - state.bytes else { throw .busy }
             state.ids.insert(id)
             state.bytes += bytes
             state.bytesByClient[client] = held + bytes
@@ -42,27 +42,27 @@ final class Uploads: Sendable {
     }
 }
 
-/// Why a picture is not received at its address.
+/// The reason why an upload is refused.
 public enum UploadRefusal: Error, CustomStringConvertible, Equatable {
-    /// The address was used.
-    case isUsed
+    /// The address was already used.
+    case used
     /// The address is in use now.
-    case isInProgress
-    /// Too many bytes are coming at once from the client's address.
-    case isAddressBusy
-    /// Too many bytes are coming at once.
-    case isBusy
-    /// The disk has less free than it is to have.
-    case isDiskFull
+    case inProgress
+    /// The client's address has too many bytes in progress.
+    case addressBusy
+    /// Too many bytes are in progress.
+    case busy
+    /// The disk has less free space than required.
+    case diskFull
 
-    /// A sentence for a person.
+    /// The reason as a sentence.
     public var description: String {
         switch self {
-        case .isUsed: "This address was used already: media.create gives another."
-        case .isInProgress: "This picture is being uploaded now: wait until that has ended."
-        case .isAddressBusy: "Too many pictures are being uploaded from your address now. Try again."
-        case .isBusy: "Too many pictures are being uploaded now. Try again."
-        case .isDiskFull: "The server's disk is almost full, so it takes no pictures now. Try again later."
+        case .used: "This upload URL was already used. Request another by media.create."
+        case .inProgress: "This picture is already being uploaded. Wait until the upload ends."
+        case .addressBusy: "Too many pictures are being uploaded from your address now. Try again."
+        case .busy: "Too many pictures are being uploaded now. Try again."
+        case .diskFull: "The server's disk is almost full, so it accepts no pictures now. Try again later."
         }
     }
 }

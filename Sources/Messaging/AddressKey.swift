@@ -1,4 +1,4 @@
-/// The key by which limits count a client address: an IPv4 address, or an IPv6 network of 64 bits, since whoever has one
+/// The key of a client address in rate limits: an IPv4 address, or an IPv6 network of 64 bits, since the owner of one
 /// address of such a network has all of them.
 ///
 /// An IPv4 address within IPv6 (`::ffff:192.0.2.1`) counts as the IPv4 address.
@@ -6,9 +6,9 @@ public struct AddressKey: Hashable, Sendable, CustomStringConvertible {
     /// `192.0.2.1`, or `2001:db8:0:1::/64`.
     public let description: String
 
-    /// - Parameter address: a text without a port. A text that is not an address is a key of its own.
+    /// - Parameter address: an address without a port. Any other text is its own key.
     public init(_ address: String) {
-        // An address of a link may name its interface (RFC 4007, section 11).
+        // A link-local address may have a zone id (RFC 4007, section 11).
         guard let parsed = IPAddress(String(address.prefix { $0 != "%" })) else {
             description = address
             return

@@ -1,46 +1,46 @@
 public import NIOCore
 
-/// What a session may ask of its connection.
+/// The connection of a session.
 ///
-/// Every call returns at once and may come from any thread; calls of one caller take effect in their order.
+/// Every call returns at once and may come from any thread. Calls of one caller take effect in order.
 public protocol ClientSink: AnyObject, Sendable {
-    /// Where the connection lives: a session that runs there is asked and answers without a change of threads.
+    /// The connection's event loop. A session that runs there needs no executor hop.
     var executor: UnownedSerialExecutor { get }
 
-    /// Whether there is a way for pushes: a connection that stays.
-    var takesPushes: Bool { get }
+    /// True if the connection stays open for pushes.
+    var acceptsPushes: Bool { get }
 
-    /// What takes pushes for all connections that live there.
-    var target: any PushTarget { get }
+    /// The push target of all connections on the same event loop.
+    var pushTarget: any PushTarget { get }
 
-    /// Pushes are wanted from here on.
+    /// Starts the delivery of pushes.
     ///
-    /// - Parameter cursor: how far the client is: what `sync.lagged` says while no push has reached the socket.
+    /// - Parameter cursor: the client's cursor, which `sync.lagged` contains until a push has reached the socket.
     func startPushes(cursor: String)
 
-    /// Queued pushes are dropped, and later ones ignored, until the next `startPushes`.
+    /// Drops queued pushes and ignores later ones until the next `startPushes`.
     func stopPushes()
 
-    /// Queued pushes are dropped: the client is told `sync.lagged`, and gets none until the next `startPushes`.
+    /// Drops queued pushes, sends `sync.lagged`, and ignores pushes until the next `startPushes`.
     func fallBehind()
 
-    /// There is nothing to push, but the client is this far: what `server.ping` says.
+    /// Records a cursor that the client reached without a push, for `server.ping`.
     func noteCursor(_ cursor: String)
 
-    /// Replaces the authentication deadline, or an earlier expiry; nil: there is none.
+    /// Replaces the authentication deadline or an earlier expiry; nil removes it.
     func setExpiry(_ expiry: Expiry?)
 
-    /// Says why, and closes the connection.
+    /// Sends the reason and closes the connection.
     func goodbye(_ goodbye: Goodbye)
 }
 
-/// What takes pushes for many connections in one go: an event loop, for those that live there.
+/// A receiver of pushes for many connections: an event loop, for its own.
 public protocol PushTarget: AnyObject, Sendable {
-    /// Queues pushes for sinks whose target this is, in order. Past an sink's bound, its queued pushes are dropped and
-    /// `sync.lagged` follows when the client reads again.
+    /// Queues pushes for sinks with this target, in order. Beyond a sink's bound its queued pushes are dropped, and the
+    /// client gets `sync.lagged` once it reads again.
     ///
-    /// - Parameter written: is called, on any thread, when the target has got to them, and has handed to the sockets what
-    ///   those have room for.
+    /// - Parameter written: called on any thread when the target has written as much to the sockets as they have room
+    ///   for.
     func push(_ pushes: [Multicast], written: @escaping @Sendable () -> Void)
 }
 
@@ -55,12 +55,12 @@ public struct Multicast: Sendable {
     }
 }
 
-/// One line that no request asked for, shared by all its receivers.
+/// A line that the server sends without a request, shared by all its receivers.
 public struct Push: Sendable {
-    /// The whole line, with its line end.
+    /// The line, including the line feed.
     public let line: ByteBuffer
 
-    /// How far a client is that has read it; nil where it is lost without harm, and where the client is stays as it was.
+    /// The cursor after this push, or nil for ephemeral pushes that do not advance it.
     public let cursor: String?
 
     public init(line: ByteBuffer, cursor: String?) {
@@ -69,9 +69,9 @@ public struct Push: Sendable {
     }
 }
 
-/// When a connection ends unless the expiry is replaced before.
+/// The time at which a connection is closed unless the expiry is replaced.
 public struct Expiry: Sendable {
-    /// Counted from now, in seconds.
+    /// The time from now, in seconds.
     public let seconds: Double
     public let goodbye: Goodbye
 
@@ -81,11 +81,11 @@ public struct Expiry: Sendable {
     }
 }
 
-/// Why the server closes a connection on purpose: the params of `server.goodbye`.
+/// The reason why the server closes a connection: the params of `server.goodbye`.
 public struct Goodbye: Sendable, Equatable {
     public let code: GoodbyeCode
 
-    /// A sentence for a person.
+    /// A sentence for people.
     public let message: String
 
     public init(_ code: GoodbyeCode, _ message: String) {
@@ -105,7 +105,7 @@ public enum GoodbyeCode: String, CaseIterable, Sendable {
     case lineTooLong = "line_too_long"
     case tooManyConnections = "too_many_connections"
 
-    /// Whether a client should connect again.
+    /// True if the client should connect again.
     public var reconnect: Bool {
         switch self {
         case .shuttingDown, .restored, .slowConsumer, .tokenExpired, .authenticationTimeout, .tooManyConnections: true

@@ -1,4 +1,4 @@
-/// Which request it is: `c17.42` is the 42nd of the node's 17th connection. The log calls it so.
+/// The number of a request in the log: `c17.42` is the 42nd request of the node's 17th connection.
 public struct RequestID: Sendable, Equatable, CustomStringConvertible {
     public let connection: Int
     public let number: Int
@@ -11,23 +11,27 @@ public struct RequestID: Sendable, Equatable, CustomStringConvertible {
     public var description: String { "c\(connection).\(number)" }
 }
 
-/// The request that a task is doing.
+/// The request that the current task performs.
 struct CurrentRequest: Sendable {
     @TaskLocal static var current: CurrentRequest?
 
     let id: RequestID
 
-    /// The name of an operation of ours.
+    /// The name of the operation.
     let method: String
 
-    /// Whose it is: the user's id, or the client's address where no user is signed in.
+    /// The user's id, or the client's address if no user is signed in.
     let client: String
 
-    /// What `pg_stat_activity` shows while a statement of the request runs: `postline c17.42 messages.send`.
+    /// The client's address if the user is a guest, otherwise nil.
+    var guestAddress: AddressKey?
+
+    /// The `application_name` in `pg_stat_activity` while the request runs a statement: `postline c17.42
+    /// messages.send`.
     ///
-    /// PostgreSQL keeps 63 bytes of it, which numbers of 15 digits leave enough of.
+    /// PostgreSQL keeps 63 bytes of it, enough for the longest method name with numbers of 15 digits.
     var applicationName: String {
-        // Made for every statement: in one piece of memory.
+        // Built for every statement, so it is allocated once.
         var name = "postline c"
         name.reserveCapacity(63)
         name += String(id.connection)

@@ -1,6 +1,6 @@
 /// The stable name of an error, `error.data.code` on the wire (`docs/protocol.md`, section 2).
 ///
-/// This is the one table of the protocol's errors: name, class and whether the same request may succeed later unchanged.
+/// The single table of the protocol's errors: name, class, HTTP status, and whether a retry may succeed.
 public enum ErrorCode: String, CaseIterable, Sendable {
     case parseError = "parse_error"
     case invalidUTF8 = "invalid_utf8"
@@ -26,7 +26,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case unavailable
     case timeout
 
-    /// The class of the error, `error.code` on the wire: JSON-RPC 2.0's own numbers, or an HTTP status.
+    /// The class of the error, `error.code` on the wire: a JSON-RPC 2.0 code or an HTTP status.
     public var number: Int {
         switch self {
         case .parseError, .invalidUTF8: -32700
@@ -45,7 +45,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         }
     }
 
-    /// The status of an answer over HTTP.
+    /// The HTTP status of the response.
     public var httpStatus: Int {
         switch number {
         case ErrorCode.unknownMethod.number: 404
@@ -55,7 +55,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the same request may succeed later, unchanged.
+    /// True if the unchanged request may succeed later.
     public var isRetryable: Bool {
         switch self {
         case .usernameCooldown, .rateLimited, .unavailable, .timeout: true

@@ -1,14 +1,14 @@
-/// A UUID (RFC 9562), of a user, a conversation or a session.
+/// A UUID (RFC 9562) of a user, a conversation or a session.
 ///
-/// It is read in either case, and written as the protocol has it: lower case with hyphens.
+/// It is parsed in either case and written in lower case with hyphens.
 public struct ID: Hashable, Sendable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
 
-    /// Nil for anything but 32 hexadecimal digits in the groups 8-4-4-4-12.
+    /// Fails unless the text is 32 hexadecimal digits in the groups 8-4-4-4-12.
     public init?(_ text: some StringProtocol) { self.init(utf8: text.utf8) }
 
-    /// The same of the text's bytes.
+    /// Fails unless the bytes are 32 hexadecimal digits in the groups 8-4-4-4-12.
     init?(utf8 bytes: some Collection<UInt8>) {
         var high: UInt64 = 0
         var low: UInt64 = 0
@@ -30,14 +30,14 @@ public struct ID: Hashable, Sendable, CustomStringConvertible {
         self.low = low
     }
 
-    /// A random one (version 4).
+    /// Returns a random UUID (version 4).
     public static func random() -> ID {
         ID(
             high: UInt64.random(in: .min ... .max) & ~0xF000 | 0x4000,
             low: UInt64.random(in: .min ... .max) & ~(0xC000 << 48) | 0x8000 << 48)
     }
 
-    /// The one of these 16 bytes.
+    /// Creates a UUID from its two halves.
     init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -55,7 +55,7 @@ public struct ID: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Of a hexadecimal digit; nil for anything else.
+    /// Returns the value of a hexadecimal digit, or nil for any other byte.
     static func value(ofDigit byte: UInt8) -> UInt64? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))

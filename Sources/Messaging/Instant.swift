@@ -1,15 +1,15 @@
-/// A point in time that a client names in RFC 3339, to the nanosecond: equal ones are equal in whatever form they came.
+/// A point in time that a client gives in RFC 3339, with nanosecond precision. Different texts of one time are equal.
 ///
-/// Its grammar is that of `app.checked_time`: from 1970 to 9999 in UTC, a leap second at the end of a month, and digits
-/// beyond nanoseconds do not count.
+/// The grammar is that of `app.checked_time`: from 1970 to 9999 in UTC, with a leap second at the end of a month.
+/// Digits beyond nanoseconds are ignored.
 package struct Instant: Equatable, Sendable {
-    /// Whole seconds since 1970; a leap second is the second after it.
+    /// Whole seconds since 1970. A leap second equals the following second.
     package let seconds: Int64
     package let nanoseconds: Int
 
     /// Parses a time such as `2026-11-20T10:00:00.5+01:00`.
     ///
-    /// - Returns: nil for what is no such time.
+    /// - Returns: nil for any other text.
     package init?(_ text: String) {
         var rest = Substring(text).utf8
         guard let year = rest.popNumber(4), rest.pop("-"), let month = rest.popNumber(2), rest.pop("-"),
@@ -22,14 +22,15 @@ package struct Instant: Equatable, Sendable {
         guard (1...(next - first)).contains(day) else { return nil }
         let minutes = ((first + day - 1) * 24 + hour) * 60 + minute - offset
         let seconds = minutes * 60 + second
-        // The next minute begins a month in UTC. A zone moves a date by one day at most.
+        // A leap second must be followed by the first minute of a month in UTC. An offset moves the date by at most a
+        // day.
         guard second < 60 || [first, next].contains(where: { $0 * 1_440 == minutes + 1 }) else { return nil }
         guard seconds >= 0, seconds < Self.days(to: 10_000, 1) * 86_400 else { return nil }
         self.seconds = Int64(seconds)
         self.nanoseconds = nanoseconds
     }
 
-    /// Returns the days from 1970 to the first of a month; the 13th month is the next January.
+    /// Returns the days from 1970 to the first of a month. Month 13 is the next January.
     private static func days(to year: Int, _ month: Int) -> Int {
         let (year, month) = month > 12 ? (year + 1, month - 12) : (year, month)
         let leapDays = { (year: Int) in year / 4 - year / 100 + year / 400 }
@@ -40,14 +41,14 @@ package struct Instant: Equatable, Sendable {
 }
 
 extension Substring.UTF8View {
-    /// Removes a character from the beginning, if it is there.
+    /// Removes a character from the beginning and returns true, or returns false if it is not there.
     fileprivate mutating func pop(_ character: Unicode.Scalar) -> Bool {
         guard first == UInt8(ascii: character) else { return false }
         removeFirst()
         return true
     }
 
-    /// Removes a number of so many digits; nil if it is not there.
+    /// Removes and returns a number with this many digits, or returns nil if it is not there.
     fileprivate mutating func popNumber(_ digits: Int) -> Int? {
         var number = 0
         for _ in 0..<digits {
@@ -57,7 +58,8 @@ extension Substring.UTF8View {
         return number
     }
 
-    /// Removes the fraction of a second: its nanoseconds, 0 if there is none, nil for a point without digits.
+    /// Removes the fraction of a second and returns its nanoseconds: 0 without a fraction, nil for a point without
+    /// digits.
     fileprivate mutating func popFraction() -> Int? {
         guard pop(".") else { return 0 }
         let digits = prefix(while: \.isDigit)
@@ -67,7 +69,7 @@ extension Substring.UTF8View {
         return (Swift.min(digits.count, 9)..<9).reduce(counted) { number, _ in number * 10 }
     }
 
-    /// Removes the offset from UTC, in minutes; nil if it is not there.
+    /// Removes the offset from UTC and returns it in minutes, or returns nil if it is not there.
     fileprivate mutating func popOffset() -> Int? {
         if pop("Z") || pop("z") { return 0 }
         let isWest = pop("-")

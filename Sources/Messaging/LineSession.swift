@@ -2,13 +2,13 @@ public import NIOCore
 
 /// A request without its envelope.
 public struct Request: Sendable, Equatable {
-    /// The method's name, as sent.
+    /// The method's name as sent.
     public let method: String
 
-    /// The named params; empty where the request has none.
+    /// The named params; empty if the request has none.
     public let params: JSONObject
 
-    /// True if the objects of the result have what compatibility endpoints need beside the protocol's members.
+    /// True if the result has additional members for compatibility endpoints.
     package var isCompatible = false
 
     public init(method: String, params: JSONObject) {
@@ -16,7 +16,7 @@ public struct Request: Sendable, Equatable {
         self.params = params
     }
 
-    /// The error that refuses a method of that name, or nil if there is one.
+    /// The `unknown_method` error, or nil if the method exists.
     package var unknownMethod: ProtocolError? {
         do throws(ProtocolError) {
             _ = try Operation.named(method)
@@ -26,13 +26,13 @@ public struct Request: Sendable, Equatable {
         }
     }
 
-    /// Whether there is such a method.
+    /// True if the method exists.
     package var isKnown: Bool { unknownMethod == nil }
 
-    /// True if the method is there and takes a signed-in user alone.
+    /// True if the method exists and needs a signed-in user.
     package var needsUser: Bool { (try? Operation.named(method))?.access == .user }
 
-    /// Whether it sends a text, and nothing with it.
+    /// True if the request sends a text without attachment.
     package var isTextSend: Bool {
         guard method == Operation.send.method else { return false }
         return params.members.allSatisfy {
@@ -44,14 +44,14 @@ public struct Request: Sendable, Equatable {
         }
     }
 
-    /// Whether it is of no account who asks: nobody needs to be signed in.
+    /// True if the method exists and needs no signed-in user.
     package var isForAnyone: Bool {
         guard case .anyone? = (try? Operation.named(method))?.access else { return false }
         return true
     }
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 public struct Answer: Sendable {
     public enum Content: Sendable {
         /// The result as JSON text.
@@ -59,12 +59,12 @@ public struct Answer: Sendable {
         case failure(ProtocolError)
     }
 
-    /// The largest line that an answer may come to, in bytes.
+    /// The maximum length of an answer's line, in bytes.
     public static let maxLineBytes = 4 << 20
 
     public var content: Content
 
-    /// Runs once the answer, or the batch it belongs to, is on its way out, before anything that is sent later.
+    /// Called when the answer, or its JSON-RPC batch, has been queued, before anything that is sent later.
     public var afterWriting: (@Sendable () async -> Void)?
 
     public init(_ content: Content, afterWriting: (@Sendable () async -> Void)? = nil) {
@@ -73,34 +73,34 @@ public struct Answer: Sendable {
     }
 }
 
-/// One connection's conversation with the service: unauthenticated, or one user.
+/// The session of one connection: unauthenticated or of one user.
 public protocol LineSession: Sendable {
-    /// Does what the request asks and never throws: every failure is an answer.
+    /// Performs a request. Every failure is an answer.
     ///
-    /// The caller gives the next request only after the answer to the last, so that requests take effect in order. One
-    /// that is not answered in time it gives up: its task is cancelled, and its answer, if one comes, goes nowhere.
+    /// The caller sends the next request after the answer to the last, so that requests take effect in order. When a
+    /// request times out, the caller cancels its task and discards the answer.
     ///
-    /// - Parameter id: what logs call the request.
+    /// - Parameter id: the number of the request in the log.
     func answer(_ request: Request, _ id: RequestID) async -> Answer
 
-    /// Does what some requests ask that were sent one after another, each a text (``Request/isTextSend``), in their order
-    /// but perhaps together: as many answers.
+    /// Performs pipelined requests that each send a text (``Request/isTextSend``), in order but possibly in a batch.
     ///
-    /// - Parameter ids: as many as requests.
+    /// - Parameter ids: an id for each request.
+    /// - Returns: an answer for each request.
     func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer]
 
-    /// Counts an item of a line that is no request, as ``answer(_:_:)`` counts requests.
+    /// Counts an item of a line that is not a request against the limit of requests.
     ///
     /// - Throws: `rate_limited`, `timeout`.
     func countInvalidRequest() async throws(ProtocolError)
 
-    /// Ends the session: no push comes after it.
+    /// Ends the session. No push follows.
     func close() async
 }
 
 extension LineSession {
-    /// Counts an item of a line that is no request, and returns its error, or that its client has sent too many.
-    public func counted(_ error: ProtocolError) async -> ProtocolError {
+    /// Counts an item of a line that is not a request. Returns the given error, or that of the limit.
+    public func countInvalidRequest(_ error: ProtocolError) async -> ProtocolError {
         do throws(ProtocolError) {
             try await countInvalidRequest()
             return error
@@ -109,7 +109,7 @@ extension LineSession {
         }
     }
 
-    /// One after another.
+    /// Performs the requests sequentially.
     public func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer] {
         var answers: [Answer] = []
         for (send, id) in zip(sends, ids) { answers.append(await answer(send, id)) }
@@ -117,11 +117,11 @@ extension LineSession {
     }
 }
 
-/// What makes a session for each new connection.
+/// A factory of sessions for new connections.
 public protocol SessionFactory: Sendable {
     /// - Parameter peerAddress: the client's address without the port, for limits and logs.
     func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession
 
-    /// Counts a request that reaches no session, and waits until its client may have it looked at.
+    /// Counts a request that reaches no session, and delays it if the address exceeds its limit.
     func countRequest(peerAddress: String) async
 }

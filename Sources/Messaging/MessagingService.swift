@@ -7,75 +7,75 @@ internal import PasswordHashing
 internal import Postgres
 public import ServiceLifecycle
 
-/// The messaging service of one node: everything between a session and the database.
+/// The messaging service of one node: everything between sessions and the database.
 public final class MessagingService: Service, SessionFactory {
     let database: Database
 
-    /// For reads, as long as the feed looks there; nil where there is none.
+    /// The standby for reads while the feed polls it, or nil if none is configured.
     let standby: Database?
     let accounts: Accounts
     let limits: RateLimits
     let connectedSessions: ConnectedSessions
     let sync: Sync
     let feed: Feed
-    let sendGroups: SendGroups
+    let sendBatcher: SendBatcher
 
-    /// Nil where this node tells nobody who is online.
+    /// Nil if this node does not report presence.
     let presence: PresenceReporter?
 
-    /// By whom devices can be pushed to.
-    let pushes: Set<DevicePlatform>
+    /// The platforms of device pushes.
+    let pushPlatforms: Set<DevicePlatform>
 
-    /// Where pictures are; nil where none are kept.
+    /// The store of pictures, or nil if media is not configured.
     let media: (any MediaStore)?
     let info: ServerInfo
     let logger: Logger
 
     let requestMetrics: RequestMetrics
 
-    /// Whether requests are being answered.
+    /// The time of the last answered request.
     public let activity = RequestActivity()
 
     let pool: Pool
 
-    /// That of the standby; nil where there is none.
+    /// The standby's connection pool, or nil if no standby is configured.
     private let standbyPool: Pool?
     let endedSessionGrace: Duration
 
     public struct Configuration: Sendable {
         public var databaseURL: String
 
-        /// Where the feed listens and looks: a way to the same database on which a session keeps its backend.
+        /// The database URL for the feed. It must not go through a transaction pooler, since the feed uses `LISTEN`.
         public var listenDatabaseURL: String
 
-        /// A standby of that database, from which lists and what changed are read as long as it keeps up; nil: none.
+        /// The standby for lists and the feed's polls while its lag is small, or nil if there is none.
         public var standbyDatabaseURL: String?
 
-        /// How many connections requests have: to the database, and as many to the standby.
+        /// The number of connections for requests to the primary, and of those to the standby.
         public var poolSize: Int
 
-        /// How long a request waits for a connection to the database before it is `unavailable`.
+        /// The longest wait of a request for a database connection, after which it fails with `unavailable`.
         public var poolWait: Duration = .seconds(3)
 
-        /// The largest push that a connection takes, in bytes. A session with a larger one must resync.
+        /// The largest push, in bytes. A session with a larger one must resync.
         public var maxPushBytes = 1 << 20
 
-        /// How long a connection that has ended its own session stays open for its user to sign in again.
+        /// The time for which a connection that ended its own session stays open, so that a user can sign in on it.
         public var endedSessionGrace: Duration = .seconds(4)
 
-        /// How soon this node says who is online; nil: it never does.
+        /// The intervals of presence reports, or nil if this node does not report presence.
         public var presence: PresenceTimes? = PresenceTimes()
 
-        /// By whom devices can be pushed to.
-        public var pushes: Set<DevicePlatform> = []
+        /// The platforms of device pushes.
+        public var pushPlatforms: Set<DevicePlatform> = []
 
-        /// Where pictures are; nil where none are kept.
+        /// The store of pictures, or nil if media is not configured.
         public var media: (any MediaStore)?
 
-        /// Nil where nobody signs in with Apple.
+        /// Nil if Sign in with Apple is not configured.
         public var apple: AppleSignIn?
 
-        /// Nil where no mail is sent.
+        /// Nil if the server sends no mail.
         public var mail: MailPolicy?
         public var limits: StatementLimits
         public var accountProvider: AccountProvider
@@ -84,13 +84,13 @@ public final class MessagingService: Service, SessionFactory {
         public var audience: String
         public var accessTokenSeconds: Int
 
-        /// For how long after a refresh the token before it still gets the same answer.
+        /// The seconds after a refresh in which the previous token returns the same answer.
         public var refreshReuseSeconds: Int
 
-        /// What refresh tokens are derived from: at least 32 bytes, the same on every node.
+        /// The secret that refresh tokens are derived from: at least 32 bytes, the same on every node.
         public var refreshSecret: String
 
-        /// Nil for load tests: nothing is bounded.
+        /// The rate limits, or nil for load tests without limits.
         public var rates: Rates?
         public var info: ServerInfo
 
@@ -116,7 +116,7 @@ public final class MessagingService: Service, SessionFactory {
         }
     }
 
-    /// - Parameter metrics: what makes the service's figures.
+    /// - Parameter metrics: the factory of the service's metrics.
     public init(
         configuration: Configuration, logger: Logger, metrics: any MetricsFactory = MetricsSystem.factory
     ) {
@@ -124,7 +124,7 @@ public final class MessagingService: Service, SessionFactory {
         options.connection = .logging(to: logger)
         let waits = Timer(label: "postline_pool_wait_seconds", factory: metrics)
         options.onWait = { waits.recordNanoseconds($0.count(of: .nanoseconds(1))) }
-        // For load tests nothing is bounded.
+        // Load tests run without limits.
         options.share = configuration.rates.map { _ in PoolShare() }
         let shareWaits = Timer(label: "postline_user_share_wait_seconds", factory: metrics)
         let shareRefusals = Counter(label: "postline_user_share_rejected_total", factory: metrics)
@@ -133,10 +133,14 @@ public final class MessagingService: Service, SessionFactory {
             if isRefused { shareRefusals.increment() }
         }
         pool = Pool(url: configuration.databaseURL, options: options)
-        database = Database(pool: pool, limits: configuration.limits, metrics: metrics)
+        let guestConcurrency = configuration.rates == nil ? nil : max(2, configuration.poolSize / 4)
+        database = Database(
+            pool: pool, limits: configuration.limits, guestConcurrency: guestConcurrency, metrics: metrics)
         options.isForWrites = false
         standbyPool = configuration.standbyDatabaseURL.map { [options] in Pool(url: $0, options: options) }
-        standby = standbyPool.map { Database(pool: $0, limits: configuration.limits, metrics: metrics) }
+        standby = standbyPool.map {
+            Database(pool: $0, limits: configuration.limits, guestConcurrency: guestConcurrency, metrics: metrics)
+        }
         accounts = Accounts(
             provider: configuration.accountProvider,
             database: database,
@@ -150,7 +154,7 @@ public final class MessagingService: Service, SessionFactory {
                     inputKeyMaterial: SymmetricKey(data: Array(configuration.refreshSecret.utf8)),
                     info: Array("postline refresh tokens".utf8), outputByteCount: 32),
                 refreshReuseSeconds: configuration.refreshReuseSeconds),
-            // Half of the machine at most: those who are signed in have the other.
+            // Half of the cores at most, so that hashing does not delay signed-in users.
             hasher: PasswordHasher(threads: max(1, System.coreCount / 2), queueLimit: 64),
             metrics: HashingMetrics(factory: metrics),
             unreadableHashes: UnreadableHashes(logger: logger),
@@ -170,14 +174,14 @@ public final class MessagingService: Service, SessionFactory {
                 limits: StatementLimits(statement: .seconds(5), lock: .seconds(5)),
                 maxPushBytes: configuration.maxPushBytes),
             typingSecret: configuration.refreshSecret, reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
-            onDeletion: { [connectedSessions] in await connectedSessions.endAll(of: $0) })
-        sendGroups = SendGroups(
+            onDeletion: { [connectedSessions] in await connectedSessions.endSessions(of: $0) })
+        sendBatcher = SendBatcher(
             database: database, waitTimeout: configuration.poolWait, logger: logger, metrics: metrics,
             writeWillBegin: { [feed] in feed.writeWillBegin() }, writeDidEnd: { [feed] in feed.writeDidEnd() })
         presence = configuration.presence.map { [database, feed] in
             PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }
         }
-        pushes = configuration.pushes
+        pushPlatforms = configuration.pushPlatforms
         media = configuration.media
         info = configuration.info
         endedSessionGrace = configuration.endedSessionGrace
@@ -188,7 +192,7 @@ public final class MessagingService: Service, SessionFactory {
         ).set(1)
     }
 
-    /// Keeps the pool and the feed until the service is stopped.
+    /// Runs the pools, the feed and the background tasks until the service is stopped.
     public func run() async throws {
         await withDiscardingTaskGroup { group in
             group.addTask(executorPreference: self.pool.reactor) { await self.pool.run() }
@@ -198,7 +202,7 @@ public final class MessagingService: Service, SessionFactory {
             await cancelWhenGracefulShutdown {
                 await withDiscardingTaskGroup { group in
                     group.addTask(executorPreference: self.feed.reactor) { await self.feed.run() }
-                    group.addTask(executorPreference: self.pool.reactor) { await self.sendGroups.run() }
+                    group.addTask(executorPreference: self.pool.reactor) { await self.sendBatcher.run() }
                     if self.accounts.provider == .builtin { group.addTask { await self.connectedSessions.run() } }
                     if let presence = self.presence { group.addTask { await presence.run() } }
                     let mover = MessageMover(database: self.database, logger: self.logger) { [feed = self.feed] in
@@ -211,22 +215,23 @@ public final class MessagingService: Service, SessionFactory {
                     }
                 }
             }
-            // The last that is said needs the pool still.
-            await presence?.leave()
+            // The last presence report still needs the pool.
+            await presence?.shortenLease()
             group.cancelAll()
         }
     }
 
-    /// Takes the figures that are taken when they are asked for.
+    /// Updates the gauges that are read on demand.
     public func measure() {
         feed.metrics.measure()
         accounts.metrics.measure(accounts.hasher)
     }
 
-    /// An access token of the account with that address, in a session of its own, without its password.
+    /// Opens a session of the account with this address, without its password, and returns the access token.
     ///
-    /// The service need not run.
-    /// - Throws: `not_found`, or what the database says.
+    /// The service need not be running.
+    ///
+    /// - Throws: `not_found`, or an error of the database.
     public func accessToken(forEmail email: String) async throws -> String {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.pool.run() }
@@ -235,10 +240,10 @@ public final class MessagingService: Service, SessionFactory {
         }
     }
 
-    /// What is to be sent.
-    public var mails: MailQueue { MailQueue(database: database) }
+    /// The queue of mails to send.
+    public var mailQueue: MailQueue { MailQueue(database: database) }
 
-    /// What opens event streams.
+    /// The tickets that open event streams.
     public var streamTickets: StreamTickets { StreamTickets(accounts: accounts, database: database) }
 
     public func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
@@ -246,19 +251,19 @@ public final class MessagingService: Service, SessionFactory {
     }
 
     public func countRequest(peerAddress: String) async {
-        // An address is not refused. A request that was given up meanwhile goes nowhere.
-        try? await limits.waitForTurn(of: nil, at: AddressKey(peerAddress))
+        // An address is only delayed, never rejected. An error means that the request was cancelled.
+        try? await limits.throttleRequests(of: nil, at: AddressKey(peerAddress))
     }
 }
 
-/// What a server says of itself: the params of `server.hello`.
+/// The server's description of itself: the params of `server.hello`.
 public struct ServerInfo: Sendable {
     public let version: String
     public let maxLineBytes: Int
     public let maxInFlight: Int
     public let pingSeconds: Int
 
-    /// What it has that version 1 of the protocol began without.
+    /// The features beyond the first version 1 of the protocol.
     public let features: [String]
 
     /// The features that need no setting.

@@ -1,20 +1,19 @@
 internal import Crypto
 
-/// Whose wrong passwords are counted together.
+/// The keys under which password attempts are counted.
 ///
-/// Each kind is apart from the others, and is filled by nobody but whoever it then bounds, with one exception: whoever
-/// knows an address can try passwords for it, and those who sign in with it wait for that.
+/// Each key has its own rate limit. Only sign-in by email can be exhausted by a third party.
 enum PasswordAttempts: Hashable, Sendable {
-    /// Sign-ins with that address, as a digest: what is sent as one may be long.
+    /// Sign-ins with an email address, as a digest, since clients may send long texts.
     case signIns(SHA256Digest)
 
-    /// The checks of a password in a session. Not of a user: who has stolen one session keeps the others from nothing.
+    /// Password checks in a session. They are not counted by user, so that a stolen session cannot block the others.
     case checks(session: ID)
 
-    /// - Parameter email: in one spelling.
+    /// - Parameter email: the normalized address.
     static func signIns(with email: String) -> PasswordAttempts { .signIns(SHA256.hash(data: Array(email.utf8))) }
 
-    /// What is said to whoever has tried too many.
+    /// The message of the error when the limit is reached.
     var refusal: String {
         switch self {
         case .signIns: "Too many wrong passwords for this account."
@@ -22,7 +21,7 @@ enum PasswordAttempts: Hashable, Sendable {
         }
     }
 
-    /// Within a session, right passwords are counted too: each costs as much to check, and nobody needs many.
+    /// True if correct passwords count too. In a session they do: each costs as much to check, and few are needed.
     var countsSuccess: Bool {
         switch self {
         case .signIns: false

@@ -1,9 +1,9 @@
-/// An error as a client gets it.
+/// An error as sent to a client.
 public struct ProtocolError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The stable name to switch on.
     public let code: ErrorCode
 
-    /// A sentence for a person, which says the way out where there is one.
+    /// A sentence for people, with the remedy if there is one.
     public let message: String
 
     public var description: String { message }
@@ -11,7 +11,7 @@ public struct ProtocolError: Error, Sendable, Equatable, CustomStringConvertible
     /// The members of `error.data` beside `code` and `retryable`, such as `field`.
     public let data: [JSONObject.Member]
 
-    /// What the log says of an `internal_error`; it never reaches the wire.
+    /// The reason of an `internal_error` for the log. It is never sent.
     let reason: String?
 
     public init(_ code: ErrorCode, _ message: String, data: [JSONObject.Member] = []) {
@@ -25,13 +25,13 @@ public struct ProtocolError: Error, Sendable, Equatable, CustomStringConvertible
         self.reason = reason
     }
 
-    /// A fault of the server: the client is told that there was one, the log what it was.
+    /// Returns an `internal_error`. The reason goes to the log only.
     package static func fault(_ reason: String) -> ProtocolError {
         ProtocolError(.internalError, "Something went wrong on our side.", data: [], reason: reason)
     }
 
-    /// The same error, with the number under which the log has it.
-    package func filed(under incident: ID) -> ProtocolError {
+    /// Returns the error with the incident number of its log line.
+    package func withIncident(_ incident: ID) -> ProtocolError {
         ProtocolError(
             code, message, data: data + [.init(name: "incident", value: .string(incident.description))], reason: reason)
     }

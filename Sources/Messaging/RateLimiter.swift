@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// A token bucket: it fills at a steady rate up to its size, and each act takes a token out.
+/// A token bucket: it fills at a steady rate up to its capacity, and each action takes tokens.
 struct TokenBucket: Sendable {
-    /// How fast it fills, and how much it holds.
+    /// The fill rate and capacity of a bucket.
     struct Rate: Sendable, Equatable {
         let tokens: Double
         let interval: Duration
         let burst: Double
 
-        /// - Parameter burst: what may be taken at once; as many as fill in the interval, unless said otherwise.
+        /// - Parameter burst: the capacity; by default the tokens of one interval.
         init(tokens: Double, per interval: Duration, burst: Double? = nil) {
             self.tokens = tokens
             self.interval = interval
@@ -24,8 +24,7 @@ struct TokenBucket: Sendable {
         filled = now
     }
 
-    /// Takes tokens, or returns how long it is until there are so many. If they are more than the bucket holds, they are
-    /// there once it is full.
+    /// Takes tokens, or takes nothing and returns the time until there are enough. A full bucket allows any cost.
     mutating func take(_ rate: Rate, cost: Double = 1, now: ContinuousClock.Instant) -> Duration? {
         fill(rate, now)
         let needed = min(cost, rate.burst)
@@ -36,21 +35,23 @@ struct TokenBucket: Sendable {
         return rate.interval * ((needed - level) / rate.tokens)
     }
 
-    /// Takes tokens that may not be there yet, and returns how long it is until they are; nil if they are there.
+    /// Takes tokens in advance.
     ///
-    /// - Parameter longest: the longest wait. Where it would be longer nothing is taken, and more than it is returned.
+    /// - Parameter maxWait: the longest wait. Nothing is taken if the wait would be longer.
+    /// - Returns: the time until the tokens are available, or nil if they are already.
     mutating func reserve(
-        _ rate: Rate, cost: Double, longest: Duration, now: ContinuousClock.Instant
+        _ rate: Rate, cost: Double, maxWait: Duration, now: ContinuousClock.Instant
     ) -> Duration? {
         fill(rate, now)
         let wait = rate.interval * ((cost - level) / rate.tokens)
-        if wait <= longest { level -= cost }
+        if wait <= maxWait { level -= cost }
         return wait > .zero ? wait : nil
     }
 
+    /// Returns a token.
     mutating func giveBack(_ rate: Rate) { level = min(rate.burst, level + 1) }
 
-    /// How many tokens there are now.
+    /// Returns the number of tokens.
     mutating func level(_ rate: Rate, now: ContinuousClock.Instant) -> Double {
         fill(rate, now)
         return level
@@ -62,56 +63,59 @@ struct TokenBucket: Sendable {
     }
 }
 
-/// A token bucket for each key. Those that are full again are forgotten, so that memory follows the keys in use; and
-/// there are no more than so many: of more, the fuller half is forgotten, so that a flood of new keys does not wash
-/// away those that have used up their share.
+/// A token bucket for each key.
+///
+/// Full buckets are removed, so that memory follows the keys in use. Beyond the capacity the fuller half is removed, so
+/// that a flood of new keys does not reset exhausted ones.
 final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     private struct State {
         var buckets: [Key: TokenBucket] = [:]
-        var sweepAt = 1_024
+        var sweepThreshold = 1_024
     }
 
     private let rate: TokenBucket.Rate
     private let capacity: Int
     private let state = Mutex(State())
 
-    /// - Parameter capacity: how many keys are counted at most.
+    /// - Parameter capacity: the most keys.
     init(_ rate: TokenBucket.Rate, capacity: Int = 65_536) {
         self.rate = rate
         self.capacity = capacity
     }
 
-    /// Takes tokens of that key, or returns how long it is until there are so many.
+    /// Takes tokens of a key, or takes nothing and returns the time until there are enough.
     func take(_ key: Key, cost: Double = 1, now: ContinuousClock.Instant = .now) -> Duration? {
         withBucket(of: key, now) { $0.take(rate, cost: cost, now: now) }
     }
 
-    /// Takes tokens of that key, and returns how long their taker must wait; nil if it need not. If that is longer than
-    /// the longest wait, nothing was taken.
+    /// Takes tokens of a key in advance.
+    ///
+    /// - Returns: the time until the tokens are available, or nil if they are already. If it is longer than `maxWait`,
+    ///   nothing was taken.
     func reserve(
-        _ key: Key, cost: Double, longest: Duration, now: ContinuousClock.Instant = .now
+        _ key: Key, cost: Double, maxWait: Duration, now: ContinuousClock.Instant = .now
     ) -> Duration? {
-        withBucket(of: key, now) { $0.reserve(rate, cost: cost, longest: longest, now: now) }
+        withBucket(of: key, now) { $0.reserve(rate, cost: cost, maxWait: maxWait, now: now) }
     }
 
     private func withBucket(
         of key: Key, _ now: ContinuousClock.Instant, _ body: (inout TokenBucket) -> Duration?
     ) -> Duration? {
         state.withLock { state in
-            if state.buckets.count >= min(state.sweepAt, capacity) {
+            if state.buckets.count >= min(state.sweepThreshold, capacity) {
                 sweep(&state.buckets, now)
-                state.sweepAt = max(1_024, state.buckets.count * 2)
+                state.sweepThreshold = max(1_024, state.buckets.count * 2)
             }
             return body(&state.buckets[key, default: TokenBucket(rate, now: now)])
         }
     }
 
-    /// What was taken is not counted after all.
+    /// Returns a token of a key.
     func giveBack(_ key: Key) {
         state.withLock { $0.buckets[key]?.giveBack(rate) }
     }
 
-    /// How many keys are in use.
+    /// The number of keys.
     var count: Int { state.withLock { $0.buckets.count } }
 
     private func sweep(_ buckets: inout [Key: TokenBucket], _ now: ContinuousClock.Instant) {

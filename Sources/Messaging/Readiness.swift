@@ -1,29 +1,31 @@
 internal import Postgres
 
-/// Whether a node can serve clients.
+/// The readiness of a node to serve clients.
 public enum Readiness: Sendable {
-    /// The database is reached, has the schema, and the feed is live: it last saw what had changed so long ago.
+    /// The database is reachable and has the schema, and the feed is live with this lag.
     case ready(feedLag: Duration)
 
-    /// Why not, in a sentence.
+    /// The reason as a sentence.
     case notReady(String)
 }
 
 extension MessagingService {
-    /// Asks the database and the feed whether clients can be served; answers within some seconds.
+    /// Checks the database and the feed. Returns within seconds.
     public func readiness() async -> Readiness {
         do {
-            if let shortfall = try await Migrator.shortfall(over: pool) { return .notReady(shortfall) }
+            if let incompatibility = try await Migrator.incompatibility(over: pool) {
+                return .notReady(incompatibility)
+            }
         } catch {
             return .notReady("The database cannot be reached: \(error).")
         }
         guard let lag = await feed.lag else { return .notReady("The feed has no connection to the database.") }
-        guard lag < Self.longestLag else {
-            return .notReady("The feed last saw the database \(lag.components.seconds) s ago.")
+        guard lag < Self.maxLag else {
+            return .notReady("The feed last polled the database \(lag.components.seconds) s ago.")
         }
         return .ready(feedLag: lag)
     }
 
-    /// The feed looks once a second at least.
-    private static var longestLag: Duration { .seconds(10) }
+    /// Ten missed polls: the feed polls at least once a second.
+    private static var maxLag: Duration { .seconds(10) }
 }

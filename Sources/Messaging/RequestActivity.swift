@@ -1,16 +1,16 @@
 public import NIOCore
 internal import Synchronization
 
-/// Whether requests are being answered just now: what can wait lets them go first.
+/// The time of the last answered request, by which background work yields to requests.
 public final class RequestActivity: Sendable {
     private let last = Atomic<UInt64>(0)
 
     init() {}
 
-    /// A request was answered.
-    func note() { last.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed) }
+    /// Records that a request was answered.
+    func recordAnswer() { last.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed) }
 
-    /// Whether one was answered within that time.
+    /// Returns true if a request was answered within that time.
     public func isRecent(within time: TimeAmount) -> Bool {
         NIODeadline.now() - NIODeadline.uptimeNanoseconds(last.load(ordering: .relaxed)) < time
     }

@@ -1,9 +1,9 @@
 internal import Metrics
 internal import Synchronization
 
-/// How long requests take, by method and by how they are answered; the count of each is the timer's.
+/// The durations and counts of requests, by method and result code.
 ///
-/// A timer is made when it is needed first, and found by its place from then on.
+/// Each timer is created on first use and found by its index afterwards.
 struct RequestMetrics: Sendable {
     private final class Series: Sendable {
         private let timer = AtomicLazyReference<Timer>()
@@ -13,7 +13,7 @@ struct RequestMetrics: Sendable {
 
     private let factory: any MetricsFactory
 
-    /// Of each method, and of those that there are not, one for each code, the good answers' first.
+    /// A row for each method and a last one for unknown methods, with a timer for each code, success first.
     private let series: [[Series]]
 
     init(factory: any MetricsFactory) {
@@ -21,12 +21,14 @@ struct RequestMetrics: Sendable {
         series = (0...Operation.all.count).map { _ in (0...ErrorCode.allCases.count).map { _ in Series() } }
     }
 
+    /// Records an answered request.
+    ///
     /// - Parameters:
-    ///   - operation: nil where there is no method of the request's name.
-    ///   - code: nil where it was answered with a result.
-    func answered(_ operation: Operation?, _ code: ErrorCode?, after duration: Duration) {
-        let one = series[operation?.index ?? Operation.all.count][code.flatMap { Self.numbers[$0] } ?? 0]
-        let timer = one.timer {
+    ///   - operation: nil for an unknown method.
+    ///   - code: nil for a result.
+    func record(_ operation: Operation?, _ code: ErrorCode?, after duration: Duration) {
+        let series = self.series[operation?.index ?? Operation.all.count][code.flatMap { Self.numbers[$0] } ?? 0]
+        let timer = series.timer {
             Timer(
                 label: "postline_request_duration_seconds",
                 dimensions: [("method", operation?.method ?? "unknown"), ("code", code?.rawValue ?? "ok")],
@@ -40,7 +42,7 @@ struct RequestMetrics: Sendable {
 }
 
 extension MessagingService {
-    /// What each figure of the service counts, by its name, for whoever shows them.
+    /// The help text of each metric of the service, by name.
     public static let metricHelp = [
         "postline_node_info":
             "Always 1. The labels are the version and a fingerprint of the signing secret, which all nodes must share.",

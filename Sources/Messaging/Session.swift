@@ -3,7 +3,7 @@ internal import NIOCore
 internal import Postgres
 internal import Synchronization
 
-/// One connection's session: unauthenticated, or one user.
+/// The session of one connection: unauthenticated or of one user.
 actor Session: LineSession {
     nonisolated let service: MessagingService
     nonisolated let sink: any ClientSink
@@ -15,29 +15,27 @@ actor Session: LineSession {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe sink.executor }
 
-    private var user: VerifiedToken? { didSet { settlePresence() } }
+    private var user: VerifiedToken? { didSet { updatePresence() } }
     private var slot: ConnectedSessions.Slot?
 
-    /// The user's session is over: no more is done for it on this connection, unless it signs in again.
-    private var hasEnded = false { didSet { settlePresence() } }
+    /// True if the user's session has ended. Then its requests fail until the next sign-in.
+    private var hasEnded = false { didSet { updatePresence() } }
 
-    /// This connection is ending its own session: it is told so by an answer.
-    private var isEnding = false
+    /// True while a request of this connection ends its own session. The client gets an answer, not a goodbye.
+    private var isEndingOwnSession = false
 
-    /// The last session, and the last user, that ended under this connection, perhaps while it was still about to take
-    /// it up.
+    /// The last ended session and deleted user that ``sessionEnded(_:)`` and ``userDeleted(_:)`` reported.
     private var lastEnded: (session: ID?, user: ID?)
-    private var subscription: Feed.SubscriptionID? { didSet { settlePresence() } }
+    private var subscription: Feed.SubscriptionID? { didSet { updatePresence() } }
 
-    /// Whether the app is before its user: it says so by `session.set_state`.
-    private var isActive = true { didSet { settlePresence() } }
+    /// True if the app is in the foreground (`session.set_state`).
+    private var isActive = true { didSet { updatePresence() } }
 
-    /// The user who is online by this session.
-    private var present: ID?
+    /// The user that this session counts as online.
+    private var onlineUser: ID?
     private var isClosed = false
 
-    /// What is read for the user is no older than this: what it has done itself is there, also what it did on the
-    /// connection before.
+    /// The time of the user's last write, or of the connection's begin, which follows writes on an earlier connection.
     private var lastWrite = ContinuousClock.now
 
     init(service: MessagingService, sink: any ClientSink, peerAddress: String) {
@@ -51,36 +49,39 @@ actor Session: LineSession {
         let start = ContinuousClock.now
         let operation: Operation
         do throws(ProtocolError) {
-            try await limits.waitForTurn(of: userID, at: addressKey)
+            try await limits.throttleRequests(of: userID, at: addressKey)
             operation =
                 try request.isCompatible
                 ? Operation.compatible(request.method) : Operation.named(request.method)
         } catch {
             let answer = Answer(.failure(error))
-            note(answer, to: id, nil, after: .now - start)
+            record(answer, to: id, nil, after: .now - start)
             return answer
         }
         let answer = await CurrentRequest.$current.withValue(currentRequest(id, operation)) {
             await perform(request, operation, id)
         }
-        note(answer, to: id, operation, after: .now - start)
+        record(answer, to: id, operation, after: .now - start)
         return answer
     }
 
     func countInvalidRequest() async throws(ProtocolError) {
-        try await limits.waitForTurn(of: userID, at: addressKey)
+        try await limits.throttleRequests(of: userID, at: addressKey)
     }
 
     func currentRequest(_ id: RequestID, _ operation: Operation) -> CurrentRequest {
         let client = if case .user(let user, _) = caller { user } else { addressKey.description }
-        return CurrentRequest(id: id, method: operation.method, client: client)
+        return CurrentRequest(
+            id: id, method: operation.method, client: client, guestAddress: isGuest ? addressKey : nil)
     }
 
-    /// - Parameter operation: nil where there is none of the name that was asked for, which is the client's own text.
-    func note(_ answer: Answer, to id: RequestID, _ operation: Operation?, after duration: Duration) {
+    /// Records an answered request in metrics and log.
+    ///
+    /// - Parameter operation: nil for an unknown method, whose name is not logged since the client chose it.
+    func record(_ answer: Answer, to id: RequestID, _ operation: Operation?, after duration: Duration) {
         let code: ErrorCode? = if case .failure(let error) = answer.content { error.code } else { nil }
-        service.requestMetrics.answered(operation, code, after: duration)
-        service.activity.note()
+        service.requestMetrics.record(operation, code, after: duration)
+        service.activity.recordAnswer()
         service.logger.debug(
             "request answered",
             metadata: [
@@ -91,15 +92,15 @@ actor Session: LineSession {
 
     private func perform(_ request: Request, _ operation: Operation, _ id: RequestID) async -> Answer {
         do throws(ProtocolError) {
-            return try await bounded(operation.perform(self, params(of: request, operation)))
+            return try await checkSize(of: operation.perform(self, params(of: request, operation)))
         } catch {
-            return Answer(.failure(file(error, of: operation, id)))
+            return Answer(.failure(logInternalError(error, of: operation, id)))
         }
     }
 
-    /// The params of a request that may be asked.
+    /// Returns the checked params of a request.
     ///
-    /// - Throws: why it may not.
+    /// - Throws: `unauthenticated`, `session_revoked`, `invalid_params`.
     func params(of request: Request, _ operation: Operation) throws(ProtocolError) -> Params {
         if operation.access == .user {
             guard user != nil else { throw .unauthenticated }
@@ -110,14 +111,14 @@ actor Session: LineSession {
         return params
     }
 
-    /// The answer as it is; pages end before the bound, so that only a single object can be beyond it.
-    private func bounded(_ answer: Answer) async throws(ProtocolError) -> Answer {
-        // The line has the envelope too, and the request's id, which is within the request's line.
+    /// Returns the answer, or throws if it is too long. Since pages end earlier, only a single object can be.
+    private func checkSize(of answer: Answer) async throws(ProtocolError) -> Answer {
+        // The line also contains the envelope and the request's id, which is shorter than the request's line.
         let limit = Answer.maxLineBytes - service.info.maxLineBytes - 64
         guard case .result(let json) = answer.content, json.readableBytes > limit else { return answer }
-        // The client will not know of what was to follow the answer.
+        // The client does not get the page, so no pushes may follow.
         if answer.afterWriting != nil { await endSync() }
-        throw .fault("the answer has \(json.readableBytes) bytes, of \(limit) at most")
+        throw .fault("answer of \(json.readableBytes) bytes exceeds the limit of \(limit)")
     }
 
     func close() async {
@@ -126,8 +127,8 @@ actor Session: LineSession {
         await releaseSlot()
     }
 
-    /// An internal error goes to the log with a number, and to the client with that number alone.
-    func file(_ error: ProtocolError, of operation: Operation, _ id: RequestID) -> ProtocolError {
+    /// Logs an internal error with an incident number. Returns the error for the client, with this number only.
+    func logInternalError(_ error: ProtocolError, of operation: Operation, _ id: RequestID) -> ProtocolError {
         guard let reason = error.reason else { return error }
         let incident = ID.random()
         service.logger.error(
@@ -135,41 +136,41 @@ actor Session: LineSession {
             metadata: [
                 "incident": "\(incident)", "request": "\(id)", "method": "\(operation.method)", "reason": "\(reason)",
             ])
-        return error.filed(under: incident)
+        return error.withIncident(incident)
     }
 }
 
 extension Session {
-    /// The connection becomes that user's, or its time is renewed.
+    /// Authenticates the connection as the token's user, or extends its expiry.
     ///
-    /// - Throws: `invalid_request` when it is another's; `session_revoked` when the token's session has ended.
-    func become(_ token: VerifiedToken) async throws(ProtocolError) {
-        try requireMayBecome(token.user)
+    /// - Throws: `invalid_request` if another user is signed in; `session_revoked` if the token's session has ended.
+    func authenticate(with token: VerifiedToken) async throws(ProtocolError) {
+        try requireNoOtherUser(than: token.user)
         let session = service.accounts.provider == .builtin ? token.session : nil
         try await acquireSlot(of: token.user, session) { () throws(ProtocolError) in
-            try await service.accounts.use(token)
+            try await service.accounts.requireActiveSession(of: token)
             return token
         }
     }
 
-    /// Opens a session of that user on this connection.
+    /// Opens a session of the account on this connection.
     ///
-    /// - Throws: `invalid_request` when the connection is another's; `invalid_credentials` when the password was
-    ///   changed since it was verified.
-    func signIn(_ holder: AccountHolder) async throws(ProtocolError) -> SignedIn {
-        try requireMayBecome(holder.user)
+    /// - Throws: `invalid_request` if another user is signed in; `invalid_credentials` if the password was changed
+    ///   since it was verified.
+    func signIn(_ account: AuthenticatedAccount) async throws(ProtocolError) -> IssuedTokens {
+        try requireNoOtherUser(than: account.user)
         let session = ID.random()
-        var signedIn: SignedIn?
-        try await acquireSlot(of: holder.user, session) { () throws(ProtocolError) in
-            let opened = try await service.accounts.openSession(session, of: holder)
-            signedIn = opened
+        var issuedTokens: IssuedTokens?
+        try await acquireSlot(of: account.user, session) { () throws(ProtocolError) in
+            let opened = try await service.accounts.openSession(session, of: account)
+            issuedTokens = opened
             return opened.token
         }
-        guard let signedIn else { throw .fault("a session was opened and is not there") }
-        return signedIn
+        guard let issuedTokens else { throw .fault("a session was opened without tokens") }
+        return issuedTokens
     }
 
-    /// Is noted under the session before `verify` looks at it: its end, whenever it comes, is seen there or here.
+    /// Registers the connection before `verify` checks the session, so that no end of the session is missed.
     private func acquireSlot(
         of user: ID, _ session: ID?, _ verify: () async throws(ProtocolError) -> VerifiedToken
     ) async throws(ProtocolError) {
@@ -193,7 +194,9 @@ extension Session {
                 goodbye: Goodbye(.tokenExpired, "The token has expired: connect again with a fresh one.")))
     }
 
-    /// Who is signed in, as an operation for users may ask.
+    /// The token of the signed-in user.
+    ///
+    /// - Throws: `unauthenticated`.
     var token: VerifiedToken {
         get throws(ProtocolError) {
             guard let user else { throw .unauthenticated }
@@ -201,40 +204,40 @@ extension Session {
         }
     }
 
-    /// This connection has ended its own session: the next request is told so, and so is one that sends none.
-    private func end() async {
+    /// Ends the session after its own request. A goodbye follows unless the user signs in again.
+    private func finishOwnSession() async {
         await releaseSlot()
         await endSync()
         hasEnded = true
-        sink.setExpiry(Expiry(seconds: service.endedSessionGrace / .seconds(1), goodbye: Self.sessionEnded))
+        sink.setExpiry(Expiry(seconds: service.endedSessionGrace / .seconds(1), goodbye: Self.sessionEndedGoodbye))
     }
 
-    /// That session has ended elsewhere.
-    func end(of session: ID) {
+    /// Closes the connection if the session, which has ended, is its own.
+    func sessionEnded(_ session: ID) {
         lastEnded.session = session
-        if user?.session == session, !isEnding { endNow() }
+        if user?.session == session, !isEndingOwnSession { terminate() }
     }
 
-    /// That user was deleted.
-    func end(ofUser deleted: ID) {
+    /// Closes the connection if the deleted user is its own.
+    func userDeleted(_ deleted: ID) {
         lastEnded.user = deleted
-        if user?.user == deleted, !isEnding { endNow() }
+        if user?.user == deleted, !isEndingOwnSession { terminate() }
     }
 
-    /// Does what ends this connection's own session, and gives its answer.
-    func end<Value: Sendable>(
+    /// Performs a request that ends this connection's own session, and returns its result.
+    func endOwnSession<Value: Sendable>(
         by work: () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
-        isEnding = true
-        defer { isEnding = false }
-        let answer = try await work()
-        await end()
-        return answer
+        isEndingOwnSession = true
+        defer { isEndingOwnSession = false }
+        let value = try await work()
+        await finishOwnSession()
+        return value
     }
 
-    private func endNow() {
+    private func terminate() {
         hasEnded = true
-        sink.goodbye(Self.sessionEnded)
+        sink.goodbye(Self.sessionEndedGoodbye)
     }
 
     private func releaseSlot() async {
@@ -243,15 +246,15 @@ extension Session {
         await service.connectedSessions.remove(slot)
     }
 
-    private static let sessionEnded = Goodbye(.sessionRevoked, "This session has ended: sign in again.")
+    private static let sessionEndedGoodbye = Goodbye(.sessionRevoked, "This session has ended: sign in again.")
 
-    /// Who is signed in on this connection; nil: nobody.
+    /// The signed-in user, or nil.
     var userID: ID? { user?.user }
     var isGuest: Bool { user?.isGuest ?? false }
 
-    /// - Parameter other: whoever is about to sign in; nil for somebody new.
-    /// - Throws: `invalid_request` when the connection is another user's.
-    func requireMayBecome(_ other: ID?) throws(ProtocolError) {
+    /// - Parameter other: the user about to sign in, or nil for a new user.
+    /// - Throws: `invalid_request` if another user is signed in on this connection.
+    func requireNoOtherUser(than other: ID?) throws(ProtocolError) {
         guard let user, user.user != other else { return }
         throw ProtocolError(
             .invalidRequest, "This connection is another user's: open a new one to sign in as somebody else.")
@@ -259,13 +262,13 @@ extension Session {
 }
 
 extension Session {
-    /// Asks as the signed-in user.
+    /// Runs a read as the signed-in user.
     func read(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
         Answer(.result(try await service.database.json(function, parameters, as: caller)))
     }
 
-    /// The same of what others may have changed just now as well: from the standby, where it has all that the user did.
-    func browse(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
+    /// Runs a read on the standby if it has replayed this user's last write, otherwise on the primary.
+    func readPreferringStandby(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
         if let standby = service.standby, let reached = service.feed.readPosition.withLock({ $0.standby?.reached }),
             reached > lastWrite
         {
@@ -278,9 +281,9 @@ extension Session {
         return try await read(function, parameters)
     }
 
-    /// Changes something as the signed-in user, within what one user may change, and lets the feed know.
+    /// Runs a write as the signed-in user within the limit of changes, and notifies the feed.
     ///
-    /// - Parameter members: the number of members that it touches: ten cost as much as one other change.
+    /// - Parameter members: the number of members that it affects; ten of them cost as much as another change.
     func change(
         _ function: Statement, _ parameters: [String?], members: Int = 1
     ) async throws(ProtocolError) -> Answer {
@@ -288,17 +291,17 @@ extension Session {
         return try await write(function, parameters)
     }
 
-    /// Writes as the signed-in user, and lets the feed know.
+    /// Runs a write as the signed-in user, and notifies the feed.
     func write(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
         let feed = service.feed
         feed.writeWillBegin()
         do throws(ProtocolError) {
-            // The feed polls while the answer is on its way.
+            // The feed polls while the answer is still being sent.
             let rows = try await service.database.rows(function, parameters, as: caller) { feed.writeDidEnd() }
             recordWriteTime()
             return Answer(.result(rows.buffer(0, 0)))
         } catch {
-            // Also after a failure: the connection may have been lost when the commit was done.
+            // Also after a failure: the connection may have been lost after the commit.
             recordWriteTime()
             feed.writeDidEnd()
             throw error
@@ -314,12 +317,12 @@ extension Session {
     /// Records that the session wrote at this time. The caller has already notified the feed.
     func recordWriteTime() { lastWrite = .now }
 
-    /// Tells the conversation's other members, unless they were told just before.
+    /// Publishes a typing notice to the conversation's other members, at most every 2 s.
     ///
-    /// - Throws: `not_found` where the user is no member.
-    func tellTyping(in conversation: ID, _ isTyping: Bool) async throws(ProtocolError) -> Answer {
+    /// - Throws: `not_found` if the user is not a member.
+    func publishTyping(in conversation: ID, _ isTyping: Bool) async throws(ProtocolError) -> Answer {
         let user = try token.user
-        if try await limits.tellsTyping(
+        if try await limits.takeTyping(
             of: user, in: conversation,
             { () throws(ProtocolError) in
                 try await service.database.rows(Self.typing, ["\(conversation)"], as: caller).text(0, 0) == "t"
@@ -336,7 +339,7 @@ extension Session {
 }
 
 extension Session {
-    /// Opens, or opens anew, this session's sync; one that is not `live` ends it.
+    /// Opens this session's sync, which replaces an open one. Without `live` no pushes follow.
     func openSync(_ request: SyncRequest, live: Bool) async throws(ProtocolError) -> Answer {
         guard let user else { throw .fault("sync.open without a user") }
         await endSync()
@@ -344,13 +347,13 @@ extension Session {
         let (id, page) = try await service.page(request, for: user.user, newerThan: lastWrite) {
             request, readPosition, reading throws(ProtocolError) -> (Feed.SubscriptionID?, SyncPage)? in
             guard live else { return try await sync.page(request, of: user, readPosition, reading).map { (nil, $0) } }
-            // The feed keeps what it sees from now on, so that nothing falls between the page and the first push. Not
-            // from before its turn on: what it keeps for many who wait, it would have to look through for each.
+            // The feed keeps changes from here on, so that none is lost between the page and the first push. It begins
+            // only with the sync's turn in the queue, since keeping changes for all waiting syncs would be costly.
             let (id, position) = try await feed.subscribe(
                 user: user.user, sink: sink, messagesPerConversation: request.messagesPerConversation)
             do throws(ProtocolError) {
-                // Where the feed moved meanwhile, the page may not be where it was; and of a server that was promoted,
-                // or has come back with less, it is of another history or of an older moment.
+                // If the feed has switched servers meanwhile, or a server was promoted or restored, the page may be of
+                // an older state or another history. Then the page is read again.
                 let page = try await sync.page(request, of: user, readPosition, reading)
                 if let page, feed.readPosition.withLock({ $0.moveCount }) == readPosition.moveCount,
                     page.start.map(position.isReached) ?? true
@@ -365,7 +368,7 @@ extension Session {
             return nil
         }
         guard let id else { return Answer(.result(page.changes)) }
-        // Nothing follows a page that is not the last, and none that the connection has given up.
+        // No pushes follow a page that is not the last, or whose request was cancelled.
         guard let start = page.start, !Task.isCancelled, !isClosed else {
             await feed.unsubscribe(id)
             return Answer(.result(page.changes))
@@ -374,21 +377,20 @@ extension Session {
         return Answer(.result(page.changes)) { await feed.activate(id, from: start) }
     }
 
-    /// Says whether the user sees the app: who has it in the background is not online by it.
+    /// Sets whether the app is in the foreground. A session in the background does not make its user online.
     func setActive(_ isActive: Bool) { self.isActive = isActive }
 
-    /// Tells the node's presence what this session has become. Whatever that hangs on calls it, so that each session is
-    /// counted once, and counted off once.
-    private func settlePresence() {
-        let isPresent = subscription != nil && isActive && !hasEnded
-        let now = isPresent ? user?.user : nil
-        guard now != present else { return }
-        if let present { service.presence?.ended(present) }
-        present = now
-        if let now { service.presence?.began(now) }
+    /// Counts the session's user as online or not. Every property that this depends on calls it.
+    private func updatePresence() {
+        let isOnline = subscription != nil && isActive && !hasEnded
+        let newUser = isOnline ? user?.user : nil
+        guard newUser != onlineUser else { return }
+        if let onlineUser { service.presence?.sessionEnded(of: onlineUser) }
+        onlineUser = newUser
+        if let newUser { service.presence?.sessionStarted(of: newUser) }
     }
 
-    /// Ends the pushes.
+    /// Ends the sync and its pushes.
     func endSync() async {
         guard let subscription else { return }
         self.subscription = nil

@@ -1,12 +1,13 @@
 public import FoundationEssentials
 
-/// An instant as the protocol writes it: RFC 3339 in UTC with microseconds.
+/// The protocol's format of times: RFC 3339 in UTC with microseconds.
 public enum Timestamp {
+    /// Returns the text of a time.
     public static func text(_ date: Date) -> String {
         text(microseconds: Int64(exactly: (date.timeIntervalSince1970 * 1_000_000).rounded(.down)) ?? 0)
     }
 
-    /// - Parameter microseconds: since 1970.
+    /// Returns the text of the time this many microseconds after 1970.
     static func text(microseconds: Int64) -> String {
         let seconds = microseconds / 1_000_000
         let fraction = String(microseconds % 1_000_000)

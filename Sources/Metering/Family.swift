@@ -1,4 +1,4 @@
-/// All series of one name, which differ in their labels, and how they are written.
+/// All series of one name with different labels, and their text form.
 struct Family: Sendable {
     enum Kind: String {
         case counter, gauge, histogram
@@ -31,7 +31,7 @@ struct Family: Sendable {
         text += "\(name)_count\(labels.text) \(counts.last ?? 0)\n"
     }
 
-    /// Without a point where it is whole; what is no number in Prometheus's words.
+    /// Returns the number without a decimal point if whole, and Prometheus's words for infinities and NaN.
     private static func number(_ value: Double) -> String {
         if let whole = Int64(exactly: value) { return "\(whole)" }
         if value.isNaN { return "NaN" }

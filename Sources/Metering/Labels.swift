@@ -1,11 +1,11 @@
 /// The labels of a series, by name.
 struct Labels: Hashable, Comparable, Sendable {
-    /// As it is written: `{code="ok",method="me.get"}`, or nothing where there are none.
+    /// The text form, such as `{code="ok",method="me.get"}`, or empty.
     let text: String
 
     private let pairs: [[String]]
 
-    /// Where one name comes twice, the first stands.
+    /// Creates labels. The first of duplicate names counts.
     init(_ dimensions: [(String, String)]) {
         var pairs: [[String]] = []
         for (name, value) in dimensions {
@@ -21,17 +21,17 @@ struct Labels: Hashable, Comparable, Sendable {
         text = inner.isEmpty ? "" : "{\(inner.joined(separator: ","))}"
     }
 
-    /// With one more, which comes last.
+    /// Returns the labels with another one at the end.
     func adding(_ name: String, _ value: String) -> Labels { Labels(pairs: pairs + [[name, value]]) }
 
     static func < (one: Labels, other: Labels) -> Bool { one.text < other.text }
 
-    /// A text without line ends, as HELP lines and values have it.
+    /// Returns the text escaped for HELP lines and values.
     static func escaped(_ text: String) -> String {
         text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
     }
 
-    /// A name that Prometheus takes: what is neither a letter of ASCII nor a digit becomes `_`.
+    /// Returns a valid Prometheus name: everything but ASCII letters and digits becomes `_`.
     static func name(_ text: String) -> String {
         let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_") ? $0 : "_" })
         return name.first?.isNumber ?? true ? "_" + name : name

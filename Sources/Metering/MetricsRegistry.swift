@@ -1,16 +1,16 @@
 public import CoreMetrics
 import Synchronization
 
-/// Keeps the metrics of a process for a Prometheus server to read.
+/// The metrics of a process, for a Prometheus server.
 ///
-/// A figure is looked up when its `Counter`, `Meter`, `Recorder` or `Timer` is made, and not when it is counted: that is
-/// an atomic addition. Two that are made with the same name and labels count together. A name has one kind: what is made
-/// under it as another kind is counted and not shown.
+/// A series is looked up when its `Counter`, `Meter`, `Recorder` or `Timer` is created, so that counting is one atomic
+/// addition. Two with the same name and labels share a series. A name has one kind: one created as another kind counts
+/// but is not exposed.
 public final class MetricsRegistry: MetricsFactory, Sendable {
     private let help: [String: String]
     private let families = Mutex<[String: Family]>([:])
 
-    /// - Parameter help: what each metric counts, by its name, in a sentence.
+    /// - Parameter help: a description of each metric, by name.
     public init(help: [String: String] = [:]) { self.help = help }
 
     /// All metrics, in Prometheus's text format 0.0.4, by name and then by labels.
@@ -53,7 +53,7 @@ public final class MetricsRegistry: MetricsFactory, Sendable {
     /// The bounds of a recorder's buckets.
     static let amounts: [Double] = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576]
 
-    /// The series that is there already, or the new one.
+    /// Returns the existing series, or adds the new one.
     private func series<Series: AnyObject & Sendable>(
         _ label: String, _ dimensions: [(String, String)], _ kind: Family.Kind, _ new: Series
     ) -> Series {

@@ -26,12 +26,12 @@ final class GaugeSeries: MeterHandler, RecorderHandler, Sendable {
     func record(_ value: Double) { number.set(value) }
 }
 
-/// How often values up to each bound were recorded, and their sum. Durations are recorded in seconds.
+/// The counts of values up to each bound, and their sum. Durations are in seconds.
 final class HistogramSeries: TimerHandler, RecorderHandler, Sendable {
-    /// The upper bounds of the buckets but the last, which has none.
+    /// The upper bounds of all buckets except the last.
     let bounds: [Double]
 
-    /// How often each bucket was hit, the one without a bound last.
+    /// The count of each bucket, with the unbounded one last.
     private let hits: [CounterSeries]
     private let total = Number()
 
@@ -40,7 +40,7 @@ final class HistogramSeries: TimerHandler, RecorderHandler, Sendable {
         hits = (0...bounds.count).map { _ in CounterSeries() }
     }
 
-    /// How many values each bucket and those below it hold: as many as there are bounds, and then of all.
+    /// The cumulative counts per bound, and then the total.
     var cumulative: [Int64] {
         var sum: Int64 = 0
         return hits.map { hit in

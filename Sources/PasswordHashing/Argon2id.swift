@@ -1,8 +1,8 @@
 import CArgon2
 
-/// Argon2id as this service uses it, by libargon2. It computes for tens of milliseconds on the calling thread.
+/// Argon2id by libargon2. It computes for tens of milliseconds on the calling thread.
 ///
-/// The parameters are those that OWASP's password storage cheat sheet names first: 19 MiB, two passes, one lane.
+/// The parameters are the first recommendation of OWASP's password storage cheat sheet: 19 MiB, two passes, one lane.
 enum Argon2id {
     static let memoryKiB: UInt32 = 19_456
     static let passes: UInt32 = 2
@@ -10,7 +10,7 @@ enum Argon2id {
     static let saltLength = 16
     static let hashLength = 32
 
-    /// Hashes a password with a salt of its own into a PHC string.
+    /// Hashes a password with a random salt into a PHC string.
     static func hash(_ password: String) throws(PasswordHashingError) -> String {
         var generator = SystemRandomNumberGenerator()
         let salt = (0..<saltLength).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
@@ -27,9 +27,9 @@ enum Argon2id {
         return String(decoding: encoded.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Whether the password is the one that the PHC string was made of.
+    /// Returns true if the PHC string was made from the password.
     static func verify(_ password: String, against phc: String) throws(PasswordHashingError) -> Bool {
-        guard isBearable(phc) else { throw .unreadableHash }
+        guard isAffordable(phc) else { throw .unreadableHash }
         var password = password
         let code = password.withUTF8 { password in
             unsafe argon2id_verify(phc, password.baseAddress, password.count)
@@ -42,14 +42,14 @@ enum Argon2id {
         }
     }
 
-    /// A PHC string that costs what `hash` costs and that no password is known for.
-    static let ofNobody =
+    /// A PHC string with the cost of `hash` that no known password matches.
+    static let dummyHash =
         "$argon2id$v=19$m=\(memoryKiB),t=\(passes),p=\(lanes)$AAAAAAAAAAAAAAAAAAAAAA$"
         + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-    /// Whether the string's own parameters stay within 256 MiB, 16 lanes, and what four passes over those take: a hash
-    /// that came from elsewhere must not be able to take all memory, or a thread for more than about a second.
-    static func isBearable(_ phc: String) -> Bool {
+    /// Returns true if the string's parameters stay within 256 MiB, 16 lanes, and the cost of four passes over that, so
+    /// that an imported hash cannot exhaust memory or occupy a thread for more than about a second.
+    static func isAffordable(_ phc: String) -> Bool {
         let parts = phc.split(separator: "$")
         guard parts.count == 5, parts[0] == "argon2id", !phc.utf8.contains(0) else { return false }
         var values: [Substring: Int] = [:]

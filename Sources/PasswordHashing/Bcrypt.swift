@@ -1,39 +1,39 @@
 import CCrypt
 
-/// A bcrypt hash, as other auth servers write them (`$2a$10$…`), by libxcrypt. To verify one computes for as long as
-/// its cost says, on the calling thread: at 10 for some 60 ms, and with each more for twice as long.
+/// A bcrypt hash of another auth server (`$2a$10$…`), by libxcrypt. Verifying computes on the calling thread: about 60
+/// ms at cost 10, twice as long with each more.
 struct Bcrypt: Sendable {
-    /// The least that bcrypt knows, and what a sign-in may wait for: about a second.
+    /// The costs from bcrypt's minimum to what a sign-in may take: about a second.
     static let costs = 4...14
 
-    /// bcrypt reads no further.
+    /// bcrypt ignores further bytes.
     static let longestPassword = 72
 
     private let text: String
 
-    /// Reads `$2a$`, `$2b$` or `$2y$`, the cost, and 53 characters of salt and digest; nil where it is none, or costs
-    /// more than a sign-in may.
+    /// Parses `$2a$`, `$2b$` or `$2y$`, the cost, and 53 characters of salt and digest. Nil if it is invalid or too
+    /// costly for a sign-in.
     init?(_ text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard text.utf8.count == 60, parts.count == 4, parts[0].isEmpty, ["2a", "2b", "2y"].contains(parts[1]),
             parts[2].utf8.count == 2, let cost = Int(parts[2]), Self.costs.contains(cost),
-            parts[3].utf8.allSatisfy(Self.isOfItsAlphabet)
+            parts[3].utf8.allSatisfy(Self.isDigit)
         else { return nil }
         self.text = text
     }
 
-    /// Whether the hash was made of this password, and of no other that bcrypt takes for the same: one that is longer
-    /// than it reads, or that has a NUL, at which it stops.
-    func isOf(_ password: String) throws(PasswordHashingError) -> Bool {
+    /// Returns true if the hash was made from exactly this password, not from another that bcrypt treats as equal: one
+    /// beyond its length, or with a NUL.
+    func matches(_ password: String) throws(PasswordHashingError) -> Bool {
         let phrase = Array(password.utf8.prefix(Self.longestPassword)) + [0]
         let digests = (Array(try digest(of: phrase)), Array(text.utf8.suffix(Self.digestLength)))
         guard digests.0.count == digests.1.count else { throw .unreadableHash }
-        // As long for any difference.
+        // Constant time.
         let difference = zip(digests.0, digests.1).reduce(0) { $0 | ($1.0 ^ $1.1) }
         return difference == 0 && password.utf8.count <= Self.longestPassword && !password.utf8.contains(0)
     }
 
-    /// The digest that this hash's salt and cost give that phrase, which ends with a NUL.
+    /// Returns the digest of a NUL-terminated phrase with this hash's salt and cost.
     private func digest(of phrase: [UInt8]) throws(PasswordHashingError) -> [UInt8] {
         let size = MemoryLayout<crypt_data>.size
         let made: String? = unsafe withUnsafeTemporaryAllocation(
@@ -51,7 +51,7 @@ struct Bcrypt: Sendable {
 
     private static let digestLength = 31
 
-    private static func isOfItsAlphabet(_ byte: UInt8) -> Bool {
+    private static func isDigit(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: ".")...UInt8(ascii: "9"):

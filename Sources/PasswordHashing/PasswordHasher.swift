@@ -1,12 +1,11 @@
 import Synchronization
 import Threads
 
-/// Hashes and verifies passwords on a bounded number of threads of its own.
+/// Hashes and verifies passwords on a limited number of threads.
 ///
-/// Each costs tens of milliseconds and 19 MiB, or for a hash that came from elsewhere up to a second, which neither
-/// Swift's shared pool nor an event loop can spare. Those that find all threads at work wait in order, up to a limit;
-/// beyond it the answer is `busy`, so that a flood of logins can take neither all memory nor all time. The threads are
-/// of low priority: whoever signs in waits a little longer, and nobody else does.
+/// A hash costs tens of milliseconds and 19 MiB, an imported one up to a second, which neither Swift's shared pool nor
+/// an event loop can spare. Requests beyond the threads wait in order, up to a limit; beyond it they fail with `busy`,
+/// so that a flood of sign-ins cannot exhaust memory or time. The threads have low priority: only sign-ins wait longer.
 public final class PasswordHasher: Sendable {
     private enum Work: Sendable {
         case hash(String, CheckedContinuation<Result<String, PasswordHashingError>, Never>)
@@ -18,7 +17,7 @@ public final class PasswordHasher: Sendable {
                 caller.resume(returning: Result { () throws(PasswordHashingError) in try Argon2id.hash(password) })
             case .verify(let password, let hash, let caller):
                 caller.resume(
-                    returning: Result { () throws(PasswordHashingError) in try StoredHash(hash).isOf(password) })
+                    returning: Result { () throws(PasswordHashingError) in try StoredHash(hash).matches(password) })
             }
         }
 
@@ -40,44 +39,43 @@ public final class PasswordHasher: Sendable {
     private let queueLimit: Int
     private let state = Mutex(State())
 
-    /// A hasher that has no thread while it has nothing to do.
+    /// Creates a hasher, which has threads only while it works.
     ///
     /// - Parameters:
-    ///   - threads: How many passwords are computed at a time; each takes 19 MiB.
-    ///   - queueLimit: How many more may wait.
+    ///   - threads: the number of concurrent computations; each takes 19 MiB.
+    ///   - queueLimit: the maximum number of waiting requests.
     public init(threads: Int, queueLimit: Int) {
         precondition(threads > 0 && queueLimit >= 0, "a hasher has one thread at least")
         self.threads = threads
         self.queueLimit = queueLimit
     }
 
-    /// How many passwords wait for a thread.
+    /// The number of waiting passwords.
     public var waiting: Int { state.withLock { $0.queue.count } }
 
-    /// Hashes a password with a salt of its own into a PHC string (`$argon2id$v=19$m=19456,t=2,p=1$…`).
+    /// Hashes a password with a random salt into a PHC string (`$argon2id$v=19$m=19456,t=2,p=1$…`).
     ///
-    /// - Throws: `busy`, `cancelled` (while it waited), `failed`.
+    /// - Throws: `busy`, `cancelled` (while waiting), `failed`.
     public func hash(_ password: String) async throws(PasswordHashingError) -> String {
         try await perform { .hash(password, $0) }
     }
 
-    /// Whether the password is the one that the hash was made of, compared in constant time.
+    /// Returns true if the hash was made from the password, compared in constant time.
     ///
-    /// - Parameter hash: A PHC string of Argon2id, or a bcrypt hash.
-    /// - Throws: As `hash`, and `unreadableHash`, which takes as long as a wrong password.
+    /// - Parameter hash: a PHC string of Argon2id, or a bcrypt hash.
+    /// - Throws: as `hash`, and `unreadableHash`, which takes as long as a wrong password.
     public func verify(_ password: String, against hash: String) async throws(PasswordHashingError) -> Bool {
         try await perform { .verify(password, hash, $0) }
     }
 
-    /// Whether the hash is of the kind that `hash` makes; one of another server's kind is to be made anew, when its
-    /// password is at hand.
-    public static func isOurs(_ hash: String) -> Bool { hash.hasPrefix("$argon2id$") }
+    /// Returns true if `hash` made it; other hashes should be replaced when the password is known.
+    public static func isArgon2id(_ hash: String) -> Bool { hash.hasPrefix("$argon2id$") }
 
-    /// Spends what `verify` spends, for an account that does not exist, so that time does not tell the two apart.
+    /// Takes as long as `verify`, for an account that does not exist, so that the time does not reveal that.
     ///
-    /// - Throws: As `hash`.
-    public func verifyAgainstNothing(_ password: String) async throws(PasswordHashingError) {
-        _ = try await verify(password, against: Argon2id.ofNobody)
+    /// - Throws: as `hash`.
+    public func verifyDummy(_ password: String) async throws(PasswordHashingError) {
+        _ = try await verify(password, against: Argon2id.dummyHash)
     }
 
     private func perform<Value: Sendable>(
@@ -116,21 +114,21 @@ public final class PasswordHasher: Sendable {
         }
         switch decision {
         case .wait:
-            // A cancellation that came before the place in line did not find it.
+            // An earlier cancellation did not find the request in the queue.
             if Task.isCancelled { cancel(id) }
         case .refuse(let error): work.refuse(error)
         case .start:
             do {
                 try DetachedThread.start(name: "passwords", priority: .low) { self.work(through: work) }
             } catch {
-                // Who is in line is served by the threads that run; with none running there is no line.
+                // The queue is served by running threads; if none runs, the queue is empty.
                 state.withLock { $0.running -= 1 }
                 work.refuse(.busy)
             }
         }
     }
 
-    /// A thread's life: its work, then the line's, until that is empty.
+    /// Runs a thread: its work, then the queue's until that is empty.
     private func work(through first: Work) {
         var next: Work? = first
         while let work = next {

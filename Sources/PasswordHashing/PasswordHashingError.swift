@@ -1,12 +1,11 @@
-/// Why a password was neither hashed nor verified.
+/// The reason why a password was neither hashed nor verified.
 public enum PasswordHashingError: Error, Sendable, Hashable {
-    /// As many passwords wait as may; the same request may succeed later.
+    /// The queue is full. The same request may succeed later.
     case busy
-    /// The task was cancelled while the password waited for its turn.
+    /// The task was cancelled while waiting.
     case cancelled
-    /// The stored text is neither an Argon2id hash in PHC format nor a bcrypt hash, or asks for more memory or time
-    /// than a sign-in may take.
+    /// The stored text is neither an Argon2id hash in PHC format nor a bcrypt hash, or is too costly for a sign-in.
     case unreadableHash
-    /// libargon2 failed, with its code: 22 is memory that could not be had.
+    /// libargon2 failed with this code; 22 means out of memory.
     case failed(Int32)
 }

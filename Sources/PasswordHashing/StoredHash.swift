@@ -3,29 +3,29 @@ enum StoredHash: Sendable {
     case argon2id(String)
     case bcrypt(Bcrypt)
 
-    /// None that can be verified, or one that costs more than a sign-in may.
+    /// A hash that cannot be verified or is too costly.
     case unreadable
 
     init(_ text: String) {
         if let bcrypt = Bcrypt(text) {
             self = .bcrypt(bcrypt)
         } else {
-            self = Argon2id.isBearable(text) ? .argon2id(text) : .unreadable
+            self = Argon2id.isAffordable(text) ? .argon2id(text) : .unreadable
         }
     }
 
-    /// Whether it was made of this password.
+    /// Returns true if it was made from this password.
     ///
-    /// - Throws: `unreadableHash`, after the time that a wrong password takes: to whoever tries passwords it is one.
-    func isOf(_ password: String) throws(PasswordHashingError) -> Bool {
+    /// - Throws: `unreadableHash`, after the time of a wrong password, so that an attacker cannot tell.
+    func matches(_ password: String) throws(PasswordHashingError) -> Bool {
         do throws(PasswordHashingError) {
             switch self {
             case .argon2id(let phc): return try Argon2id.verify(password, against: phc)
-            case .bcrypt(let bcrypt): return try bcrypt.isOf(password)
+            case .bcrypt(let bcrypt): return try bcrypt.matches(password)
             case .unreadable: throw .unreadableHash
             }
         } catch .unreadableHash {
-            _ = try Argon2id.verify(password, against: Argon2id.ofNobody)
+            _ = try Argon2id.verify(password, against: Argon2id.dummyHash)
             throw .unreadableHash
         }
     }

@@ -45,8 +45,8 @@ public actor PrivatePostgres {
     /// Creates a server in `directory`, which is created if missing.
     ///
     /// - Parameters:
-    ///     - settings: PostgreSQL's settings by name, such as `["fsync": "off"]` for tests.
-    ///     - primary: the URL of a running server, as its superuser, of which this one becomes a streaming replica. Its
+    ///   - settings: PostgreSQL's settings by name, such as `["fsync": "off"]` for tests.
+    ///   - primary: the URL of a running server, as its superuser, of which this one becomes a streaming replica. Its
     ///     `max_connections` must not be greater than this server's. Nil creates a new cluster.
     public init(
         installation: PostgresInstallation, directory: String, settings: [String: String] = [:],

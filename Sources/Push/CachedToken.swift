@@ -1,27 +1,27 @@
-/// A token for a provider, made when it is needed and kept while it is good. Those who need one at once wait for one.
+/// A provider's token, made on demand and cached while valid. Concurrent callers wait for the same token.
 actor CachedToken {
     private let make: @Sendable () async throws -> (String, Duration)
-    private var kept: (token: String, until: ContinuousClock.Instant)?
-    private var making: Task<(String, Duration), any Error>?
+    private var cached: (token: String, until: ContinuousClock.Instant)?
+    private var pending: Task<(String, Duration), any Error>?
 
-    /// - Parameter make: makes one, and says for how long it is good.
+    /// - Parameter make: makes a token, and returns its validity.
     init(_ make: @escaping @Sendable () async throws -> (String, Duration)) { self.make = make }
 
-    /// - Throws: what `make` throws.
+    /// - Throws: the error of `make`.
     func value() async throws -> String {
-        if let kept, kept.until > .now { return kept.token }
-        if let making { return try await making.value.0 }
-        // It ends by itself, within the time of a request, and whoever asks waits for it.
+        if let cached, cached.until > .now { return cached.token }
+        if let pending { return try await pending.value.0 }
+        // It ends by itself, within a request's timeout, and all callers wait for it.
         let task = Task { [make] in try await make() }
-        making = task
-        defer { making = nil }
+        pending = task
+        defer { pending = nil }
         let (token, lifetime) = try await task.value
-        kept = (token, .now + lifetime)
+        cached = (token, .now + lifetime)
         return token
     }
 
-    /// Makes another in place of that one.
+    /// Discards a token, so that the next call makes another.
     func forget(_ token: String) {
-        if kept?.token == token { kept = nil }
+        if cached?.token == token { cached = nil }
     }
 }

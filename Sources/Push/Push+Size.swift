@@ -3,12 +3,12 @@ internal import Messaging
 extension Push {
     /// Shortens the texts of a push until its encoded form is small enough: first the body, then the title.
     ///
-    /// A provider counts the bytes of what it is sent, in which a quotation mark is two bytes and a control character six,
-    /// and in which the texts may be twice: so the encoded form is measured, and not the text.
+    /// Providers count encoded bytes, where a quotation mark takes two and a control character six, and texts may occur
+    /// twice. So the encoded form is measured.
     ///
     /// - Parameters:
-    ///   - limit: how many bytes the provider takes.
-    ///   - size: returns the bytes of the encoded form.
+    ///   - limit: the provider's maximum size in bytes.
+    ///   - size: returns the size of the encoded form.
     func fitting(_ limit: Int, _ size: (Push) throws -> Int) rethrows -> Push {
         guard let text, try size(self) > limit else { return self }
         func with(_ title: String, _ body: String?) -> Push { Push(order: order, text: Text(title: title, body: body)) }
@@ -40,9 +40,9 @@ extension Push {
 }
 
 extension String {
-    /// Returns the text if it has at most `limit` bytes of UTF-8, else as much of its beginning as fits with an ellipsis.
+    /// Returns the text if it has at most `limit` bytes of UTF-8, otherwise its beginning with an ellipsis.
     ///
-    /// It ends between two characters, or between two Unicode scalars of a first character that does not fit.
+    /// It is cut between characters, or between the Unicode scalars of a first character that does not fit.
     func shortened(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         let room = max(0, limit - "…".utf8.count)

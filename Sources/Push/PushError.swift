@@ -1,4 +1,4 @@
-/// Why pushes cannot be sent as they are set up, as a sentence for the operator.
+/// A configuration error of device pushes, as a sentence for the operator.
 public struct PushError: Error, CustomStringConvertible {
     public let description: String
 

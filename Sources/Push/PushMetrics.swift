@@ -1,19 +1,19 @@
 internal import Messaging
 internal import Metrics
 
-/// What is counted of pushes.
+/// The metrics of device pushes.
 struct PushMetrics: Sendable {
     private let factory: any MetricsFactory
     private let leads: Meter
-    private let givenUp: Counter
+    private let abandoned: Counter
 
     init(_ factory: any MetricsFactory) {
         self.factory = factory
         leads = Meter(label: "postline_device_notification_leader", factory: factory)
         leads.set(0)
-        // There from the beginning, so that an alert on it sees the first.
-        givenUp = Counter(label: "postline_device_notifications_abandoned_total", factory: factory)
-        givenUp.increment(by: 0)
+        // Created at the start, so that an alert sees the first increment.
+        abandoned = Counter(label: "postline_device_notifications_abandoned_total", factory: factory)
+        abandoned.increment(by: 0)
     }
 
     func leads(_ isLeader: Bool) { leads.set(isLeader ? 1 : 0) }
@@ -21,10 +21,10 @@ struct PushMetrics: Sendable {
     func settled(_ platform: DevicePlatform, _ outcome: PushOutcome, after duration: Duration) {
         let name =
             switch outcome {
-            case .taken: "taken"
-            case .refused: "refused"
+            case .accepted: "accepted"
+            case .rejected: "rejected"
             case .unregistered: "unregistered"
-            case .later: "later"
+            case .deferred: "deferred"
             }
         let dimensions = [("provider", platform.rawValue), ("outcome", name)]
         Counter(label: "postline_device_notifications_total", dimensions: dimensions, factory: factory).increment()
@@ -35,11 +35,11 @@ struct PushMetrics: Sendable {
         .recordNanoseconds(duration.count(of: .nanoseconds(1)))
     }
 
-    func gaveUp(_ count: Int) { givenUp.increment(by: count) }
+    func recordAbandoned(_ count: Int) { abandoned.increment(by: count) }
 }
 
 extension Pusher {
-    /// What the figures say, by their names.
+    /// A description of each metric, by name.
     public static let metricHelp = [
         "postline_device_notification_leader": "1 on the node that sends device pushes, 0 on all others.",
         "postline_device_notifications_total": "Device pushes, by provider and outcome.",

@@ -1,19 +1,19 @@
 internal import Messaging
 
-/// One who takes pushes to devices.
+/// A service that delivers device pushes.
 protocol PushProvider: Sendable {
-    /// Gives it a push, and says what became of it.
+    /// Sends a push, and returns the outcome.
     func deliver(_ push: Push) async -> PushOutcome
 
-    /// Asks whether it would take one, without telling anybody anything; nil where it would, else what is wrong.
+    /// Checks that it would accept a push, without notifying anyone. Returns nil or the error.
     func check() async -> String?
 }
 
-/// An order, in words.
+/// A push with its texts.
 struct Push: Sendable {
     let order: PushOrder
 
-    /// Nil where there is nothing to show.
+    /// The visible text, or nil for a silent push.
     let text: Text?
 
     struct Text: Sendable, Equatable {
@@ -21,7 +21,7 @@ struct Push: Sendable {
         let body: String?
     }
 
-    /// What the app is told beside what it shows, by the protocol's names (`docs/push.md`).
+    /// The data for the app, by the protocol's names (`docs/push.md`).
     var payload: [String: PushValue] {
         var payload: [String: PushValue] = [
             "conversation_id": .string("\(order.conversation)"), "badge": .integer(order.badge),
@@ -38,7 +38,7 @@ struct Push: Sendable {
     }
 }
 
-/// What stands in a push: JSON, as far as it is needed.
+/// A value in a push: the necessary subset of JSON.
 enum PushValue: Sendable, Encodable {
     case string(String)
     case integer(Int64)
@@ -53,7 +53,7 @@ enum PushValue: Sendable, Encodable {
         }
     }
 
-    /// For those who take strings alone.
+    /// The value as a string, for providers that accept only strings.
     var text: String {
         switch self {
         case .string(let string): string

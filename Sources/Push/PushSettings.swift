@@ -2,20 +2,20 @@ public import FoundationEssentials
 internal import JWTKit
 public import Messaging
 
-/// What is pushed, and by whom (`docs/push.md`).
+/// The configuration of device pushes (`docs/push.md`).
 public struct PushSettings: Sendable {
     public var apns: APNs?
     public var fcm: FCM?
     public var webhook: Webhook?
 
-    /// Whether pushes carry the messages' texts.
+    /// True if pushes include the messages' texts.
     public var hasPreviews = false
     public var texts = PushTexts()
 
-    /// A file of certificates (PEM) to trust beside those of the system; nil: none.
+    /// A file of additional trusted certificates (PEM), or nil.
     public var authorities: String?
 
-    /// Nobody takes any.
+    /// Creates settings without a provider.
     public init() {}
 
     public var platforms: Set<DevicePlatform> {
@@ -26,26 +26,26 @@ public struct PushSettings: Sendable {
         return platforms
     }
 
-    /// Apple's service: what its developer's account gives.
+    /// The credentials for Apple's service.
     public struct APNs: Sendable {
         let key: ES256PrivateKey
         let keyID: String
         let teamID: String
         let topic: String
 
-        /// In place of Apple's two; nil: those.
+        /// Another service URL, or nil for Apple's two.
         let url: String?
 
         /// - Parameters:
         ///   - key: the `.p8` file's text.
         ///   - topic: the app's bundle id.
-        ///   - url: where the service is, for tests.
-        /// - Throws: `PushError` where the key is none.
+        ///   - url: the service's URL, for tests.
+        /// - Throws: `PushError` if the key is invalid.
         public init(key: String, keyID: String, teamID: String, topic: String, url: String? = nil) throws {
             do {
                 self.key = try ES256PrivateKey(pem: key)
             } catch {
-                throw PushError("is no private key of APNs (a .p8 file, PEM, P-256).")
+                throw PushError("must be an APNs private key (a .p8 file: PEM, P-256).")
             }
             self.keyID = keyID
             self.teamID = teamID
@@ -58,13 +58,13 @@ public struct PushSettings: Sendable {
         }
     }
 
-    /// Google's service: a service account of its project.
+    /// The credentials for Google's service: a service account of the project.
     public struct FCM: Sendable {
         let projectID: String
         let clientEmail: String
         let key: Insecure.RSA.PrivateKey
 
-        /// By which Google finds the key's public half; nil if the file does not name it.
+        /// The key's id, by which Google finds its public key; nil if the file does not name it.
         let keyID: String?
         let tokenURL: String
         let url: String
@@ -79,17 +79,17 @@ public struct PushSettings: Sendable {
 
         /// - Parameters:
         ///   - serviceAccount: the JSON file's bytes.
-        ///   - url: where the service is, for tests.
-        /// - Throws: `PushError` where it is none.
+        ///   - url: the service's URL, for tests.
+        /// - Throws: `PushError` if the file is invalid.
         public init(serviceAccount: Data, url: String? = nil) throws {
             guard let file = try? JSONDecoder().decode(File.self, from: serviceAccount) else {
                 throw PushError(
-                    "is no service account: a JSON file with project_id, client_email, private_key and token_uri.")
+                    "must be a service account: a JSON file with project_id, client_email, private_key and token_uri.")
             }
             do {
                 key = try Insecure.RSA.PrivateKey(pem: file.private_key)
             } catch {
-                throw PushError("has a private_key that is no RSA key (PEM).")
+                throw PushError("must have an RSA key (PEM) as its private_key.")
             }
             projectID = file.project_id
             keyID = file.private_key_id
@@ -99,11 +99,11 @@ public struct PushSettings: Sendable {
         }
     }
 
-    /// The operator's own server.
+    /// A server of the operator.
     public struct Webhook: Sendable {
         let url: String
 
-        /// What its signatures are made with.
+        /// The secret that signs requests.
         let secret: String
 
         public init(url: String, secret: String) {

@@ -1,29 +1,29 @@
 public import FoundationEssentials
 internal import Messaging
 
-/// What a notification says, in the device's language.
+/// The texts of device pushes, by language.
 ///
-/// An operator's file replaces any of it: `{"de": {"image": "Ein Foto", …}, …}`. In the texts `{sender}`, `{group}` and
-/// `{content}` stand for what they say.
+/// An operator's file replaces any of them: `{"de": {"image": "Ein Foto", …}, …}`. `{sender}`, `{group}` and
+/// `{content}` are placeholders.
 public struct PushTexts: Sendable {
-    /// By language tag, in lower case.
+    /// The texts, by lower-case language tag.
     private var byLocale: [String: Texts] = Self.builtIn
 
-    /// The built-in ones.
+    /// The built-in texts.
     public init() {}
 
-    /// - Parameter file: JSON, with languages by their tags, and of each the texts that are other than the built-in.
-    /// - Throws: `PushError`, which names what is wrong.
+    /// - Parameter file: JSON with language tags, and the replaced texts of each.
+    /// - Throws: `PushError`, which names the error.
     public init(replacedBy file: Data) throws {
         guard let given = try? JSONDecoder().decode([String: [String: String]].self, from: file) else {
-            throw PushError("is no JSON object of languages, each with an object of texts.")
+            throw PushError("must be a JSON object of languages, each an object of texts.")
         }
         for (locale, texts) in given {
             var known = self.texts(for: locale)
             for (name, text) in texts {
                 guard let place = Texts.places[name] else {
                     throw PushError(
-                        "has a text \"\(locale).\(name)\", of which there is none: there are "
+                        "has an unknown text \"\(locale).\(name)\"; the texts are "
                             + "\(Texts.places.keys.sorted().joined(separator: ", ")).")
                 }
                 try Self.check(text, "\(locale).\(name)")
@@ -35,7 +35,7 @@ public struct PushTexts: Sendable {
 
     private static func check(_ text: String, _ name: String) throws {
         guard Template.hasOnly(["{sender}", "{group}", "{content}"], in: text) else {
-            throw PushError("has in \"\(name)\" a brace that is none of {sender}, {group} and {content}.")
+            throw PushError("has an unknown placeholder in \"\(name)\"; use {sender}, {group}, {content}.")
         }
     }
 
@@ -43,9 +43,9 @@ public struct PushTexts: Sendable {
         var directTitle = "{sender}"
         var groupTitle = "{sender} · {group}"
         var body = "{content}"
-        /// A picture without a text.
+        /// The text for a picture without a text.
         var image: String
-        /// Who has no name.
+        /// The name of a user without a name.
         var somebody: String
 
         static var places: [String: any WritableKeyPath<Texts, String> & Sendable] {
@@ -76,9 +76,9 @@ public struct PushTexts: Sendable {
         Template.texts(for: locale, of: byLocale) ?? Texts(image: "", somebody: "")
     }
 
-    /// What a push shows; nil where it is silent.
+    /// Returns the text of a push, or nil for a silent one.
     func text(of order: PushOrder) -> Push.Text? {
-        guard order.kind == .tell else { return nil }
+        guard order.kind == .notify else { return nil }
         let texts = texts(for: order.device.locale)
         let sender = order.senderName ?? texts.somebody
         let content = order.content.map { $0.isEmpty && order.isImage ? texts.image : $0 }

@@ -7,7 +7,7 @@ public import ServiceLifecycle
 internal import Synchronization
 internal import Webhooks
 
-/// Tells devices whose users have no app open of their messages: one node of all does it.
+/// Sends device pushes to users who are offline. One node, the leader, does it for all.
 public final class Pusher: Service {
     private let settings: PushSettings
     private let databaseURL: String
@@ -15,26 +15,26 @@ public final class Pusher: Service {
     private let logger: Logger
     private let metrics: PushMetrics
 
-    /// The identity under which this node holds the lease.
+    /// The identity of this node as a leaseholder.
     private let node = ID.random()
 
-    /// How often the leader renews its lease, which is four times as long.
+    /// The interval at which the leader renews its lease, which lasts four times as long.
     private static let renewal = Duration.seconds(1)
 
-    /// What became of orders and is not noted yet. It outlives the connection over which they were given.
+    /// Outcomes that are not recorded yet. They outlive the connection over which their orders came.
     private let outcomes = Mutex<[(order: PushOrder, outcome: PushOutcome)]>([])
 
-    /// How many orders providers have.
-    private let underWay = Atomic(0)
+    /// The number of pushes in flight.
+    private let inFlight = Atomic(0)
 
-    /// How many they have at most.
-    private static let maxUnderWay = 400
+    /// The maximum in flight.
+    private static let maxInFlight = 400
 
-    /// How many of them at a time over connections that carry one each (HTTP/1.1), by host: a webhook that takes 50 ms is
-    /// told of more than a thousand a second by so many.
+    /// The maximum number of HTTP/1.1 connections per host, each with one request: with 50 ms per request, a webhook
+    /// receives over a thousand per second.
     private static let connections = 64
 
-    /// - Parameter databaseURL: a way to the database on which a session keeps its backend.
+    /// - Parameter databaseURL: a connection string by which a session keeps its backend.
     public init(
         _ settings: PushSettings, databaseURL: String, limits: StatementLimits, logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory
@@ -48,25 +48,25 @@ public final class Pusher: Service {
 
     /// Runs until the service is stopped.
     public func run() async throws {
-        let client = try HTTPClient.toProviders(trusting: settings.authorities, connections: Self.connections)
+        let client = try HTTPClient.forProviders(trusting: settings.authorities, connections: Self.connections)
         let providers = Self.providers(settings, client)
         let (orders, order) = AsyncStream<PushOrder>.makeStream()
         await withDiscardingTaskGroup { group in
             group.addTask {
-                await cancelWhenGracefulShutdown { await self.keepServing(order) }
+                await cancelWhenGracefulShutdown { await self.runServeLoop(order) }
                 order.finish()
             }
-            // What a provider has been given is answered, whatever becomes of the connection, and of this node.
+            // A push in flight is completed, whatever happens to the connection or this node.
             for await order in orders { group.addTask { await self.deliver(order, providers) } }
         }
         try? await PushQueue.with(databaseURL, limits: limits, logger: logger) { queue in
             try await self.settle(queue)
-            try await queue.resign(as: self.node)
+            try await queue.releaseLease(as: self.node)
         }
         try await client.shutdown()
     }
 
-    private func keepServing(_ order: AsyncStream<PushOrder>.Continuation) async {
+    private func runServeLoop(_ order: AsyncStream<PushOrder>.Continuation) async {
         var backoff = Backoff(base: .milliseconds(250), limit: .seconds(2))
         while !Task.isCancelled {
             do {
@@ -77,16 +77,16 @@ public final class Pusher: Service {
                 metrics.leads(false)
                 if Task.isCancelled { break }
                 if backoff.attempts == 0 {
-                    logger.warning("pushes wait for the database", metadata: ["error": "\(error)"])
+                    logger.warning("cannot reach the push queue; retrying", metadata: ["error": "\(error)"])
                 }
                 try? await Task.sleep(for: backoff.next())
             }
         }
     }
 
-    /// Asks each provider whether it would take a push; of each that would not, what is wrong.
+    /// Checks that each provider would accept a push, and returns each one's error or nil.
     public static func check(_ settings: PushSettings) async throws -> [(platform: DevicePlatform, flaw: String?)] {
-        let client = try HTTPClient.toProviders(trusting: settings.authorities, connections: connections)
+        let client = try HTTPClient.forProviders(trusting: settings.authorities, connections: connections)
         var found: [(platform: DevicePlatform, flaw: String?)] = []
         for (platform, provider) in providers(settings, client).sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             found.append((platform, await provider.check()))
@@ -105,43 +105,43 @@ public final class Pusher: Service {
         return providers
     }
 
-    /// Waits until this node leads, and leads until another does or the connection is lost.
+    /// Waits until this node leads, and leads until another node does or the connection is lost.
     private func serve(
         _ queue: PushQueue, _ order: AsyncStream<PushOrder>.Continuation, _ connected: () -> Void
     ) async throws {
-        var leads = try await queue.lead(as: node)
+        var leads = try await queue.acquireLease(as: node)
         connected()
         while !leads {
-            // What was given as the leader, and was answered since.
+            // Outcomes of pushes that this node sent as the leader.
             try await settle(queue)
             try await Task.sleep(for: .milliseconds(500))
-            leads = try await queue.lead(as: node)
+            leads = try await queue.acquireLease(as: node)
         }
         var nextRenewal = ContinuousClock.now + Self.renewal
-        // The first of all looks only notes from where on is told.
-        _ = try await queue.note()
+        // The first poll only records the starting point.
+        _ = try await queue.enqueueNew()
         metrics.leads(true)
         defer { metrics.leads(false) }
-        logger.info("this node pushes")
-        var nextLook = ContinuousClock.now
+        logger.info("this node sends device pushes")
+        var nextPoll = ContinuousClock.now
         while true {
             if nextRenewal <= .now {
                 nextRenewal = .now + Self.renewal
-                guard try await queue.lead(as: node) else { return }
+                guard try await queue.acquireLease(as: node) else { return }
             }
             try await settle(queue)
-            if nextLook <= .now {
-                _ = try await queue.note()
-                nextLook = .now + .milliseconds(500)
+            if nextPoll <= .now {
+                _ = try await queue.enqueueNew()
+                nextPoll = .now + .milliseconds(500)
             }
-            let room = Self.maxUnderWay - underWay.load(ordering: .relaxed)
+            let room = Self.maxInFlight - inFlight.load(ordering: .relaxed)
             if room > 0 {
-                let (orders, late) = try await queue.due(most: room, withText: settings.hasPreviews)
-                metrics.gaveUp(late)
-                underWay.add(orders.count, ordering: .relaxed)
-                for given in orders { order.yield(given) }
+                let (orders, abandoned) = try await queue.leaseDue(limit: room, withText: settings.hasPreviews)
+                metrics.recordAbandoned(abandoned)
+                inFlight.add(orders.count, ordering: .relaxed)
+                for leased in orders { order.yield(leased) }
             }
-            let isBusy = underWay.load(ordering: .relaxed) > 0
+            let isBusy = inFlight.load(ordering: .relaxed) > 0
             try await Task.sleep(for: .milliseconds(isBusy ? 50 : 250))
         }
     }
@@ -150,29 +150,30 @@ public final class Pusher: Service {
         let settled = outcomes.withLock { $0 }
         guard !settled.isEmpty else { return }
         try await queue.settle(settled)
-        // In their order, and what came meanwhile is behind them.
+        // In order; later outcomes follow.
         outcomes.withLock { $0.removeFirst(settled.count) }
     }
 
     private func deliver(_ order: PushOrder, _ providers: [DevicePlatform: any PushProvider]) async {
-        defer { underWay.subtract(1, ordering: .relaxed) }
+        defer { inFlight.subtract(1, ordering: .relaxed) }
         let start = ContinuousClock.now
         let outcome: PushOutcome
         if let provider = providers[order.device.platform] {
             outcome = await provider.deliver(Push(order: order, text: settings.texts.text(of: order)))
         } else {
-            // Another node may have it.
-            outcome = .later("this node does not push by it", after: .seconds(60))
+            // Another node may have this provider.
+            outcome = .deferred("this node has no credentials for the provider", after: .seconds(60))
         }
         metrics.settled(order.device.platform, outcome, after: .now - start)
         switch outcome {
-        case .refused(let why), .later(let why, _):
+        case .rejected(let why), .deferred(let why, _):
             logger.notice(
-                "a push was not taken",
+                "push not accepted",
                 metadata: [
-                    "provider": "\(order.device.platform.rawValue)", "device": "\(order.device.id)", "answer": "\(why)",
+                    "provider": "\(order.device.platform.rawValue)", "device": "\(order.device.id)",
+                    "response": "\(why)",
                 ])
-        case .taken, .unregistered: break
+        case .accepted, .unregistered: break
         }
         outcomes.withLock { $0.append((order, outcome)) }
     }

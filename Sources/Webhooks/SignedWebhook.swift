@@ -2,28 +2,27 @@ package import AsyncHTTPClient
 internal import Crypto
 internal import FoundationEssentials
 
-/// The operator's own server, or a function of its cloud, which is posted JSON that is signed (`docs/push.md`,
-/// "Webhook").
+/// A server of the operator that receives signed JSON by POST (`docs/push.md`, "Webhook").
 package struct SignedWebhook: Sendable {
     private let url: String
     private let secret: String
     private let client: HTTPClient
 
-    /// - Parameter secret: what its signatures are made with.
+    /// - Parameter secret: the secret that signs requests.
     package init(url: String, secret: String, client: HTTPClient) {
         self.url = url
         self.secret = secret
         self.client = client
     }
 
-    /// Posts that, signed.
+    /// Sends a signed POST.
     ///
-    /// - Parameter id: the same for the same body, also when it is posted again.
-    /// - Throws: what kept it from being answered.
-    package func post(_ body: some Encodable, id: String) async throws -> ProviderAnswer {
+    /// - Parameter id: the id of the body, the same if it is posted again.
+    /// - Throws: the reason why there was no response.
+    package func post(_ body: some Encodable, id: String) async throws -> ProviderResponse {
         let bytes = try body.json()
         let timestamp = "\(Int64(exactly: Date().timeIntervalSince1970.rounded(.down)) ?? 0)"
-        // The time is signed too, so that what was recorded cannot be said again later.
+        // The time is signed too, so that a recorded request cannot be replayed later.
         var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.utf8)))
         code.update(data: Array("\(timestamp).".utf8))
         code.update(data: bytes)
@@ -35,14 +34,14 @@ package struct SignedWebhook: Sendable {
             ], bytes)
     }
 
-    /// Asks whether it would take something, by `{"type":"check"}`; nil where it would, else what is wrong.
+    /// Checks that it would accept a request, by `{"type":"check"}`. Returns nil or the error.
     package func check() async -> String? {
         do {
-            let answer = try await post(["type": "check"], id: "check")
-            switch answer.status {
+            let response = try await post(["type": "check"], id: "check")
+            switch response.status {
             case 200..<300: return nil
-            case 401, 403: return "it answered \(answer.summary) (is the secret the same there?)"
-            default: return "it answered \(answer.summary)"
+            case 401, 403: return "it responded with \(response.summary) (check that both have the same secret)"
+            default: return "it responded with \(response.summary)"
             }
         } catch {
             return "\(error)"

@@ -25,8 +25,8 @@ enum BenchNode {
     /// Runs a node in its own process: the `postline` built beside this program.
     ///
     /// - Parameters:
-    ///     - settings: additional settings, by their environment variables.
-    ///     - body: receives the ports once the node serves. The node ends when it returns.
+    ///   - settings: additional settings, by their environment variables.
+    ///   - body: receives the ports once the node serves. The node ends when it returns.
     static func run(
         on postgres: PrivatePostgres, database: String = "postline", secret: String,
         environment settings: [String: String] = [:], _ body: (Ports) async throws -> Void

@@ -30,8 +30,8 @@ struct FanoutRound: Sendable {
     static func text() -> String { "\(Watcher.markText) Change \(randomUUID())." }
 
     /// - Parameters:
-    ///     - watchers: the number of receivers of each change.
-    ///     - publish: makes the change with that number.
+    ///   - watchers: the number of receivers of each change.
+    ///   - publish: makes the change with that number.
     static func run(
         _ watchers: Int, _ tally: Tally, inFlight: Int, for time: Duration,
         _ publish: @escaping @Sendable (Int) async throws -> Void

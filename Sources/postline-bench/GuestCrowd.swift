@@ -81,9 +81,9 @@ struct GuestCrowd: Sendable {
     /// Connects a watcher for each guest, spread over the nodes.
     ///
     /// - Parameters:
-    ///     - way: the transport, with its ports.
-    ///     - cursor: the cursor to resume from, or nil for a reset.
-    ///     - inBackground: true if the connections must not count as online.
+    ///   - way: the transport, with its ports.
+    ///   - cursor: the cursor to resume from, or nil for a reset.
+    ///   - inBackground: true if the connections must not count as online.
     func watch(
         ports: [Int], by way: Transport = .line, group: MultiThreadedEventLoopGroup, tally: Tally,
         cursor: String? = nil,

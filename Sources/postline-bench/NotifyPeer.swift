@@ -6,8 +6,8 @@ enum NotifyPeer {
     /// Runs `body` while the program listens.
     ///
     /// - Parameters:
-    ///     - capacity: the maximum number of recorded notifications.
-    ///     - body: must end by notifying `stop`.
+    ///   - capacity: the maximum number of recorded notifications.
+    ///   - body: must end by notifying `stop`.
     /// - Returns: the arrival time of each notification, by the clock of `now`.
     static func run(url: String, channel: String, capacity: Int, _ body: () async throws -> Void) async throws
         -> [Int64]

@@ -23,8 +23,8 @@ struct PacedSends: Sendable {
     var latencies: Percentiles { Percentiles(sent.map(\.latency)) }
 
     /// - Parameters:
-    ///     - pace: the sends per second of all senders together.
-    ///     - first: the index of the conversation that each begins with.
+    ///   - pace: the sends per second of all senders together.
+    ///   - first: the index of the conversation that each begins with.
     static func run(
         _ senders: [Sender], pace: Double, for time: Duration, first: Int = 0
     ) async throws -> PacedSends {

@@ -52,7 +52,7 @@ struct RequestClients: Sendable {
         let start = ContinuousClock.now
         let result = await withSuspension { (done: CheckedContinuation<Result<[Duration], any Error>, Never>) in
             do {
-                try DetachedThread.start(name: "askers") { [self] in
+                try DetachedThread.start(name: "requesters") { [self] in
                     done.resume(
                         returning: Result {
                             try run(Questions(texts: texts, method: method, write: write), for: time)
@@ -72,7 +72,7 @@ struct RequestClients: Sendable {
     private func run(_ questions: Questions, for time: Duration) throws(BenchError) -> [Duration] {
         var refusal = [CChar](repeating: 0, count: 512)
         // The requests outlive the call, which is their only use.
-        let error = unsafe askers_run(
+        let error = unsafe requesters_run(
             sockets, CInt(sockets.count), UInt64(time / .nanoseconds(1)),
             { owner, number, line, capacity in
                 guard let owner = unsafe owner, let line = unsafe line else { return 0 }

@@ -15,8 +15,8 @@ enum TypingRound {
     private static let most = Duration.seconds(2)
 
     /// - Parameters:
-    ///     - typists: the port of the node of the typing users.
-    ///     - watchers: the port of the node of the notified users.
+    ///   - typists: the port of the node of the typing users.
+    ///   - watchers: the port of the node of the notified users.
     static func run(
         _ world: BenchWorld, from typists: Int, to watchers: Int, group: MultiThreadedEventLoopGroup
     ) async throws -> Percentiles {

@@ -142,14 +142,14 @@ private struct DevWorld {
             """, database: Self.database
         ).split(separator: "\n").map { line in
             let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
-            return Console.Person(
+            return Console.DemoAccount(
                 userID: String(fields[0]), email: String(fields[1]), password: Self.password,
                 fullName: String(fields[2]))
         }
         let psql = "\(postgres.installation.program("psql")) '\(await postgres.url(database: Self.database))'"
         let data = await postgres.dataDirectory
         try await node.observed { [directory] operations in
-            try await node.serve(console: Console(people: people)) { address, http in
+            try await node.serve(console: Console(demoAccounts: people)) { address, http in
                 hasServed.set()
                 do {
                     try writeSettings(places(lines: address, http: http, operations: operations))

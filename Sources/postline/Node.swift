@@ -85,7 +85,7 @@ struct Node: Sendable {
             info: lines.info)
         configuration.maxPushBytes = lines.maxQueueBytes
         configuration.standbyDatabaseURL = settings.replicaDatabaseURL
-        configuration.pushes = push?.platforms ?? []
+        configuration.pushPlatforms = push?.platforms ?? []
         configuration.media = media?.store
         if mail != nil {
             configuration.mail = MailPolicy(
@@ -94,7 +94,7 @@ struct Node: Sendable {
         configuration.apple = try settings.apple.signIn(logger: logger)
         service = MessagingService(configuration: configuration, logger: logger, metrics: Self.registry)
         mailer = mail.map { [service, logger] in
-            Mailer($0, queue: service.mails, logger: logger, metrics: Self.registry, written: mailWritten)
+            Mailer($0, queue: service.mailQueue, logger: logger, metrics: Self.registry, written: mailWritten)
         }
         pusher = push.map { [databaseURL, logger] in
             Pusher(
@@ -141,8 +141,8 @@ struct Node: Sendable {
     ///
     /// - Throws: `SettingsError` if it cannot, `MigrationError.unreachable` if the database cannot be reached.
     func requireSchema() async throws {
-        if let shortfall = try await Migrator.shortfall(url: databaseURL, logger: logger) {
-            throw SettingsError(shortfall)
+        if let incompatibility = try await Migrator.incompatibility(url: databaseURL, logger: logger) {
+            throw SettingsError(incompatibility)
         }
     }
 
@@ -156,7 +156,7 @@ struct Node: Sendable {
             do {
                 if migrating { _ = try await settings.migrate(logger: logger) }
                 try await requireSchema()
-                try await checkDoorbell()
+                try await checkNotifications()
                 return
             } catch MigrationError.unreachable(let why) {
                 stage.waits("Waiting for the database: \(why)")
@@ -169,7 +169,7 @@ struct Node: Sendable {
     }
 
     /// Checks that notifications arrive. Without them, changes of other programs and nodes would arrive late.
-    private func checkDoorbell() async throws {
+    private func checkNotifications() async throws {
         let isHeard = try await NotifyPreflight.isHeard(
             notifyingOver: databaseURL, listeningOver: settings.listenDatabaseURL ?? databaseURL, logger: logger)
         if isHeard { return }
@@ -186,8 +186,8 @@ struct Node: Sendable {
     /// Serves until the process is signalled to stop.
     ///
     /// - Parameters:
-    ///     - console: the console's page, or nil if it is off.
-    ///     - ready: called once the line server and the gateway, if enabled, listen.
+    ///   - console: the console's page, or nil if it is off.
+    ///   - ready: called once the line server and the gateway, if enabled, listen.
     func serve(
         console: Console?, ready: @escaping @Sendable (LineServer.Address, _ http: LineServer.Address?) -> Void
     ) async throws {
@@ -212,7 +212,7 @@ struct Node: Sendable {
             if let address = try? await server.address {
                 let http = try? await gateway?.address
                 if let http, settings.media.url == nil, let folder = media?.store as? FolderStore {
-                    folder.isServed(at: http.url(isEncrypted: lines.certificate != nil))
+                    folder.setURL(http.url(isEncrypted: lines.certificate != nil))
                 }
                 if gateway == nil || http != nil { ready(address, http) }
             }
@@ -233,7 +233,7 @@ struct Node: Sendable {
         configuration.console = console
         configuration.console?.pictureOrigins = media?.settings.origins ?? []
         return Gateway(
-            configuration: configuration, service: service, lines: server, logger: logger, metrics: Self.registry)
+            configuration: configuration, service: service, lineServer: server, logger: logger, metrics: Self.registry)
     }
 }
 

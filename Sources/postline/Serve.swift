@@ -22,7 +22,7 @@ struct Serve: AsyncParsableCommand {
             let node = try await Node(settings)
             try await node.observed { [migrate] _ in
                 try await node.awaitDatabase(migrating: migrate)
-                try await node.serve(console: settings.hasConsole ? Console(people: []) : nil) { _, _ in }
+                try await node.serve(console: settings.hasConsole ? Console(demoAccounts: []) : nil) { _, _ in }
             }
         }
     }

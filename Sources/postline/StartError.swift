@@ -9,8 +9,8 @@ extension ListenError {
     /// Adds the setting to change, by the name under which it was given: a flag, a variable or a key.
     ///
     /// - Parameters:
-    ///     - host: the key of the host's setting.
-    ///     - port: the key of the port's setting.
+    ///   - host: the key of the host's setting.
+    ///   - port: the key of the port's setting.
     /// - Returns: a `SettingsError` if the next start would fail too, otherwise a `StartError`.
     func naming(host: String, port: String, in settings: Settings) -> any Error {
         let (host, port) = (settings.name(of: host), settings.name(of: port))

@@ -152,7 +152,7 @@ struct SoakTests {
     }
 }
 
-/// What an XML parser finds in a drawing.
+/// The elements that an XML parser finds in a drawing.
 private final class Drawing: NSObject, XMLParserDelegate {
     private(set) var elements: [(name: String, attributes: [String: String])] = []
     private(set) var texts: [String] = []

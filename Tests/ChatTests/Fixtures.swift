@@ -62,7 +62,7 @@ enum Fixture {
     static func time(_ minute: Int) -> Date { Date(timeIntervalSince1970: Double(1_795_168_800 + minute * 60)) }
 }
 
-/// What a client may show: Alice's world, with a direct conversation with Bob in which there are two messages, both unread.
+/// A sample client state: Alice with a direct conversation with Bob and two unread messages.
 struct Scene {
     var state = ConnectionState.live
     var me: Me? = Fixture.me()

@@ -73,15 +73,15 @@ extension Check {
             let id = await visitors[0].userID
             let before = try await system.values("postline_events_sent_total")
             try await system.sql("update public.user_profiles set full_name = 'Renamed by SQL' where id = '\(id)'")
-            for visitor in visitors.dropFirst() {
-                try await visitor.waitUntilHeld("the new name") { $0.names[id] == "Renamed by SQL" }
+            for client in visitors.dropFirst() {
+                try await client.waitUntilHeld("the new name") { $0.names[id] == "Renamed by SQL" }
             }
             try await system.sql(
                 """
                 insert into public.messages (conversation_id, sender_id, content) values ('\(group)', '\(id)', 'By SQL')
                 """)
-            for visitor in visitors {
-                try await visitor.waitUntilHeld("the message") { $0.contents[group] == [1: "By SQL"] }
+            for client in visitors {
+                try await client.waitUntilHeld("the message") { $0.contents[group] == [1: "By SQL"] }
             }
             let after = try await system.values("postline_events_sent_total")
             try expect(zip(before, after).allSatisfy { $0 < $1 }, "pushes were \(before), and then \(after)")

@@ -36,7 +36,7 @@ extension Check {
         sentence: "an event stream continues live, and after a cut from its last event id"
     ) { system in
         let asking = try await TextConnection.open(to: system.http)
-        try await asking.send(post("auth.guest", #"{"full_name":"Visitor over HTTP"}"#, at: system.http))
+        try await asking.send(post("auth.guest", #"{"full_name":"ComposeClient over HTTP"}"#, at: system.http))
         let answer = try await asking.waitForText(#""is_guest":true}"#)
         await asking.close()
         guard let start = answer.firstRange(of: "\r\n\r\n") else { throw CheckFailure(description: answer) }

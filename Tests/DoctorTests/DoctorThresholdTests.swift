@@ -72,7 +72,7 @@ struct DoctorThresholdTests {
             lag: Double = 0
         ) -> [Finding.Level] {
             ReplicaCheck.findings(
-                isSameDatabase: isSame, isStandby: isStandby, isAbovePolicies: isAbove, hasFeedback: hasFeedback,
+                isSameDatabase: isSame, isStandby: isStandby, bypassesRLS: isAbove, hasFeedback: hasFeedback,
                 lag: lag
             ).map(\.level)
         }

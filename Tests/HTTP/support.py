@@ -1,4 +1,4 @@
-"""What the HTTP tests share. They run against real nodes, which scripts/test-http starts and names in the environment."""
+"""Support of the HTTP tests. scripts/test-http starts real nodes, and passes their addresses in the environment."""
 
 import contextlib
 import itertools
@@ -18,7 +18,7 @@ import urllib.parse
 import urllib.request
 import uuid
 
-# That a test takes its time is nothing to tell.
+# Suppresses warnings about slow callbacks.
 logging.getLogger("asyncio").setLevel(logging.ERROR)
 
 BASE = os.environ["POSTLINE_TEST_HTTP"]
@@ -28,25 +28,25 @@ STRICT = os.environ["POSTLINE_TEST_HTTP_STRICT"]
 """A second node over the same database: with rate limits, one foreign origin, a trusted proxy, and no console."""
 
 LINES = os.environ["POSTLINE_TEST_LINES"]
-"""The line port of the first: `127.0.0.1:PORT`."""
+"""The line port of the dev world's node: `127.0.0.1:PORT`."""
 
 PSQL = json.loads(os.environ["POSTLINE_TEST_PSQL"])
-"""The command that asks the database as its owner."""
+"""The psql command that connects as the database's owner."""
 
 PROGRAM = os.environ["POSTLINE_TEST_PROGRAM"]
 SETTINGS = os.environ["POSTLINE_TEST_SETTINGS"]
-"""What a node of a test's own is started by, over the dev world's database."""
+"""The program and the settings file for a test's own node over the dev world's database."""
 
 PASSWORD = "postline-dev"
 ALICE_BOB = "d0000000-0000-4000-8000-000000000001"
 ALICE = "a11ce000-0000-4000-8000-000000000001"
 BOB = "b0b00000-0000-4000-8000-000000000002"
 WAIT = 240
-"""The watchdog of every wait, in seconds: after so long something hangs, on the slowest machine. Not a promise."""
+"""The watchdog of every wait, in seconds. It expires only if something hangs, even on the slowest machine."""
 
 
 def eventually(condition, what):
-    """Waits for a condition that no event announces, evaluating it every 20 ms, and returns what it gave."""
+    """Polls a condition every 20 ms until it is true, and returns its value. For conditions without an event."""
     end = time.monotonic() + WAIT
     while not (value := condition()):
         assert time.monotonic() < end, f"waited {WAIT} s for {what}"
@@ -54,8 +54,8 @@ def eventually(condition, what):
     return value
 
 
-class Answer:
-    """What came back over HTTP."""
+class Response:
+    """An HTTP response."""
 
     def __init__(self, status, headers, body):
         self.status = status
@@ -68,7 +68,7 @@ class Answer:
 
 
 def request(method, path, body=None, token=None, base=BASE, headers=None):
-    """One request on a connection of its own."""
+    """Sends a request on a new connection, and returns the response."""
     data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
     head = {"Content-Type": "application/json"} if data is not None else {}
     if token:
@@ -77,9 +77,9 @@ def request(method, path, body=None, token=None, base=BASE, headers=None):
     asked = urllib.request.Request(base + path, data=data, method=method, headers=head)
     try:
         with urllib.request.urlopen(asked, timeout=WAIT) as answer:
-            return Answer(answer.status, answer.headers, answer.read())
+            return Response(answer.status, answer.headers, answer.read())
     except urllib.error.HTTPError as error:
-        return Answer(error.code, error.headers, error.read())
+        return Response(error.code, error.headers, error.read())
 
 
 def call(method, params=None, token=None, **options):
@@ -97,31 +97,31 @@ def token(name="alice", base=BASE):
 
 
 def register(name="Sam Stranger"):
-    """A new user: the tokens."""
+    """Registers a new user, and returns the tokens."""
     answer = call("auth.register", {"email": f"{uuid.uuid4()}@new.example.com", "password": PASSWORD, "full_name": name})
     assert answer.status == 200, answer.body
     return answer.json
 
 
 def sql(text, psql=PSQL):
-    """Asks the database as its owner: the rows, a line each."""
+    """Runs a statement as the database's owner, and returns the rows, one line each."""
     done = subprocess.run(psql + ["-qAtc", text], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 
 
 def curl(*arguments, base=BASE):
-    """What curl prints with `-i`: the status, the headers in lower case, and the body."""
+    """Runs curl, and returns the response with the header names in lower case."""
     done = subprocess.run(["curl", "-sSi", "--max-time", str(WAIT), *arguments], capture_output=True, check=True)
     head, _, body = done.stdout.partition(b"\r\n\r\n")
     while head.startswith(b"HTTP/1.1 100"):
         head, _, body = body.partition(b"\r\n\r\n")
     lines = head.decode().split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])}
-    return Answer(int(lines[0].split()[1]), headers, body)
+    return Response(int(lines[0].split()[1]), headers, body)
 
 
 def raw(data, base=BASE):
-    """Sends bytes as they are, and gives all that comes until the server closes."""
+    """Sends raw bytes, and returns everything the server sends until it closes."""
     place = urllib.parse.urlsplit(base)
     with socket.create_connection((place.hostname, place.port), timeout=WAIT) as peer:
         try:
@@ -139,7 +139,7 @@ def raw(data, base=BASE):
             received += piece
 
 
-class Line:
+class LineClient:
     """A client of the line protocol over TCP."""
 
     def __init__(self):
@@ -162,8 +162,8 @@ class Line:
         self.socket.close()
 
 
-class Events:
-    """A client of /v1/changes: events as they come, on a connection that can be cut."""
+class EventStream:
+    """A client of /v1/changes. Its connection can be cut."""
 
     def __init__(self, token=None, cursor=None, query="", base=BASE, ticket=None):
         place = urllib.parse.urlsplit(base)
@@ -182,7 +182,7 @@ class Events:
             self.headers[name.lower()] = value
 
     def lines(self):
-        """The lines of the stream, out of the chunks in which they come."""
+        """Yields the lines of the chunked stream."""
         rest = b""
         while size := int(self.file.readline() or b"0", 16):
             *lines, rest = (rest + self.file.read(size)).split(b"\n")
@@ -190,7 +190,7 @@ class Events:
             yield from lines
 
     def __iter__(self):
-        """Each event: (name, id, data)."""
+        """Yields each event as (name, id, data)."""
         name, number, data = "message", None, []
         for line in self.lines():
             line = line.decode()
@@ -208,7 +208,7 @@ class Events:
                 name = value
 
     def cut(self):
-        """Ends the connection as a lost network does."""
+        """Closes the connection without ending the request."""
         try:
             self.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -223,7 +223,7 @@ def background(work):
 
 
 class Log(list):
-    """What a node logs, line by line; whole once its reader has ended."""
+    """The log lines of a node, complete once the reader has ended."""
 
     reader = None
 
@@ -232,7 +232,7 @@ class Log(list):
 
 
 def stop(process, log):
-    """Tells a node to stop, and returns its whole log once it has ended."""
+    """Stops a node, and returns its complete log."""
     process.send_signal(signal.SIGTERM)
     assert process.wait(WAIT) == 0, "".join(log)
     log.reader.join(WAIT)
@@ -241,11 +241,11 @@ def stop(process, log):
 
 @contextlib.contextmanager
 def node(*arguments):
-    """A node of its own over the dev world's database: its process, the port of HTTP, and what it logs, line by line."""
+    """Starts a node over the dev world's database, and yields its process, its HTTP port and its log."""
     process = subprocess.Popen(
         [PROGRAM, "serve", "--config", SETTINGS, "--port", "0", "--http-port", "0", "--operations-port", "off",
          "--rate-limits", "off", *arguments], stderr=subprocess.PIPE, text=True)
-    # It is read to its end, so that the node never waits for that.
+    # The log is read to its end, so that the node never blocks on the pipe.
     log = Log()
     try:
         for line in process.stderr:
@@ -266,26 +266,26 @@ def node(*arguments):
 
 @contextlib.contextmanager
 def world(*arguments):
-    """A dev world of its own, with a database of its own: where its HTTP port is, and the command for its database."""
+    """Starts a dev world with its own database, and yields its HTTP address and its psql command."""
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
         process = subprocess.Popen(
             [PROGRAM, "dev", "--directory", f"{directory}/dev", "--port", "0", "--http-port", "0",
              "--operations-port", "off", "--rate-limits", "off", *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        told, reader = {}, None
+        printed, reader = {}, None
         try:
             for line in process.stdout:
                 name, _, value = line.strip().partition(": ")
-                told[name] = value
+                printed[name] = value
                 if name == "psql":
                     reader = background(process.stdout.read)
-                    yield told["console"].rstrip("/"), shlex.split(value)
+                    yield printed["console"].rstrip("/"), shlex.split(value)
                     break
             else:
                 raise AssertionError("the world does not begin")
         finally:
-            # As Ctrl-C does, so that its database ends with it.
+            # The signal of Ctrl-C, which also stops the database.
             process.send_signal(signal.SIGINT)
             process.wait(WAIT)
             if reader:

@@ -1,4 +1,4 @@
-"""What a client of HTTP can cost is bounded, and what could be read in two ways is refused."""
+"""The limits of HTTP requests, and the rejection of ambiguous requests."""
 
 import re
 import socket
@@ -16,7 +16,7 @@ def ask(*lines, body=b""):
 
 class Bounds(unittest.TestCase):
     # Row 59.
-    def test_what_a_proxy_might_read_otherwise_is_refused_and_ends_the_connection(self):
+    def test_rejects_requests_that_proxies_read_differently_and_closes(self):
         cases = {
             "a length beside chunks": ask(
                 "POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 2", "Transfer-Encoding: chunked",
@@ -41,12 +41,12 @@ class Bounds(unittest.TestCase):
                 self.assertTrue(answer.startswith(b"HTTP/1.1 400 "), answer[:200])
                 self.assertEqual(answer.count(b"HTTP/1.1 "), 1, answer)
 
-    def test_lines_are_told_that_they_have_another_port(self):
+    def test_names_the_line_port_to_a_line_client(self):
         answer = raw(b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\n')
-        self.assertIn(b"lines have a port of their own", answer)
+        self.assertIn(b"The line protocol has its own port", answer)
 
     # Row 59.
-    def test_heads_and_bodies_have_a_largest_size(self):
+    def test_limits_the_size_of_heads_and_bodies(self):
         cases = {
             b"HTTP/1.1 431 ": [
                 ask("GET / HTTP/1.1", HOST, "X: " + "a" * 20_000),
@@ -65,7 +65,7 @@ class Bounds(unittest.TestCase):
                     self.assertIn(b"X-Content-Type-Options: nosniff\r\n", answer)
                     self.assertIn(b"Cache-Control: no-store\r\n", answer)
 
-    def test_a_body_is_taken_up_to_the_bound_in_whatever_pieces(self):
+    def test_accepts_a_body_up_to_the_limit_in_any_pieces(self):
         place = urllib.parse.urlsplit(BASE)
         with socket.create_connection((place.hostname, place.port), timeout=WAIT) as peer:
             data = ask("POST /v1/server.info HTTP/1.1", HOST, "Connection: close", "Content-Length: 65536", body=b"{" + b" " * 65_534 + b"}")
@@ -73,14 +73,14 @@ class Bounds(unittest.TestCase):
                 peer.sendall(data[start : start + 4_001])
             self.assertTrue(peer.recv(100).startswith(b"HTTP/1.1 200 "))
         for byte in range(2):
-            # Byte by byte, with the head cut anywhere.
+            # Sends the request byte by byte.
             with socket.create_connection((place.hostname, place.port), timeout=WAIT) as peer:
                 peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 for piece in ask("POST /v1/server.info HTTP/1.1", HOST, "Connection: close", "Content-Length: 2", body=b"{}"):
                     peer.sendall(bytes([piece]))
                 self.assertTrue(peer.recv(100).startswith(b"HTTP/1.1 200 "))
 
-    def test_pipelined_requests_are_answered_in_order_and_a_flood_of_them_too(self):
+    def test_answers_pipelined_requests_in_order(self):
         one = ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 0")
         missing = ask("POST /v1/no.such HTTP/1.1", HOST, "Content-Length: 0")
         last = ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 0", "Connection: close")
@@ -89,7 +89,7 @@ class Bounds(unittest.TestCase):
         self.assertEqual(statuses, [b"200", b"404"] * 200 + [b"200"])
 
     # Row 60.
-    def test_half_a_head_or_body_ends_in_its_time_and_keeps_nobody_out(self):
+    def test_times_out_half_sent_requests_while_serving_others(self):
         place = urllib.parse.urlsplit(BASE)
         whole = ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 0")
         cases = [
@@ -114,11 +114,11 @@ class Bounds(unittest.TestCase):
             peer.close()
 
     # Row 59.
-    def test_a_target_may_be_absolute(self):
+    def test_accepts_absolute_targets(self):
         answer = raw(ask(f"POST {BASE}/v1/server.info HTTP/1.1", HOST, "Content-Length: 0", "Connection: close"))
         self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
 
-    def test_an_answer_to_head_has_no_content_whatever_is_asked_of_it(self):
+    def test_responses_to_head_have_no_content(self):
         for accepted in ["gzip", "deflate", "identity"]:
             head = ask("HEAD /v1/openapi.json HTTP/1.1", HOST, f"Accept-Encoding: {accepted}")
             answer = raw(head + ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 0", "Connection: close"))
@@ -130,7 +130,7 @@ class Bounds(unittest.TestCase):
         for path in ["/v1/changes", "/v1/line"]:
             self.assertEqual(curl("-I", BASE + path, "-H", f"Authorization: Bearer {token()}").status, 405)
 
-    def test_after_an_upgrade_that_is_not_taken_the_connection_goes_on(self):
+    def test_an_ignored_upgrade_keeps_the_connection_open(self):
         for lines in [
             ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"],
             ["Connection: Upgrade", "Upgrade: websocket"],
@@ -139,7 +139,7 @@ class Bounds(unittest.TestCase):
             answer = raw(ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 2", *lines, body=b"{}") + follow)
             self.assertEqual(re.findall(rb"HTTP/1\.1 (\d+) ", answer), [b"200", b"404"])
 
-    def test_the_last_answer_arrives_whatever_follows_its_request(self):
+    def test_the_last_response_arrives_whatever_follows_its_request(self):
         for tail in [b"GET / HTTP/1.1\r\n", b"nonsense\r\n\r\n", b"\r\n", ask("GET / HTTP/1.1", HOST)]:
             for last in [
                 ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 0", "Connection: close"),
@@ -151,7 +151,7 @@ class Bounds(unittest.TestCase):
                     self.assertEqual(answer.count(b"HTTP/1.1 "), 1)
 
     # Row 54.
-    def test_who_reads_nothing_is_answered_once_however_much_it_asks(self):
+    def test_a_client_that_does_not_read_gets_one_response(self):
         bearer = register()["access_token"]
         place = urllib.parse.urlsplit(BASE)
         peer = socket.socket()
@@ -165,12 +165,12 @@ class Bounds(unittest.TestCase):
                 sent += peer.send(one * 100)
         except (TimeoutError, ConnectionError):
             pass
-        # What it could send is what the kernels of both sides hold, and one read of the server's.
+        # The client can send what the kernels of both sides buffer, and one read of the server.
         self.assertLess(sent, 16 << 20)
         self.assertEqual(call("me.get", token=bearer).status, 200)
         peer.close()
 
-    def test_a_batch_is_answered_within_its_bound_and_what_is_not_done_is_told(self):
+    def test_a_batch_response_is_bounded_and_marks_requests_not_executed(self):
         writer = register("Bea Batch")
         other = register("Otto Other")
         conversation = call("conversations.open", {"user_id": other["user_id"]}, writer["access_token"]).json["id"]
@@ -188,7 +188,7 @@ class Bounds(unittest.TestCase):
         self.assertIn("result", answers[0])
         self.assertEqual(answers[-1]["error"]["data"]["code"], "unavailable")
 
-    def test_a_request_that_expects_it_is_told_to_continue(self):
+    def test_sends_100_continue_when_expected(self):
         answer = curl(BASE + "/v1/server.info", "-H", "Expect: 100-continue", "-d", "{}" + " " * 2_000)
         self.assertEqual(answer.status, 200)
 

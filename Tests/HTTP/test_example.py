@@ -1,4 +1,4 @@
-"""What docs/http.md shows runs as it stands there."""
+"""The Python client of docs/http.md runs as documented."""
 
 import importlib.util
 import pathlib
@@ -21,11 +21,11 @@ def module():
 
 
 class PythonClient(unittest.TestCase):
-    def test_it_registers_sends_and_reads(self):
+    def test_registers_sends_and_reads(self):
         done = subprocess.run([sys.executable, EXAMPLE, BASE], capture_output=True, text=True, timeout=WAIT)
         self.assertEqual((done.returncode, done.stdout), (0, "1 Robin Ray: Sent from Python.\n"), done.stderr)
 
-    def test_it_has_each_method_and_tells_what_it_is_refused(self):
+    def test_has_each_method_and_raises_errors(self):
         example = module()
         client = example.Postline(BASE + "/")
         self.assertEqual(client.paths["messages.send"], "/v1/messages.send")
@@ -40,14 +40,14 @@ class PythonClient(unittest.TestCase):
         self.assertEqual(read["messages"][0]["content"], text)
 
     # Defect E30.
-    def test_it_sends_the_longest_texts_of_any_script(self):
+    def test_sends_the_longest_texts_of_any_script(self):
         client = module().Postline(BASE)
         client.token = token()
         for text in ["\U0001f600" * 8_000, "\u00e9" * 8_000, "\u738b" * 8_000, "\u0928\u093f" * 4_000, "a" * 8_000]:
             sent = client.call("messages.send", conversation_id=ALICE_BOB, content=text)
             self.assertEqual(sent["content"], text)
 
-    def test_it_waits_as_long_as_it_is_told_where_it_asks_too_often(self):
+    def test_waits_for_retry_after_when_rate_limited(self):
         example = module()
         client = example.Postline(STRICT)
         with unittest.mock.patch("time.sleep") as sleep, self.assertRaises(example.Refused) as refused:

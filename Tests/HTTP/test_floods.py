@@ -1,4 +1,4 @@
-"""What clients who ask for nothing, who do not read, or who vanish, cost a node: bytes, connections, nobody's time."""
+"""The memory and connections that idle, slow and vanishing clients cost a node."""
 
 import socket
 import struct
@@ -10,13 +10,13 @@ from support import *
 
 
 def resident(process):
-    """The memory that the node holds, in bytes."""
+    """Returns the resident memory of the node in bytes."""
     with open(f"/proc/{process.pid}/status") as status:
         return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS:"))
 
 
 def connections(port):
-    """How many connections to that port a server has open: one that it has closed has no inode any more."""
+    """Returns the number of open connections to a server's port. Closed connections have no inode."""
     with open("/proc/net/tcp") as table:
         rows = [row.split() for row in table][1:]
     own = [row for row in rows if int(row[1].split(":")[1], 16) == port and row[3] != "0A"]
@@ -37,7 +37,7 @@ ASK = b"POST /v1/server.info HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"
 
 class Floods(unittest.TestCase):
     # Row 60.
-    def test_ten_thousand_idle_connections_cost_bounded_bytes_and_others_are_served(self):
+    def test_ten_thousand_idle_connections_use_bounded_memory(self):
         with node() as (process, port, _):
             base = f"http://127.0.0.1:{port}"
             call("server.info", base=base)
@@ -49,12 +49,12 @@ class Floods(unittest.TestCase):
                     peers += some
                     for peer in some:
                         peer.sendall(ASK)
-                    # Each is answered, and then stays.
+                    # Each connection gets a response and stays open.
                     for peer in some:
                         self.assertTrue(peer.recv(4_096).startswith(b"HTTP/1.1 200 "))
                         times.append(time.monotonic())
-                # The node closes those on which nothing was asked for 75 s. A machine under such a load that it takes
-                # longer to open all of them has fewer open: once 4,793.
+                # The node closes connections after 75 s without requests. A machine under load that needs longer to open
+                # all of them has fewer open (once 4,793).
                 young = sum(asked > time.monotonic() - 60 for asked in times)
                 if young < count:
                     print(f"only {young} of {count} connections were opened within 60 s", file=sys.stderr)
@@ -69,7 +69,7 @@ class Floods(unittest.TestCase):
                     peer.close()
 
     # Row 54.
-    def test_who_pipelines_and_does_not_read_holds_less_than_a_mebibyte(self):
+    def test_a_pipelining_client_that_does_not_read_uses_less_than_1_mib(self):
         with node() as (process, port, _):
             base = f"http://127.0.0.1:{port}"
             large = b"POST /v1/server.info HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n{" + b" " * 59_998 + b"}"
@@ -81,7 +81,7 @@ class Floods(unittest.TestCase):
                         peer = connect(port, receive_buffer=4_096)
                         peer.setblocking(False)
                         peers.append(peer)
-                    # Until none of them takes more for a second.
+                    # Sends until no connection accepts bytes for a second.
                     some = one * (1 + (64 << 10) // len(one))
                     rest, last = {peer: some for peer in peers}, time.monotonic()
                     total = 0
@@ -100,8 +100,38 @@ class Floods(unittest.TestCase):
                     for peer in peers:
                         peer.close()
 
+    def test_event_streams_that_do_not_read_share_their_events(self):
+        with node() as (process, port, _):
+            base = f"http://127.0.0.1:{port}"
+            alice, bob = token("alice", base), token("bob", base)
+            head = (
+                "GET /v1/changes?messages_per_conversation=0 HTTP/1.1\r\nHost: a\r\n"
+                f"Authorization: Bearer {alice}\r\n\r\n").encode()
+            room = call("conversations.list", token=bob, base=base).json["conversations"][0]["id"]
+            streams = []
+            for _ in range(200):
+                stream = connect(port, receive_buffer=4_096)
+                stream.sendall(head)
+                streams.append(stream)
+            for stream in streams:
+                received = b""
+                while b"\n\n" not in received:
+                    piece = stream.recv(65_536)
+                    self.assertTrue(piece, received)
+                    received += piece
+            events = iter(EventStream(bob, query="?messages_per_conversation=0", base=base))
+            next(events)
+            before, seen = resident(process), 0
+            for number in range(200):
+                call("messages.send", {"conversation_id": room, "content": f"{number}" + "€" * 7_990}, bob, base=base)
+            while seen < 200:
+                seen += len(next(events)[2].get("messages", []))
+            self.assertLess((resident(process) - before) / len(streams), 64 << 10)
+            for stream in streams:
+                stream.close()
+
     # Row 60.
-    def test_who_resets_at_any_moment_leaves_nothing_behind(self):
+    def test_connections_reset_at_any_moment_are_released(self):
         with node() as (process, port, log):
             base = f"http://127.0.0.1:{port}"
             bearer = token("frank", base)
@@ -115,7 +145,7 @@ class Floods(unittest.TestCase):
                 peer = connect(port)
                 data = (whole, stream)[number % 2]
                 peer.sendall(data[: len(data) if number % 3 else number * 7 % len(data)])
-                # A close with this setting is a reset (socket(7), SO_LINGER).
+                # With this option, close sends a reset (socket(7), SO_LINGER).
                 peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 peer.close()
             eventually(lambda: connections(port) == 0, "the connections to be gone")
@@ -123,7 +153,7 @@ class Floods(unittest.TestCase):
             self.assertEqual([line for line in stop(process, log) if " error " in line], [])
 
     # Row 60.
-    def test_who_has_said_all_and_closes_its_side_is_answered(self):
+    def test_answers_a_client_that_closes_its_side(self):
         with node() as (process, port, _):
             for count in (1, 40):
                 peer = connect(port)
@@ -134,7 +164,7 @@ class Floods(unittest.TestCase):
                     received += piece
                 self.assertEqual(received.count(b"HTTP/1.1 200 "), count)
                 peer.close()
-            # And who closes its side in the midst of a request is not waited for.
+            # The node does not wait for the rest of a request after its client has closed its side.
             peer = connect(port)
             peer.sendall(ASK[:-10])
             peer.shutdown(socket.SHUT_WR)

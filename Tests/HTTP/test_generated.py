@@ -1,5 +1,5 @@
-"""Clients that common generators make of the OpenAPI document: each is made, compiled or imported, and makes the twenty
-calls of `generated/` at a node."""
+"""Clients that common generators create from the OpenAPI document. Each is compiled or imported, and makes the twenty
+calls of `generated/` against a node."""
 
 import glob
 import os
@@ -12,11 +12,11 @@ import unittest
 from support import *
 
 TOOLS = os.environ["POSTLINE_TEST_GENERATORS"]
-"""The `bin` of the virtual environment that has the generators and what their Python clients import."""
+"""The `bin` directory of the virtual environment with the generators and the imports of their Python clients."""
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "generated")
 BUILD_WAIT = 1_200
-"""How long a generator or a compiler may take, in seconds: a watchdog, as WAIT is."""
+"""The watchdog of generators and compilers, in seconds."""
 
 
 def run(*arguments, **options):
@@ -24,7 +24,7 @@ def run(*arguments, **options):
 
 
 def tail(text):
-    """What of a long output says why it failed: errors first, then its end."""
+    """Returns the errors of a long output, and its end."""
     errors = [line for line in text.splitlines() if "error" in line.lower()]
     return "\n".join(errors[:20]) + "\n…\n" + text[-3_000:]
 
@@ -40,7 +40,7 @@ class GeneratedClients(unittest.TestCase):
             file.write(request("GET", "/v1/openapi.json").body)
 
     def tool(self, name):
-        """A program of the tools, or else of the system; without it the test is skipped, and says so."""
+        """Returns the path of a program from the tools or the system, or skips the test with a message."""
         path = shutil.which(os.path.join(TOOLS, name)) or shutil.which(name)
         if not path:
             reason = f"{name} is not installed: scripts/test-http says above why"
@@ -49,14 +49,14 @@ class GeneratedClients(unittest.TestCase):
         return path
 
     def run_tool(self, name, *arguments, **options):
-        """Runs a program to its success, and returns all that it printed."""
+        """Runs a program, checks that it succeeds, and returns its output."""
         done = run(self.tool(name), *arguments, **options)
         printed = done.stdout + done.stderr
         self.assertEqual(done.returncode, 0, tail(printed))
         return printed
 
     def generate(self, generator, folder, **options):
-        """Makes a client with openapi-generator."""
+        """Generates a client with openapi-generator."""
         more = [f"--additional-properties={name}={value}" for name, value in options.items()]
         printed = self.run_tool(
             "openapi-generator-cli", "generate", "-i", self.document, "-g", generator, "-o", folder, *more)
@@ -68,12 +68,12 @@ class GeneratedClients(unittest.TestCase):
     def test_the_document_is_valid(self):
         self.run_tool("openapi-spec-validator", self.document)
 
-    def test_python_of_openapi_generator(self):
+    def test_openapi_generator_python(self):
         self.generate("python", self.place("python"))
         self.run_tool("python", os.path.join(SCRIPTS, "openapi_generator.py"), BASE, self.place("python"))
 
-    def test_python_of_openapi_python_client(self):
-        # It formats what it made by ruff, which is beside it.
+    def test_openapi_python_client(self):
+        # The generator formats its output with ruff, which must be on the path.
         printed = self.run_tool(
             "openapi-python-client", "generate", "--path", self.document, "--meta", "none",
             "--output-path", self.place("client"), env={**os.environ, "PATH": f"{TOOLS}:{os.environ['PATH']}"})
@@ -81,10 +81,10 @@ class GeneratedClients(unittest.TestCase):
         self.assertNotIn("Unable to", printed)
         self.run_tool("python", os.path.join(SCRIPTS, "openapi_python_client.py"), BASE, self.folder)
 
-    def test_python_of_aiopenapi3(self):
+    def test_aiopenapi3(self):
         self.run_tool("python", os.path.join(SCRIPTS, "aiopenapi3_client.py"), BASE)
 
-    def test_swift_of_openapi_generator(self):
+    def test_openapi_generator_swift(self):
         self.tool("swiftc")
         self.generate("swift6", self.place("swift"))
         files = glob.glob(self.place("swift/Sources/**/*.swift"), recursive=True)
@@ -95,12 +95,12 @@ class GeneratedClients(unittest.TestCase):
             os.path.join(SCRIPTS, "main.swift"), cwd=self.place("swift"))
         self.run_tool(program, BASE)
 
-    def test_typescript_of_openapi_generator(self):
+    def test_openapi_generator_typescript(self):
         self.tool("tsc"), self.tool("node")
         self.generate("typescript-fetch", self.place("typescript/client"))
         shutil.copy(os.path.join(SCRIPTS, "main.ts"), self.place("typescript"))
-        # As strict as can be, but for one rule: TypeScript before 4.9, which Debian 12 has, does not narrow a type by
-        # `in`, and finds an implicit `any` wherever the generator writes that.
+        # Strict except for one rule: TypeScript before 4.9 (Debian 12) does not narrow a type by `in`, and reports an
+        # implicit `any` wherever the generator uses it.
         self.run_tool(
             "tsc", "--strict", "--noImplicitAny", "false", "--target", "es2020", "--lib", "es2020,dom",
             "--module", "commonjs", "--outDir", self.place("typescript/built"), self.place("typescript/main.ts"))

@@ -1,4 +1,4 @@
-"""Pictures in a store that speaks S3: moto's server stands in, which takes what S3 takes."""
+"""Pictures in an S3 store, for which moto's server is the stand-in."""
 
 import os
 import re
@@ -18,15 +18,15 @@ def fetch(method, url, body=None, headers=None):
     asked = urllib.request.Request(url, data=body, method=method, headers=headers or {})
     try:
         with urllib.request.urlopen(asked, timeout=support.WAIT) as answer:
-            return support.Answer(answer.status, answer.headers, answer.read())
+            return support.Response(answer.status, answer.headers, answer.read())
     except urllib.error.HTTPError as error:
-        return support.Answer(error.code, error.headers, error.read())
+        return support.Response(error.code, error.headers, error.read())
 
 
 class S3Tests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # At a port of the system's choice, which it says when it serves.
+        # Moto chooses a free port and prints it.
         cls.moto = subprocess.Popen(
             [MOTO, "-p", "0"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONUNBUFFERED": "1"})
@@ -39,7 +39,7 @@ class S3Tests(unittest.TestCase):
         cls.store = serving[0]
         for bucket in ["pictures", "faces"]:
             assert fetch("PUT", f"{cls.store}/{bucket}").status == 200
-        # A world of its own: the other nodes have their pictures elsewhere, and would remove none of these.
+        # A separate world, since the other nodes store pictures elsewhere and would not remove these.
         cls.http, cls.psql = cls.enterClassContext(support.world(
             "--media-s3-endpoint", cls.store, "--media-s3-bucket", "pictures",
             "--media-s3-public-bucket", "faces", "--media-s3-public-url", f"{cls.store}/faces",
@@ -63,12 +63,12 @@ class S3Tests(unittest.TestCase):
 
     def put(self, promised, body):
         upload = promised["upload"]
-        self.assertTrue(upload["url"].startswith(self.store), "bytes go to the store, and to no node")
-        # Moto verifies no signature: what a store itself would refuse gets past it, to the node.
+        self.assertTrue(upload["url"].startswith(self.store), "uploads go to the store, not to a node")
+        # Moto verifies no signatures, so the node must detect what a real store would reject.
         headers = {**upload["headers"], "Content-Length": str(len(body))}
         return fetch(upload["method"], upload["url"], body, headers)
 
-    def test_an_avatar_goes_to_the_store_and_is_read_there_by_everybody_and_gone_with_the_next(self):
+    def test_an_avatar_is_public_in_the_store_until_it_is_replaced(self):
         token = self.token("alice")
         urls = []
         for _ in range(2):
@@ -78,7 +78,7 @@ class S3Tests(unittest.TestCase):
             me = self.call("me.set_avatar", wear, token)
             self.assertIn("avatar_url", me, me)
             self.assertEqual(me["avatar_url"], f"{self.store}/faces/avatars/{promised['id']}")
-            # Moto asks whoever has no key for an ACL of the object, where stores of today have a policy of the bucket.
+            # Moto requires an object ACL for anonymous reads, where current stores use a bucket policy.
             shown = fetch("GET", me["avatar_url"], headers=ANYBODY)
             self.assertEqual((shown.status, shown.body), (200, PNG))
             self.assertEqual(shown.headers["Content-Type"], "image/png")
@@ -90,7 +90,7 @@ class S3Tests(unittest.TestCase):
         self.call("me.set_avatar", {"avatar_type": None}, token)
         self.gone("faces", f"avatars/{urls[1]}")
 
-    def test_a_messages_picture_is_read_by_a_signed_address_and_gone_with_its_message(self):
+    def test_a_messages_picture_has_a_signed_url_until_it_is_deleted(self):
         token = self.token("alice")
         promised = self.promise(token, "message", conversation_id=support.ALICE_BOB)
         self.put(promised, PNG)
@@ -99,7 +99,7 @@ class S3Tests(unittest.TestCase):
             {"conversation_id": support.ALICE_BOB, "kind": "image", "attachment": {"media_id": promised["id"]}},
             token)
         self.assertEqual(sent["attachment"]["bytes"], len(PNG))
-        # What is put by the same address afterwards is never seen.
+        # A later upload to the same URL is never shown.
         self.put(promised, PNG[:-1] + b"x")
         bob = self.token("bob")
         listed = self.call("media.urls", {"ids": [promised["id"]]}, bob)["media"][0]
@@ -110,14 +110,14 @@ class S3Tests(unittest.TestCase):
         self.call("messages.delete", {"conversation_id": support.ALICE_BOB, "seq": sent["seq"]}, token)
         self.gone("pictures", f"messages/{promised['id']}")
         self.gone("pictures", f"uploads/{promised['id']}")
-        # A6: put once more while the address is valid, it is shown to nobody, and goes when the address has expired.
+        # A6: a repeated upload while the URL is valid is not shown, and is removed when the URL has expired.
         self.put(promised, PNG)
         self.assertIn(f"uploads/{promised['id']}", self.keys("pictures"))
         support.sql(f"update app.media_removals set due_at = now() where id = '{promised['id']}'", self.psql)
         self.gone("pictures", f"uploads/{promised['id']}")
         self.assertNotIn(f"messages/{promised['id']}", self.keys("pictures"))
 
-    def test_what_was_not_promised_or_is_not_there_is_refused_and_not_kept(self):
+    def test_rejects_and_removes_uploads_that_differ_from_the_request(self):
         token = self.token("alice")
         for body, size in [(PNG, len(PNG) - 1), (b"<svg>" + PNG[5:], len(PNG)), (None, len(PNG))]:
             promised = self.promise(token, size=size)
@@ -128,10 +128,10 @@ class S3Tests(unittest.TestCase):
             self.assertNotIn(f"uploads/{promised['id']}", self.keys("pictures"))
             self.assertNotIn(f"avatars/{promised['id']}", self.keys("faces"))
 
-    def test_a_store_that_is_gone_is_unavailable_and_the_rest_goes_on(self):
+    def test_an_unreachable_store_affects_only_uploads(self):
         token = support.tokens("alice")["access_token"]
         with support.node(
-                # Nothing listens there.
+                # No server listens on this port.
                 "--media-s3-endpoint", "http://127.0.0.1:1", "--media-s3-bucket", "pictures",
                 "--media-s3-public-url", "http://127.0.0.1:1", "--media-s3-access-key-id", "an-id",
                 "--media-s3-secret-access-key", "a-key") as (_, port, _):

@@ -1,4 +1,4 @@
-"""The methods over HTTP: the same answers as on a line, with their statuses."""
+"""The methods over HTTP: the results of the line protocol, with HTTP statuses."""
 
 import gzip
 import http.client
@@ -12,15 +12,15 @@ from support import *
 
 class Methods(unittest.TestCase):
     # Covers A32.
-    def test_each_method_gives_the_same_over_a_line_over_post_and_over_rpc(self):
-        line, bearer = Line(), token()
+    def test_each_method_has_the_same_result_over_line_post_and_rpc(self):
+        line, bearer = LineClient(), token()
         line.call("session.authenticate", {"access_token": bearer})
         cases = [
             ("me.get", {}), ("avatars.list", {}), ("conversations.list", {}), ("conversations.list", {"limit": 1}),
             ("messages.list", {"conversation_id": ALICE_BOB, "limit": 3}), ("profiles.get", {"ids": [ALICE, BOB]}),
             ("profiles.search", {"query": "bob"}), ("conversations.get", {"conversation_id": ALICE_BOB}),
             ("conversations.open", {"user_id": BOB, "profiles": True}),
-            # What is refused is refused alike.
+            # Errors are the same, too.
             ("me.update", {"displayName": "x"}), ("profiles.get", {"username": "nobody.there"}),
             ("conversations.get", {"conversation_id": str(uuid.uuid4())}), ("no.such", {}),
             ("messages.send", {"conversation_id": ALICE_BOB}), ("me.update", {"if_version": 0, "bio": "x"}),
@@ -48,10 +48,10 @@ class Methods(unittest.TestCase):
                     self.assertEqual(rpc.json["error"], on_line["error"])
         line.close()
 
-    def test_a_send_over_http_reaches_a_line_and_one_over_a_line_is_read_over_http(self):
+    def test_http_and_line_clients_see_each_others_messages(self):
         text = f"over HTTP {uuid.uuid4()}"
         sent = call("messages.send", {"conversation_id": ALICE_BOB, "content": text}, token()).json
-        line = Line()
+        line = LineClient()
         line.call("session.authenticate", {"access_token": token("bob")})
         newest = line.call("messages.list", {"conversation_id": ALICE_BOB, "limit": 1})["result"]["messages"]
         self.assertEqual([message["content"] for message in newest], [text])
@@ -89,13 +89,13 @@ class Methods(unittest.TestCase):
                 if status == 401:
                     self.assertIn("Bearer", answer.headers["WWW-Authenticate"])
 
-    def test_over_the_limit_it_is_told_when_to_come_back(self):
+    def test_a_rate_limited_request_has_retry_after(self):
         answers = [call("auth.guest", base=STRICT) for _ in range(8)]
         refused = [answer for answer in answers if answer.status == 429]
         self.assertTrue(refused)
         self.assertEqual(int(refused[0].headers["Retry-After"]), refused[0].json["data"]["retry_after"])
 
-    def test_an_idempotency_key_keeps_a_send_once(self):
+    def test_an_idempotency_key_stores_a_send_once(self):
         bearer, key = token(), str(uuid.uuid4())
         params = {"conversation_id": ALICE_BOB, "content": f"once {key}"}
         first = call("messages.send", params, bearer, headers={"Idempotency-Key": key})
@@ -112,8 +112,8 @@ class Methods(unittest.TestCase):
         self.assertEqual(crossed.status, 400)
         self.assertEqual(call("messages.send", params, bearer, headers={"Idempotency-Key": "x"}).status, 400)
 
-    # Defect F16: the examples of the specification, section 7, and the same kinds with methods of ours.
-    def test_rpc_answers_the_examples_of_json_rpc(self):
+    # Defect F16: the examples of the specification, section 7, and similar ones with Postline's methods.
+    def test_rpc_conforms_to_the_examples_of_the_specification(self):
         def failed(code, id=None):
             return {"id": id, "code": code}
 
@@ -150,7 +150,7 @@ class Methods(unittest.TestCase):
             with self.subTest(text):
                 answer = request("POST", "/v1/rpc", text.encode())
 
-                def told(one):
+                def outcome(one):
                     self.assertEqual(one["jsonrpc"], "2.0")
                     self.assertEqual(len(set(one) & {"result", "error"}), 1)
                     error = {"code": one["error"]["code"]} if "error" in one else {}
@@ -159,11 +159,11 @@ class Methods(unittest.TestCase):
                 if expected is None:
                     self.assertEqual((answer.status, answer.body), (204, b""))
                 elif isinstance(expected, list):
-                    self.assertEqual([told(one) for one in answer.json], expected)
+                    self.assertEqual([outcome(one) for one in answer.json], expected)
                 else:
-                    self.assertEqual(told(answer.json), expected)
+                    self.assertEqual(outcome(answer.json), expected)
 
-    def test_rpc_answers_batches_in_order_and_notifications_not_at_all(self):
+    def test_rpc_answers_batches_in_order_without_notifications(self):
         bearer = token()
         batch = [
             {"jsonrpc": "2.0", "id": "a", "method": "me.get"}, {"jsonrpc": "2.0", "method": "me.get"},
@@ -177,7 +177,7 @@ class Methods(unittest.TestCase):
         whole = request("POST", "/v1/rpc", [{"jsonrpc": "2.0", "id": 1, "method": "me.get"}] * 51, bearer).json
         self.assertEqual(whole["error"]["data"]["code"], "invalid_request")
 
-    def test_a_session_that_has_ended_is_over_on_a_connection_that_stays(self):
+    def test_an_ended_session_is_rejected_on_a_kept_connection(self):
         given = tokens("carol")
         connection = http.client.HTTPConnection(BASE.removeprefix("http://"), timeout=WAIT)
         bearer = {"Authorization": f"Bearer {given['access_token']}"}
@@ -189,20 +189,20 @@ class Methods(unittest.TestCase):
 
         self.assertEqual(ask("me.get")[0], 200)
         self.assertEqual(call("auth.logout", token=given["access_token"]).status, 200)
-        # Told by the database's notification: within 5 s, on whichever connection.
+        # The database's notification ends the session within 5 s on every connection.
         refused = eventually(
             lambda: next((body for status, body in [ask("me.get")] if status == 401), None), "the end of the session")
         self.assertEqual(refused["data"]["code"], "session_revoked")
-        # The same connection goes on with another token.
+        # The same connection can be used with another token.
         bearer["Authorization"] = f"Bearer {token('bob')}"
         self.assertEqual(ask("me.get")[1]["username"], "bob")
         connection.close()
 
-    def test_a_token_that_is_over_is_no_matter_where_nobody_needs_to_be_signed_in(self):
+    def test_public_methods_ignore_an_expired_token(self):
         with node("--access-token-seconds", "1") as (_, port, _):
             base = f"http://127.0.0.1:{port}"
             given = tokens("frank", base)
-            events = list(Events(given["access_token"], base=base))
+            events = list(EventStream(given["access_token"], base=base))
             self.assertEqual(events[-1][2]["code"], "token_expired")
             old = given["access_token"].rsplit(".", 1)[0] + ".AAAA"
             for token in [given["access_token"], old]:
@@ -214,7 +214,7 @@ class Methods(unittest.TestCase):
             self.assertEqual(renewed.status, 200, renewed.body)
             self.assertEqual(call("me.get", token=renewed.json["access_token"], base=base).status, 200)
 
-    def test_what_would_be_ignored_is_refused_by_its_name_with_the_way_out(self):
+    def test_rejects_ignored_queries_and_keys_with_advice(self):
         bearer = token()
         body = {"conversation_id": ALICE_BOB}
         query = request("POST", "/v1/messages.list?limit=2", body, bearer)
@@ -230,20 +230,20 @@ class Methods(unittest.TestCase):
             request("POST", "/v1/messages.send", {**body, "content": "x"}, bearer, headers={"Idempotency-Key": "x"})
             .json["data"]["field"], "Idempotency-Key")
 
-    def test_a_first_mistake_is_told_with_the_way_out(self):
-        def told(*arguments):
+    def test_errors_of_first_requests_give_advice(self):
+        def message(*arguments):
             return curl(*arguments).json["message"]
 
-        self.assertIn("Authorization: Bearer", told(BASE + "/v1/me.get", "-d", "{}"))
-        self.assertIn("into the body", told(BASE + "/v1/profiles.search?query=bob"))
-        self.assertIn("did you mean /v1/me.get?", told(BASE + "/v1/me/get", "-d", "{}"))
-        self.assertIn("operations port", told(BASE + "/healthz"))
-        self.assertIn("Send JSON", told(BASE + "/v1/me.update", "-H", f"Authorization: Bearer {token()}", "-d", "bio=x"))
+        self.assertIn("Authorization: Bearer", message(BASE + "/v1/me.get", "-d", "{}"))
+        self.assertIn("into the body", message(BASE + "/v1/profiles.search?query=bob"))
+        self.assertIn("did you mean /v1/me.get?", message(BASE + "/v1/me/get", "-d", "{}"))
+        self.assertIn("operations port", message(BASE + "/healthz"))
+        self.assertIn("Send JSON", message(BASE + "/v1/me.update", "-H", f"Authorization: Bearer {token()}", "-d", "bio=x"))
 
 
 class Headers(unittest.TestCase):
     # Row 62.
-    def test_pages_of_other_origins_may_not_unless_they_are_named(self):
+    def test_allows_only_the_configured_origins(self):
         named, other = "https://app.example.com", "https://evil.example.com"
         preflight = {
             "Origin": named, "Access-Control-Request-Method": "POST",
@@ -260,18 +260,18 @@ class Headers(unittest.TestCase):
         answer = call("server.info", base=STRICT, headers={"Origin": named})
         self.assertEqual(answer.headers["Access-Control-Allow-Origin"], named)
         self.assertIsNone(call("server.info", base=STRICT, headers={"Origin": other}).headers["Access-Control-Allow-Origin"])
-        # What is refused before it is read can be read by the page too.
+        # The page can read the response to a request that is rejected before its body is read.
         large = call("server.info", {"x": "x" * 70_000}, base=STRICT, headers={"Origin": named})
         self.assertEqual((large.status, large.headers["Access-Control-Allow-Origin"]), (413, named))
-        # By default there is none.
+        # No origin is allowed by default.
         self.assertIsNone(call("server.info", headers={"Origin": named}).headers["Access-Control-Allow-Origin"])
 
-    def test_every_answer_says_what_browsers_and_caches_must_know(self):
+    def test_every_response_has_nosniff_and_no_store(self):
         for answer in [call("server.info"), request("GET", "/nowhere"), call("me.get")]:
             self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
             self.assertEqual(answer.headers["Cache-Control"], "no-store")
 
-    def test_large_answers_are_compressed_for_whoever_asks(self):
+    def test_compresses_large_responses_on_request(self):
         bearer = token()
         plain = call("conversations.list", token=bearer)
         packed = curl(
@@ -280,7 +280,7 @@ class Headers(unittest.TestCase):
         self.assertEqual(packed.headers["content-encoding"], "gzip")
         self.assertIn("Accept-Encoding", packed.headers["vary"])
         self.assertEqual(json.loads(gzip.decompress(packed.body)), plain.json)
-        # One that is more than a piece, and has no length before it is compressed.
+        # A response of several pieces, whose compressed length is not known in advance.
         whole = request("GET", "/v1/openapi.json")
         self.assertGreater(len(whole.body), 1 << 17)
         for coding, unpack in [("gzip", gzip.decompress), ("deflate", zlib.decompress)]:
@@ -288,13 +288,13 @@ class Headers(unittest.TestCase):
             self.assertEqual((packed.headers["content-encoding"], packed.headers["transfer-encoding"]), (coding, "chunked"))
             self.assertLess(len(packed.body), len(whole.body) // 4)
             self.assertEqual(unpack(packed.body), whole.body)
-        # HTTP/1.0 knows no chunks.
+        # HTTP/1.0 has no chunks.
         old = curl("-0", BASE + "/v1/openapi.json", "-H", "Accept-Encoding: gzip")
         self.assertEqual((old.body, "content-encoding" in old.headers), (whole.body, False))
         small = curl(BASE + "/v1/server.info", "-X", "POST", "-H", "Accept-Encoding: gzip")
         self.assertNotIn("content-encoding", small.headers)
 
-    def test_a_path_tells_its_methods(self):
+    def test_a_path_lists_its_methods(self):
         answer = request("OPTIONS", "/v1/me.get")
         self.assertEqual((answer.status, answer.headers["Allow"]), (204, "POST, OPTIONS"))
         refused = request("DELETE", "/v1/me.get")
@@ -302,24 +302,24 @@ class Headers(unittest.TestCase):
         head = curl("-I", BASE + "/v1/openapi.json")
         self.assertEqual((head.status, head.body), (200, b""))
 
-    def test_the_address_that_a_trusted_proxy_names_is_the_clients(self):
-        # Each has its own sign-ins, of which the node gives six a minute.
+    def test_uses_the_client_address_of_a_trusted_proxy(self):
+        # Each client address has its own limit of six sign-ins a minute.
         for host in range(1, 5):
             address = {"X-Forwarded-For": f"10.9.9.9, 192.0.2.{host}"}
             self.assertEqual([call("auth.guest", base=STRICT, headers=address).status for _ in range(4)], [200] * 4)
-        # A client that adds an address of its own choice changes nothing: the last before the proxy counts.
+        # An address that the client adds itself has no effect: the last one before the proxy counts.
         answers = [
             call("auth.guest", base=STRICT, headers={"X-Forwarded-For": f"198.51.100.{host}, 192.0.2.77"}).status
             for host in range(12)
         ]
         self.assertIn(429, answers)
-        # E33. However an address is written, it is that one.
+        # E33. All spellings of an address are one address.
         answers = [
             call("auth.guest", base=STRICT, headers={"X-Forwarded-For": address}).status
             for address in ["192.0.2.99", "::ffff:192.0.2.99", "192.0.2.99, ::ffff:10.1.1.1", "::FFFF:C000:263"] * 3
         ]
         self.assertEqual(answers, [200] * 6 + [429] * 6)
-        # The other node believes nobody.
+        # The other node trusts no proxy.
         self.assertEqual(call("server.info", headers={"X-Forwarded-For": "nonsense"}).status, 200)
 
 

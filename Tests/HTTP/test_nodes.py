@@ -1,4 +1,4 @@
-"""What depends on how a node is started: TLS, the PROXY header, its bounds, its stop, and the life of tokens."""
+"""Behaviour that depends on settings: TLS, the PROXY header, limits, shutdown and token lifetimes."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from support import *
 
 @contextlib.contextmanager
 def certificate():
-    """A certificate of its own authority for localhost, and its key."""
+    """Creates a self-signed certificate for localhost, and yields its path and that of its key."""
     with tempfile.TemporaryDirectory() as folder:
         paths = f"{folder}/cert.pem", f"{folder}/key.pem"
         subprocess.run(
@@ -30,7 +30,7 @@ def certificate():
 
 
 def proxy_header(address, port=4711):
-    """PROXY protocol, version 2, for a client at that IPv4 address."""
+    """Returns a PROXY header (version 2) for a client at an IPv4 address."""
     return (
         b"\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c" + socket.inet_aton(address) + socket.inet_aton("127.0.0.1")
         + port.to_bytes(2, "big") + (7433).to_bytes(2, "big"))
@@ -38,7 +38,7 @@ def proxy_header(address, port=4711):
 
 class Nodes(unittest.TestCase):
     # Covers A32.
-    def test_all_of_it_is_there_over_tls(self):
+    def test_serves_everything_over_tls(self):
         with certificate() as (cert, key), node("--tls-certificate", cert, "--tls-key", key) as (_, port, _):
             base = f"https://localhost:{port}"
             trusted = ssl.create_default_context(cafile=cert)
@@ -81,12 +81,12 @@ class Nodes(unittest.TestCase):
                         self.assertTrue(good and peer.cipher()[0] == suite)
                     except ssl.SSLError:
                         self.assertFalse(good)
-            # Plain HTTP there is no HTTP at all.
+            # The TLS port does not serve plain HTTP.
             with socket.create_connection(("localhost", port), timeout=WAIT) as plain:
                 plain.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
                 self.assertNotIn(b"HTTP/1.1", plain.recv(1_024))
 
-    def test_a_balancers_header_tells_where_the_client_is(self):
+    def test_uses_the_client_address_of_the_proxy_header(self):
         strict = ["--proxy-protocol", "on", "--rate-limits", "on", "--sign-ins-per-minute", "2"]
         with node(*strict) as (_, port, _):
             def guest(address):
@@ -99,13 +99,13 @@ class Nodes(unittest.TestCase):
 
             self.assertEqual([guest("192.0.2.1") for _ in range(3)], [b"200", b"200", b"429"])
             self.assertEqual(guest("192.0.2.2"), b"200")
-            # Without the header nobody is served.
+            # A connection without the header gets no response.
             with socket.create_connection(("127.0.0.1", port), timeout=WAIT) as peer:
                 peer.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" + b" " * 20)
                 with contextlib.suppress(ConnectionError):
                     self.assertEqual(peer.recv(1_024), b"")
 
-    def test_past_the_bound_of_connections_one_is_told_so(self):
+    def test_rejects_connections_beyond_the_limit(self):
         with node("--max-connections", "3") as (_, port, _):
             base = f"http://127.0.0.1:{port}"
             peers = [socket.create_connection(("127.0.0.1", port), timeout=WAIT) for _ in range(3)]
@@ -119,17 +119,17 @@ class Nodes(unittest.TestCase):
                 peer.close()
             eventually(lambda: call("server.info", base=base).status == 200, "room for another connection")
 
-    def test_a_node_that_stops_answers_what_it_took_and_says_goodbye_on_each_way(self):
+    def test_a_stopping_node_completes_requests_and_says_goodbye(self):
         with node() as (process, port, log):
             base = f"http://127.0.0.1:{port}"
-            stream = Events(token(), base=base)
+            stream = EventStream(token(), base=base)
             events = iter(stream)
             next(events)
 
             async def stop():
                 async with websockets.connect(f"ws://127.0.0.1:{port}/v1/line") as line:
                     await line.recv()
-                    # Each guest costs a moment, so that the stop comes in the midst of them.
+                    # Creating a guest takes a moment, so the node stops while requests are pending.
                     for number in range(20):
                         await line.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": "auth.guest" if not number else "me.get"}))
                     process.send_signal(signal.SIGTERM)
@@ -149,7 +149,7 @@ class Nodes(unittest.TestCase):
             self.assertEqual((goodbye["code"], goodbye["reconnect"]), ("shutting_down", True))
             self.assertEqual(process.wait(WAIT), 0, "".join(log))
 
-    def test_a_stop_at_the_moment_of_connecting_ends_the_process_well(self):
+    def test_stops_cleanly_while_clients_connect(self):
         for _ in range(5):
             with node() as (process, port, log):
                 is_over = threading.Event()
@@ -168,7 +168,7 @@ class Nodes(unittest.TestCase):
                 for knocker in knockers:
                     knocker.join(WAIT)
 
-    def test_where_one_port_is_taken_the_node_ends_at_once_with_its_sentence(self):
+    def test_a_port_in_use_ends_the_node_with_an_error(self):
         with node() as (_, port, _):
             for command in [
                 ["serve", "--config", SETTINGS, "--port", "0", "--http-port", str(port), "--operations-port", "off"],
@@ -179,11 +179,11 @@ class Nodes(unittest.TestCase):
                 self.assertEqual(done.returncode, 1)
                 self.assertIn(f"Cannot listen on 127.0.0.1, port {port}: the port is in use.", done.stderr)
 
-    def test_a_token_that_expires_ends_its_stream_and_its_requests(self):
+    def test_an_expired_token_ends_its_stream(self):
         with node("--access-token-seconds", "2") as (_, port, _):
             base = f"http://127.0.0.1:{port}"
             short = token("frank", base)
-            stream = Events(short, base=base)
+            stream = EventStream(short, base=base)
             events = list(stream)
             self.assertEqual(events[-1][0], "goodbye")
             self.assertEqual((events[-1][2]["code"], events[-1][2]["reconnect"]), ("token_expired", True))

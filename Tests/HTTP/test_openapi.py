@@ -1,4 +1,4 @@
-"""The description of the HTTP side, held against the server by schemathesis."""
+"""The OpenAPI document, checked against the server by schemathesis."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ CHECKS = ",".join(
 
 
 def run(*arguments, token):
-    """Asks what the description lets one ask, and holds each answer against it."""
+    """Sends requests that the document allows, and checks each response against it."""
     return subprocess.run(
         [SCHEMATHESIS, "run", BASE + "/v1/openapi.json", "--checks", CHECKS, "--seed", "7", "--no-color",
          "-H", f"Authorization: Bearer {token}", *arguments],
@@ -22,7 +22,7 @@ def run(*arguments, token):
 
 class OpenAPI(unittest.TestCase):
     # Covers D30.
-    def test_every_method_is_described_and_nothing_else_is(self):
+    def test_describes_exactly_the_existing_methods(self):
         document = request("GET", "/v1/openapi.json").json
         self.assertEqual(document["openapi"], "3.0.3")
         for path, item in document["paths"].items():
@@ -36,15 +36,15 @@ class OpenAPI(unittest.TestCase):
                         self.assertNotEqual(answer.status, 404, answer.body)
 
     # Covers D30.
-    def test_no_answer_is_undocumented_and_none_is_a_fault(self):
-        # A stream has no end that could be waited for: test_changes looks at it. What ends the session comes below.
+    def test_every_response_is_documented_and_not_a_server_error(self):
+        # Streams have no end, so test_changes tests them. The next test has the methods that end the session.
         done = run(
             "--max-examples", "12", "--exclude-path", "/v1/changes", "--exclude-operation-id", "me.delete",
             "--exclude-operation-id", "auth.logout", "--exclude-operation-id", "auth.change_password",
             "--exclude-operation-id", "post_api_v1_auth_logout", token=register()["access_token"])
         self.assertEqual(done.returncode, 0, done.stdout[-6_000:] + done.stderr[-2_000:])
 
-    def test_nor_where_the_session_ends_by_it(self):
+    def test_documents_the_methods_that_end_the_session(self):
         for method in ["me.delete", "auth.logout", "auth.change_password", "post_api_v1_auth_logout"]:
             with self.subTest(method):
                 done = run("--max-examples", "5", "--include-operation-id", method, token=register()["access_token"])

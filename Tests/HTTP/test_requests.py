@@ -1,4 +1,4 @@
-"""One strict reading of HTTP/1.1: what each request is answered with, and whether its connection stays."""
+"""The strict parsing of HTTP/1.1: the status of each request, and whether its connection stays open."""
 
 import base64
 import os
@@ -15,7 +15,7 @@ KEY = "Sec-WebSocket-Key: " + base64.b64encode(bytes(16)).decode()
 UPGRADE = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
 KEPT, CLOSED = True, False
 FOLLOW = f"POST /v1/me.get HTTP/1.1\r\n{HOST}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
-"""A request that is answered 401, so that its answer is known."""
+"""A request whose status is always 401."""
 
 
 def ask(*lines, body=b""):
@@ -51,7 +51,7 @@ ROWS = [
     ("a space behind the version", ask("POST /v1/server.info HTTP/1.1 ", HOST), 400, CLOSED),
     ("a tab for a space", ask("POST\t/v1/server.info HTTP/1.1", HOST), 400, CLOSED),
     ("no version", ask("GET /v1/openapi.json", HOST), 400, CLOSED),
-    # RFC 9110, section 2.5: a higher minor version is read as 1.1.
+    # RFC 9110, section 2.5: a higher minor version counts as 1.1.
     *[(f"version {version}", ask(f"POST /v1/server.info HTTP/{version}", HOST, "Content-Length: 0"), 200, KEPT)
       for version in ["1.2", "1.9"]],
     ("chunks in version 1.2", ask("POST /v1/server.info HTTP/1.2", HOST, "Transfer-Encoding: chunked", body=b"2\r\n{}\r\n0\r\n\r\n"), 200, KEPT),
@@ -103,7 +103,7 @@ ROWS = [
     ("a DEL in a value", info("X: a\x7fb"), 400, CLOSED),
     ("a tab in a value", info("X: a\tb", "Content-Length: 0"), 200, KEPT),
     ("a byte past ASCII in a value", info("X: \xe9", "Content-Length: 0"), 200, KEPT),
-    # Swift compares texts with such runs in quadratic time.
+    # Swift compares strings with such runs in quadratic time.
     *[(f"a long run of accents in {name}", info(f"{name}: a" + "\xcc\x81" * 129), 400, CLOSED)
       for name in ["X", "Accept-Encoding", "Connection", "Upgrade", "Origin", "Transfer-Encoding", "X-Forwarded-For"]],
     ("a short run of accents in a value", info("X: a" + "\xcc\x81" * 128, "Content-Length: 0"), 200, KEPT),
@@ -175,14 +175,14 @@ ROWS = [
     ("a host with a Kelvin sign", ask(INFO, "Host: \xe2\x84\xaax", "Content-Length: 0"), 400, CLOSED),
     ("an upgrade in HTTP/1.0", ask("GET /v1/line HTTP/1.0", HOST, *UPGRADE, KEY), 426, CLOSED),
     ("an upgrade that no path takes", info("Upgrade: h2c", "Connection: Upgrade", "Content-Length: 2", body=b"{}"), 200, KEPT),
-    # Fields that are read as one value.
+    # Single-value headers.
     ("two kinds of authorization", ask("POST /v1/me.get HTTP/1.1", HOST, "Authorization: Bearer a", "Authorization: Bearer b", "Content-Length: 0"), 400, KEPT),
     ("one authorization twice", ask("POST /v1/me.get HTTP/1.1", HOST, "Authorization: Bearer a", "Authorization: Bearer a", "Content-Length: 0"), 401, KEPT),
     *[(f"two values of {name}", ask(line, HOST, f"{name}: a", f"{name}: b", "Content-Length: 0"), 400, KEPT)
       for name in ["Idempotency-Key", "Last-Event-ID", "Content-Type"]
       for line in ["POST /v1/messages.send HTTP/1.1", "GET /v1/changes HTTP/1.1", "PUT /api/users/me HTTP/1.1"]],
     ("one key in two ways", ask("POST /v1/messages.send HTTP/1.1", HOST, "Idempotency-Key: a", "idempotency-key: A", "Content-Length: 0"), 400, KEPT),
-    # A key where it means nothing, a query where none is read, and a body where none is.
+    # Keys, queries and bodies that the path does not read.
     *[(f"a key: {line}", ask(f"{line} HTTP/1.1", HOST, "Idempotency-Key: 5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e77", "Content-Length: 0"), 400, KEPT)
       for line in ["GET /v1/openapi.json", "HEAD /v1/openapi.json", "GET /v1/changes?ticket=a", "GET /v1/line", "POST /v1/rpc",
                    "POST /v1/server.info", "GET /", "GET /console/app.js", "GET /console/config.json",
@@ -198,10 +198,10 @@ ROWS = [
     *[(f"a body: {line}", ask(f"{line} HTTP/1.1", HOST, "Content-Length: 2", body=b"{}"), 400, KEPT)
       for line in ["GET /v1/openapi.json", "GET /v1/changes?ticket=a", "GET /v1/line", "GET /"]],
     ("a ticket beside a token", ask("GET /v1/changes?ticket=a HTTP/1.1", HOST, "Authorization: Bearer a"), 400, KEPT),
-    # Who asks is looked at first.
+    # Authentication comes first.
     *[(f"without a token: {line}", ask(f"{line} HTTP/1.1", HOST, "Idempotency-Key: a", "Content-Length: 0"), 401, KEPT)
       for line in ["POST /v1/me.get?a=1", "GET /v1/changes?a=1", "POST /v1/changes/ticket?a=1", "GET /api/users/me?a=1"]],
-    # Fields of the query.
+    # Repeated fields of the query.
     *[(f"a query's field twice: {path}", ask(f"GET {path} HTTP/1.1", HOST), 400, KEPT) for path in [
         "/v1/changes?cursor=a&cursor=b", "/v1/changes?cursor=a&cursor=a", "/v1/changes?cursor=a&%63ursor=b",
         "/v1/changes?ticket=a&ticket=b", "/v1/changes?messages_per_conversation=1&messages_per_conversation=1",
@@ -211,7 +211,7 @@ ROWS = [
 
 
 def status_and_end(data, pieces):
-    """Sends a request in pieces and another behind it: the first status, and whether the second is answered."""
+    """Sends a request in pieces and then another. Returns the first status, and whether the second got a response."""
     with socket.create_connection((PLACE.hostname, PLACE.port), timeout=WAIT) as peer:
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
@@ -232,20 +232,20 @@ def status_and_end(data, pieces):
 
 class Requests(unittest.TestCase):
     # A11, B2, B8, E32, E33, F2, F3, F4, F5, F8.
-    def test_each_request_has_its_status_and_its_connection_stays_or_ends(self):
+    def test_each_request_has_its_status_and_connection_state(self):
         self.assertGreater(len(ROWS), 60)
         for name, data, status, kept in ROWS:
             with self.subTest(name):
                 self.assertEqual(status_and_end(data, 1 << 16), (status, kept))
 
-    def test_it_makes_no_difference_in_which_pieces_a_request_comes(self):
+    def test_requests_in_single_bytes_have_the_same_result(self):
         for name, data, status, kept in ROWS:
             if len(data) < 1_000:
                 with self.subTest(name):
                     self.assertEqual(status_and_end(data, 1), (status, kept))
 
     # A11.
-    def test_what_follows_an_upgrade_in_the_same_packet_is_answered(self):
+    def test_answers_frames_in_the_same_packet_as_the_upgrade(self):
         def frame(opcode, payload):
             return bytes([0x80 | opcode, 0x80 | len(payload)]) + bytes(4) + payload
 
@@ -258,7 +258,7 @@ class Requests(unittest.TestCase):
             self.assertIn(b'"method":"server.hello"', answer)
             self.assertIn(b'{"jsonrpc":"2.0","id":7,"result":{"server":"postline"', answer)
 
-    def test_a_refused_upload_names_the_field_that_is_wrong(self):
+    def test_a_rejected_upload_names_the_invalid_field(self):
         line = "PUT /v1/media/5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e77{} HTTP/1.1"
         for query, fields, named in [
             ("?expires=1&expires=2", [], b"expires"), ("", ["Idempotency-Key: a"], b"Idempotency-Key"),
@@ -272,7 +272,7 @@ class Requests(unittest.TestCase):
 
 class Keys(unittest.TestCase):
     # B2, B3.
-    def test_a_key_is_a_uuid_bare_or_quoted_and_one(self):
+    def test_a_key_is_one_uuid_with_or_without_quotes(self):
         bearer = token()
         key = "5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e7"
         rows = [
@@ -295,7 +295,7 @@ class Keys(unittest.TestCase):
 
 
 class Bearers(unittest.TestCase):
-    def test_a_token_that_a_library_would_trap_at_is_none(self):
+    def test_malformed_tokens_are_invalid_and_do_not_crash(self):
         for header in [b'{"alg":"HS256","x":1e19}', b'{"alg":"HS256","x":' + b"[" * 400 + b"]" * 400 + b"}"]:
             value = base64.urlsafe_b64encode(header).decode().rstrip("=") + ".e30.eHg"
             answer = raw(ask("POST /v1/me.get HTTP/1.1", HOST, f"Authorization: Bearer {value}", "Content-Length: 2",
@@ -304,7 +304,7 @@ class Bearers(unittest.TestCase):
             self.assertIn(b'"code":"invalid_token"', answer)
 
     # RFC 6750, section 2.1.
-    def test_a_token_has_equals_signs_at_its_end_alone(self):
+    def test_a_token_has_equals_signs_only_at_its_end(self):
         bearer = token()
         for value, status in [
             (f"Bearer {bearer}", 200), (f"bearer {bearer}", 200), (f"BEARER   {bearer}", 200),
@@ -319,7 +319,7 @@ class Bearers(unittest.TestCase):
                 self.assertEqual(int(answer.split()[1]), status, answer)
                 if status == 401:
                     self.assertIn(b'"code":"invalid_token"', answer)
-                    # It is no token, rather than one that is not good.
+                    # The header is malformed, which differs from an unknown token.
                     self.assertIn(b"Authorization must be", answer)
 
 

@@ -1,4 +1,4 @@
-"""The line protocol over WebSocket, spoken by a client of another make, and by hand where no client would."""
+"""The line protocol over WebSocket, with the websockets library, and with raw frames that no library sends."""
 
 import asyncio
 import base64
@@ -18,7 +18,7 @@ URL = BASE.replace("http://", "ws://") + "/v1/line"
 
 
 class Client:
-    """One connection: requests and their answers, with the pushes between them kept."""
+    """A connection that returns the responses to requests, and keeps the pushes between them."""
 
     def __init__(self, socket):
         self.socket = socket
@@ -57,7 +57,7 @@ async def connect(bearer=None, url=URL, **options):
 
 
 def frame(opcode, payload=b"", fin=True, masked=True, rsv=0, length=None):
-    """A frame as a client sends it (RFC 6455, section 5.2)."""
+    """Returns a client's frame (RFC 6455, section 5.2)."""
     first = (0x80 if fin else 0) | rsv << 4 | opcode
     count = len(payload) if length is None else length
     mask_bit = 0x80 if masked else 0
@@ -71,8 +71,8 @@ def frame(opcode, payload=b"", fin=True, masked=True, rsv=0, length=None):
     return head + mask + bytes(byte ^ mask[index % 4] for index, byte in enumerate(payload))
 
 
-class Bare:
-    """A WebSocket whose frames are made by hand."""
+class RawWebSocket:
+    """A WebSocket for raw frames."""
 
     def __init__(self, before=b""):
         place = urllib.parse.urlsplit(BASE)
@@ -91,7 +91,7 @@ class Bare:
         self.bytes = self.bytes[self.bytes.index(b"\r\n\r\n", start) + 4:]
 
     def frame(self):
-        """The next frame: (opcode, payload, fin); None at the end of the connection."""
+        """Returns the next frame as (opcode, payload, fin), or None at the end of the connection."""
         def take(count):
             while len(self.bytes) < count:
                 piece = self.socket.recv(65_536)
@@ -132,9 +132,9 @@ def request_text(method, number=1):
 
 
 class WebSocket(unittest.IsolatedAsyncioTestCase):
-    async def test_it_says_what_a_line_says(self):
+    async def test_a_websocket_has_the_same_responses_as_a_line(self):
         bearer = token()
-        line = Line()
+        line = LineClient()
         client = await connect(bearer, subprotocols=["postline.v1"])
         self.assertEqual(client.socket.subprotocol, "postline.v1")
         self.assertEqual(client.hello, line.hello)
@@ -147,7 +147,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         line.close()
         await client.socket.close()
 
-    async def test_changes_are_pushed_and_a_client_that_comes_back_with_its_cursor_misses_nothing(self):
+    async def test_pushes_changes_and_resumes_at_the_cursor(self):
         bob, alice = await connect(token("bob")), await connect(token("alice"))
         cursor = (await bob.call("sync.open"))["result"]["cursor"]
         texts = [f"pushed {uuid.uuid4()}" for _ in range(5)]
@@ -168,7 +168,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         await alice.socket.close()
 
     # Row 61.
-    async def test_fragments_and_pings_between_them_are_put_together(self):
+    async def test_reassembles_fragments_with_pings_between_them(self):
         client = await connect()
 
         async def pieces():
@@ -181,9 +181,9 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         await asyncio.wait_for(pong, WAIT)
         await client.socket.close()
 
-        bare = Bare()
+        bare = RawWebSocket()
         self.assertEqual(bare.message()["method"], "server.hello")
-        # Cut within a code point, with a ping between, and byte by byte on the way.
+        # The message is split within a code point, has a ping between its fragments, and is sent byte by byte.
         text = json.dumps({"jsonrpc": "2.0", "id": "😀", "method": "server.info"}, ensure_ascii=False).encode()
         cut = text.index("😀".encode()) + 2
         data = frame(1, text[:cut], fin=False) + frame(9, b"ping") + frame(0, text[cut:])
@@ -194,17 +194,17 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(bare.message()["id"], "😀")
         bare.socket.close()
 
-    async def test_an_upgrade_over_a_connection_that_was_used_before_is_taken(self):
-        # As proxies send it, over the connections that they keep.
+    async def test_upgrades_a_connection_after_other_requests(self):
+        # Proxies send upgrades over kept connections.
         before = f"POST /v1/server.info HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n".encode()
-        bare = Bare(before * 2)
+        bare = RawWebSocket(before * 2)
         self.assertEqual(bare.message()["method"], "server.hello")
         bare.socket.sendall(frame(1, request_text("server.info")))
         self.assertEqual(bare.message()["id"], 1)
         bare.socket.close()
 
     # Row 61.
-    async def test_what_is_no_websocket_of_ours_is_refused_with_a_close_code(self):
+    async def test_invalid_frames_close_with_their_code(self):
         cases = {
             "binary": (1003, frame(2, b"x")),
             "not masked": (1002, frame(1, b"{}", masked=False)),
@@ -223,13 +223,13 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         }
         for name, (code, data) in cases.items():
             with self.subTest(name):
-                bare = Bare()
+                bare = RawWebSocket()
                 bare.message()
                 bare.socket.sendall(data)
                 self.assertEqual(bare.close_code(), code)
                 bare.socket.close()
 
-    async def test_a_message_as_long_as_a_line_may_be_is_taken_and_one_that_is_no_request_answered(self):
+    async def test_accepts_the_longest_message_and_answers_invalid_ones(self):
         client = await connect()
         text = request_text("server.info").decode()
         await client.socket.send(text + " " * (65_536 - len(text)))
@@ -243,8 +243,8 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(client.socket.close_code, 1000)
 
     # Row 61.
-    async def test_what_was_asked_before_the_close_frame_is_answered_before_it_is(self):
-        bare = Bare()
+    async def test_answers_pending_requests_before_the_close_frame(self):
+        bare = RawWebSocket()
         bare.message()
         requests = b"".join(frame(1, request_text("server.info", number)) for number in range(1, 41))
         bare.socket.sendall(requests + frame(8, struct.pack("!H", 1000)))
@@ -253,7 +253,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertIsNone(bare.frame())
         bare.socket.close()
 
-    async def test_a_session_that_ends_ends_its_connection_with_the_reason(self):
+    async def test_an_ended_session_closes_its_connection_with_the_reason(self):
         given = tokens("dave")
         client = await connect(given["access_token"])
         self.assertEqual(call("auth.logout", token=given["access_token"]).status, 200)
@@ -264,7 +264,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(closed.exception.rcvd.code, 1008)
 
     # F14.
-    async def test_after_a_restore_or_a_failover_the_goodbye_says_so(self):
+    async def test_closes_with_restored_after_a_restore_or_failover(self):
         client = await connect(token("dave"))
         await client.call("sync.open")
         sql("select app.renew_epoch()")
@@ -275,9 +275,9 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
             await client.line()
         self.assertEqual(closed.exception.rcvd.code, 1_012)
 
-    async def test_a_client_that_reads_nothing_is_bounded_and_holds_nobody_up(self):
-        # Held by the line server's own tests too: the connection behind the framing is the same.
-        bare = Bare()
+    async def test_a_client_that_does_not_read_is_bounded(self):
+        # The line server's tests check this too, since the connection behind the framing is the same.
+        bare = RawWebSocket()
         bare.message()
         bare.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         bare.socket.settimeout(5)
@@ -293,7 +293,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
                             ("empty fragments", frame(0, b"", fin=False)), ("fragments", frame(0, b" ", fin=False)),
                             ("line ends", frame(1, b"\n")), ("more line ends", frame(1, b"\r\n\n"))]:
             with self.subTest(name):
-                bare = Bare()
+                bare = RawWebSocket()
                 bare.message()
                 first = frame(1, b"{", fin=False) if "fragments" in name else b""
                 bare.socket.sendall(first + flood * 1_000)
@@ -303,11 +303,11 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
                         opcode, payload = bare.frame()[:2]
                     self.assertEqual((opcode, payload[:2]), (8, (1008).to_bytes(2, "big")))
                 except ConnectionResetError:
-                    pass  # The rest of the flood came after the end, and the system dropped the close frame for it.
+                    pass  # The rest of the flood arrived after the close, so the system reset the connection.
                 bare.socket.close()
 
-    async def test_pings_that_nobody_reads_the_answers_of_cost_nothing(self):
-        bare = Bare()
+    async def test_unread_pongs_do_not_accumulate(self):
+        bare = RawWebSocket()
         bare.message()
         bare.socket.settimeout(10)
         flood = frame(9, b"x" * 125) * 1_000
@@ -320,7 +320,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         bare.socket.close()
 
     # Row 62.
-    async def test_who_may_connect_is_asked_before_the_upgrade(self):
+    async def test_checks_origin_and_subprotocol_before_the_upgrade(self):
         strict = STRICT.replace("http://", "ws://") + "/v1/line"
         for origin, taken in [("https://app.example.com", True), (STRICT, True), ("https://evil.example.com", False)]:
             with self.subTest(origin):

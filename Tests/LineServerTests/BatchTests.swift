@@ -63,7 +63,7 @@ struct BatchTests {
             try await begun.value()
             let written = AsyncPromise<Void>()
             let pushes = (1...3).map { Multicast(push($0), receivers: [session.sink]) }
-            session.sink.target.push(pushes) { written.succeed(()) }
+            session.sink.pushTarget.push(pushes) { written.succeed(()) }
             try await written.value()
             session.sink.noteCursor("c9")
             gate.succeed(())
@@ -90,7 +90,7 @@ struct BatchTests {
             }
             let written = AsyncPromise<Void>()
             let pushes = (1...20).map { Multicast(push($0, padding: 1_000), receivers: [session.sink]) }
-            session.sink.target.push(pushes) { written.succeed(()) }
+            session.sink.pushTarget.push(pushes) { written.succeed(()) }
             try await written.value()
             gate.succeed(())
             #expect(try await client.line() == "[\(answer(1)),\(answer(2))]")

@@ -16,7 +16,8 @@ final class ConnectionStateTests {
         $0.slowConsumerTimeout = .seconds(20)
         $0.lingerTimeout = .seconds(2)
     }
-    lazy var state = ConnectionState(configuration, now: start, opensUntil: start + .seconds(60))
+    lazy var state = ConnectionState(
+        configuration, writeBatchBytes: 1 << 16, now: start, opensUntil: start + .seconds(60))
 
     /// Returns the pending actions and collects written lines. Writes complete at once unless `completesWrites` is false.
     func actions(completesWrites: Bool = true) -> [Action] {

@@ -83,11 +83,11 @@ struct PushTests {
                 clients.append((client, session))
                 try await client.goLive(session, number)
             }
-            let targets = Dictionary(grouping: clients.map(\.session.sink)) { ObjectIdentifier($0.target) }
+            let targets = Dictionary(grouping: clients.map(\.session.sink)) { ObjectIdentifier($0.pushTarget) }
             for sinks in targets.values {
                 let written = AsyncPromise<Void>()
                 let odd = sinks.indices.filter { $0 % 2 == 1 }.map { sinks[$0] }
-                sinks[0].target.push(
+                sinks[0].pushTarget.push(
                     [Multicast(push(1), receivers: sinks), Multicast(push(2), receivers: odd)]
                         + (3...40).map { Multicast(push($0), receivers: sinks) }
                 ) { written.succeed(()) }

@@ -312,5 +312,5 @@ func push(_ number: Int, padding: Int = 0) -> Push {
 
 extension ClientSink {
     /// Pushes to this client only.
-    func push(_ push: Push) { target.push([Multicast(push, receivers: [self])]) {} }
+    func push(_ push: Push) { pushTarget.push([Multicast(push, receivers: [self])]) {} }
 }

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What limits by address count")
+@Suite("Address key")
 struct AddressKeyTests {
     @Test(
-        "is an IPv4 address, however it came in, and of IPv6 the network of 64 bits",
+        "is an IPv4 address or an IPv6 network of 64 bits",
         arguments: [
             ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"),
             ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"), ("2001:db8:1:2::", "2001:db8:1:2::/64"),
@@ -21,7 +21,7 @@ struct AddressKeyTests {
         #expect(AddressKey(address).description == key)
     }
 
-    @Test("is one for all addresses of a network, and another for the next network")
+    @Test("is equal within an IPv6 network only")
     func networks() {
         let keys = Set((0..<1_000).map { AddressKey("2001:db8:7:8:\(String($0, radix: 16))::1") })
         #expect(keys == [AddressKey("2001:db8:7:8::")])

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Messaging
 
-@Suite("An array as the database writes it")
+@Suite("PostgreSQL array text")
 struct ArrayTextTests {
     @Test(
-        "has just its elements, in order",
+        "parses the elements in order",
         arguments: [
             ("{}", []), ("{1}", ["1"]), ("{a,b,c}", ["a", "b", "c"]), ("{NULL,2}", ["NULL", "2"]),
             ("", []), ("{", []), ("{,}", [""]), ("{ü,é}", ["ü", "é"]),
@@ -14,7 +14,7 @@ struct ArrayTextTests {
         #expect(ArrayText(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } == elements)
     }
 
-    @Test("gives the ids that it has, and passes over what is none")
+    @Test("parses ids and skips other elements")
     func ids() {
         let ids = (0..<1_000).map { _ in ID.random() }
         let text = "{\(ids.map(\.description).joined(separator: ","))}"
@@ -24,7 +24,7 @@ struct ArrayTextTests {
     }
 
     @Test(
-        "has numbers of decimal digits, within their bounds",
+        "parses decimal numbers within bounds",
         arguments: [
             ("0", 0), ("-1", -1), ("9223372036854775807", .max), ("-9223372036854775808", .min),
             ("9223372036854775808", nil), ("-9223372036854775809", nil), ("18446744073709551617", nil), ("", nil),
@@ -34,14 +34,14 @@ struct ArrayTextTests {
         #expect(Int64(utf8: Array(text.utf8)) == number)
     }
 
-    @Test("gives the ids of its packed form")
+    @Test("parses packed ids")
     func packed() throws {
         let ids = (0..<1_000).map { _ in ID.random() }
         #expect(try #require([ID](packed: Array(packed(ids).utf8))) == ids)
         #expect(try #require([ID](packed: Array("000000000000000000000b86".utf8))) == [])
     }
 
-    @Test("is none where its packed form is not whole, or of something else")
+    @Test("rejects incomplete or invalid packed ids")
     func unpacked() {
         let two = packed([ID.random(), ID.random()])
         for length in 0..<two.utf8.count {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Turns at what many want at once", .timeLimit(.minutes(10)))
+@Suite("Concurrency limiter", .timeLimit(.minutes(10)))
 struct ConcurrencyLimiterTests {
-    /// Who is inside, and waits to be let out.
+    /// The admitted callers, which wait until the test releases them.
     private actor Room {
         private(set) var entered: [Int] = []
         private var inside: [CheckedContinuation<Void, Never>] = []
@@ -21,7 +21,7 @@ struct ConcurrencyLimiterTests {
         func letOneOut() { inside.removeFirst().resume() }
     }
 
-    @Test("as many as it is wide are inside, and the others follow in the order in which they came")
+    @Test("admits up to its width, then in order of arrival")
     func order() async throws {
         let room = Room()
         let limiter = ConcurrencyLimiter(width: 2, on: Reactor(name: "test"))
@@ -42,7 +42,7 @@ struct ConcurrencyLimiterTests {
         #expect(await room.entered == Array(0..<10))
     }
 
-    @Test("who has waited too long is told so, and who comes when there is room is let in")
+    @Test("times out waiting callers and admits later ones")
     func waitTimeout() async throws {
         let room = Room()
         let limiter = ConcurrencyLimiter(width: 1, waitTimeout: .zero, on: Reactor(name: "test"))
@@ -64,7 +64,7 @@ struct ConcurrencyLimiterTests {
     }
 
     // A3
-    @Test("a client's share is bounded, and other clients are served before its queue", arguments: [2, 4])
+    @Test("bounds the share of a client", arguments: [2, 4])
     func shares(width: Int) async throws {
         let room = Room()
         let limiter = ConcurrencyLimiter(width: width, share: 1, on: Reactor(name: "test"))
@@ -88,11 +88,11 @@ struct ConcurrencyLimiterTests {
     }
 
     // A3
-    @Test("a client with a full queue is refused, and others are not")
+    @Test("rejects a client with a full queue, and no other")
     func fullQueue() async throws {
         let room = Room()
         let limiter = ConcurrencyLimiter(width: 2, share: 1, on: Reactor(name: "test"))
-        let most = ConcurrencyLimiter.mostWaiting
+        let most = ConcurrencyLimiter.maxWaiting
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0...most {
                 group.addTask {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What is declared of a param")
+@Suite("Parameter declarations")
 struct DeclarationTests {
-    /// Every param, and every member of one that is an object, each with the method and the object that it is of.
+    /// Every param and member of a param, with its method.
     private static let all = Operation.all.flatMap { operation in
         nested(in: operation.parameters).map { (operation.method, $0) }
     }
@@ -29,7 +29,7 @@ struct DeclarationTests {
         }
     }
 
-    @Test("names it as the protocol does, once in its method, and says what it is in one sentence")
+    @Test("have a valid name, unique in the method, and a description")
     func sentences() {
         for (method, parameter) in Self.all {
             #expect(parameter.name.wholeMatch(of: /[a-z][a-z_]*/) != nil, "\(method) \(parameter.name)")
@@ -42,10 +42,10 @@ struct DeclarationTests {
         }
     }
 
-    @Test("has a default only where it may be absent, and one that it would take")
+    @Test("have valid defaults, and only if optional")
     func defaults() {
         for (method, parameter) in Self.all {
-            guard let standard = parameter.standard else { continue }
+            guard let standard = parameter.defaultValue else { continue }
             #expect(!parameter.isRequired, "\(method) \(parameter.name)")
             #expect(throws: Never.self) {
                 try parameter.check(in: JSONObject([.init(name: parameter.name, value: standard)]), path: "")
@@ -53,7 +53,7 @@ struct DeclarationTests {
         }
     }
 
-    @Test("names other params of its method where it stands for another, or depends on one")
+    @Test("refer to other params of the same method")
     func others() {
         for operation in Operation.all {
             if let alternatives = operation.alternatives {
@@ -82,21 +82,21 @@ struct DeclarationTests {
         .object(["x": .string(String(repeating: "x", count: 20_000))]),
     ]
 
-    /// Values of every type, some of them at a bound.
+    /// Values of every type, some at a bound.
     private static var samples: [JSON] {
         let long = [2, 8, 50, 51, 72, 73, 8_000, 8_001].map { String(repeating: "é", count: $0) }
         return others + numbers.map { .number(JSONNumber(checked: $0)) } + (texts + long).map { .string($0) }
     }
 
-    @Test("is what refuses: a value that the server lets pass, the schema of the OpenAPI document lets pass too")
+    @Test("accept no value that the OpenAPI schema rejects")
     func schemas() throws {
         let validator = SchemaValidator(try JSON(parsing: OpenAPIDocument.text(version: "test")))
         var (passed, refused) = (0, 0)
         for operation in Operation.all {
             let schema = try #require(validator.request(of: operation.method))
             for parameter in operation.parameters {
-                // What the database alone holds, it may refuse as well: there the schema is held against it by itself.
-                if case .string(_, heldBy: .database) = parameter.type { continue }
+                // The database may reject more. OpenAPITests compares the schema with these rules.
+                if case .string(_, validatedBy: .database) = parameter.type { continue }
                 if case .object(_, let members) = parameter.type, !members.isEmpty { continue }
                 let rest = Self.good(operation).filter { $0.name != parameter.name }
                 for sample in Self.samples {
@@ -111,7 +111,7 @@ struct DeclarationTests {
         #expect(passed > 100 && refused > 1_000, "\(passed) \(refused)")
     }
 
-    @Test("is refused by name where it must be there and is not, or is null")
+    @Test("reject a missing or null required param by name")
     func required() {
         for operation in Operation.all {
             let good = Self.good(operation)
@@ -121,7 +121,7 @@ struct DeclarationTests {
                 let error = Self.refusal(JSONObject(rest), of: operation)
                 #expect(error?.code == .invalidParams)
                 #expect(error?["field"] == .string(parameter.name), "\(operation.method) \(parameter.name)")
-                guard !parameter.takesNull else { continue }
+                guard !parameter.acceptsNull else { continue }
                 let null = rest + [.init(name: parameter.name, value: .null)]
                 #expect(
                     Self.refusal(JSONObject(null), of: operation)?["field"] == .string(parameter.name),
@@ -130,7 +130,7 @@ struct DeclarationTests {
         }
     }
 
-    @Test("lets an image be without content, and a text not")
+    @Test("allow an image without content, but no text")
     func exemption() throws {
         let send = try Operation.named("messages.send")
         let room = JSONObject.Member(name: "conversation_id", value: .string(ID.random().description))
@@ -144,7 +144,7 @@ struct DeclarationTests {
                 == #""content" must be 1 to 8000 characters long."#)
     }
 
-    @Test("counts where it is absent or null, as its default")
+    @Test("apply the default to an absent or null param")
     func standards() throws {
         let open = try Operation.named("sync.open")
         for params: JSONObject in [[:], ["live": .null, "messages_per_conversation": .null]] {
@@ -154,7 +154,7 @@ struct DeclarationTests {
         #expect(try !Params(["live": .bool(false)], of: open).bool("live"))
     }
 
-    /// A good value of each param that must be there.
+    /// Returns a valid value of each required param.
     private static func good(_ operation: Messaging.Operation) -> [JSONObject.Member] {
         let id = ID.random().description
         var members = operation.parameters.filter(\.isRequired).map { parameter in

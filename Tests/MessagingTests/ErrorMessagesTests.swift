@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The sentences that clients are told, where the sources have them.
-@Suite("The messages of errors")
+/// Tests of the error messages in the sources.
+@Suite("Error messages")
 struct ErrorMessagesTests {
-    @Test("begin with a capital letter or a name in quotes, and end as a sentence does", .covers("A28"))
+    @Test("are sentences", .covers("A28"))
     func sentences() throws {
         let swift = try Self.texts(
             of: [
@@ -22,14 +22,14 @@ struct ErrorMessagesTests {
         #expect(swift.count >= 30)
         #expect(sql.count >= 80)
         for text in swift + sql {
-            // What a sentence begins with may be put in, as in `\(refusal)`: Params' own tests hold that.
+            // A message may begin with an interpolation such as `\(refusal)`, which the tests of Params check.
             let start = text.hasPrefix("\\(") || text.first == "\"" || text.first?.isUppercase == true
             #expect(start, "“\(text)”")
             #expect(text.last.map { ".? )".contains($0) } == true, "“\(text)”")
         }
     }
 
-    @Test("that say what is wrong with a param go on from its name in quotes")
+    @Test("about a param continue its quoted name")
     func params() throws {
         let texts = try Self.texts(
             of: [/\binvalid\(\s*[^"\n]*?(?:"\w+")?,\s*"((?:[^"\\]|\\.)*)"/], inFilesOf: ["Sources/Messaging"],
@@ -40,7 +40,7 @@ struct ErrorMessagesTests {
         }
     }
 
-    /// What stands in the parentheses of each match.
+    /// Returns the first capture of each match.
     private static func texts(
         of patterns: [Regex<(Substring, Substring)>], inFilesOf directories: [String], endingIn ending: String
     ) throws -> [String] {

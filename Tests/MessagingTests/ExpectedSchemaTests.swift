@@ -3,9 +3,9 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What the binary's SQL files make of a database")
+@Suite("Expected schema")
 struct ExpectedSchemaTests {
-    @Test("tables and policies are read off policies.sql, all of them")
+    @Test("reads all tables and policies from policies.sql")
     func files() throws {
         let text = try Repository.text("sql/policies.sql")
         #expect(ExpectedSchema.tables.count == text.matches(of: /enable row level security/).count)
@@ -14,14 +14,14 @@ struct ExpectedSchemaTests {
         #expect(ExpectedSchema.policies.contains("member_select on public.messages"))
     }
 
-    @Test("rights are read off policies.sql: of tables, of columns, and of functions")
+    @Test("reads all grants from policies.sql")
     func rights() {
         let given = [
             "anon may select on public.built_in_avatars", "service_role may all on public.messages",
             "authenticated may update (deleted_at) on public.messages",
             "authenticated may insert (user_id) on public.conversation_members",
             "authenticated may delete on public.conversation_members", "authenticated may call api.send_message",
-            "anon may call api.avatars", "authenticated may call app.is_news", "service_role may call public.is_read",
+            "anon may call api.avatars", "authenticated may call app.is_change", "service_role may call public.is_read",
         ]
         for right in given { #expect(ExpectedSchema.rights.contains(right), "\(right)") }
         #expect(ExpectedSchema.rights.allSatisfy { !$0.contains(",") && !$0.contains("  ") })
@@ -29,13 +29,13 @@ struct ExpectedSchemaTests {
         #expect(!ExpectedSchema.rights.contains { $0.contains("*") }, "rights that nobody has named")
     }
 
-    @Test("each question of the doctor has its file, and each file its question")
+    @Test("has a file for each check of the doctor")
     func questions() {
         let files = SQLFile.files(in: "doctor").map(\.name)
-        #expect(files == DoctorQuestion.allCases.map(\.rawValue).sorted())
-        for question in DoctorQuestion.allCases {
-            let takesOthers = [.obstacles, .session].contains(question)
-            #expect(question.sql.contains("$1") == (question.takesTables || takesOthers), "\(question)")
+        #expect(files == DoctorQuery.allCases.map(\.rawValue).sorted())
+        for query in DoctorQuery.allCases {
+            let takesOthers = [.obstacles, .session].contains(query)
+            #expect(query.sql.contains("$1") == (query.hasTablesParameter || takesOthers), "\(query)")
         }
     }
 }

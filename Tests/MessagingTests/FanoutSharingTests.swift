@@ -3,9 +3,9 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What the fan-out puts together once for many")
+@Suite("Fan-out sharing")
 struct FanoutSharingTests {
-    @Test("is for each of them what they would get alone", arguments: 1...40)
+    @Test("composes the same for a group as for each receiver", arguments: 1...40)
     func alone(seed: Int) throws {
         var random = Seeded(state: UInt64(seed))
         let users = (0..<8).map { _ in ID.random() }
@@ -45,7 +45,7 @@ struct FanoutSharingTests {
         }
     }
 
-    /// Some changes of any kind, memberships first.
+    /// Returns random changes of any kind, memberships first.
     private static func changes(
         by transaction: UInt64, _ users: [ID], _ rooms: [ID], _ random: inout Seeded
     ) -> [Change] {

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Messaging
 
-@Suite("The fan-out")
+@Suite("Fan-out")
 struct FanoutTests {
     private let alice = ID.random()
     private let bob = ID.random()
     private let room = ID.random()
     private let other = ID.random()
 
-    @Test("gives a message to the members of its conversation and to nobody else, composed once")
+    @Test("delivers a message to the conversation's members only")
     func members() throws {
         var fanout = Fanout()
         let first = try live(alice, in: [room], &fanout)
@@ -21,11 +21,11 @@ struct FanoutTests {
         #expect(Set(deliveries.flatMap(\.subscribers)) == [first, second])
     }
 
-    @Test("gives what came between a page and its activation once, and what the page saw not at all")
+    @Test("delivers changes between page and activation once")
     func activation() throws {
         var fanout = Fanout()
         let id = fanout.subscribe(user: alice, messagesPerConversation: 20)
-        // The page is read while the feed goes on polling: it saw 11, and 12 was still under way.
+        // The page is read while the feed polls: it contains transaction 11, and 12 was still in flight.
         _ = fanout.distribute(try batch("12:12:", [message(room, 1, by: 11)]))
         _ = fanout.distribute(try batch("14:14:", [message(room, 2, by: 12), message(room, 3, by: 13)]))
         let snapshot = try #require(Snapshot("12:14:12"))
@@ -34,7 +34,7 @@ struct FanoutTests {
         #expect(fanout.distribute(try batch("15:15:", [message(room, 4, by: 14)])).map(\.seqs) == [[4]])
     }
 
-    @Test("gives nothing that a page saw when the looks are behind it")
+    @Test("delivers nothing that a page already contains")
     func ahead() throws {
         var fanout = Fanout()
         let id = fanout.subscribe(user: alice, messagesPerConversation: 20)
@@ -47,7 +47,7 @@ struct FanoutTests {
         #expect(Array(fanout.upToDate) == [id])
     }
 
-    @Test("forgets whom a look concerns in more than it tells, and tells the others on")
+    @Test("drops users with more changes than the batch contains")
     func affected() throws {
         var fanout = Fanout()
         let first = try live(alice, in: [room], &fanout)
@@ -60,7 +60,7 @@ struct FanoutTests {
         #expect(deliveries.map(\.subscribers) == [[second]])
     }
 
-    @Test("whose page is read while a look tells less than concerns it is behind, unless the page saw that")
+    @Test("drops opening syncs with changes beyond the batch")
     func affectedMeanwhile() throws {
         var fanout = Fanout()
         let many = ChangeBatch(
@@ -75,7 +75,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("keeps no more for pages that are read than its bound: who waited longer is behind")
+    @Test("bounds the changes kept for opening syncs")
     func kept() throws {
         var fanout = Fanout(maxKeptBytes: 500)
         let patient = fanout.subscribe(user: alice, messagesPerConversation: 20)
@@ -90,7 +90,7 @@ struct FanoutTests {
         #expect(fanout.activate(late, from: start(seen, [room]))?.map(\.seqs) == [[100]])
     }
 
-    @Test("gives a removed user one left, and then nothing of the conversation")
+    @Test("delivers one left to a removed member, then nothing")
     func left() throws {
         var fanout = Fanout()
         let id = try live(alice, in: [room], &fanout)
@@ -102,7 +102,7 @@ struct FanoutTests {
         #expect(fanout.distribute(try batch("14:14:", [message(room, 10, by: 13)])).isEmpty)
     }
 
-    @Test("gives a new member the conversation as in a reset, and the others the newcomer's profile")
+    @Test("delivers the conversation to a new member, and its profile")
     func joined() throws {
         var fanout = Fanout()
         let member = try live(alice, in: [room], &fanout)
@@ -146,7 +146,7 @@ struct FanoutTests {
                 ]))
     }
 
-    @Test("gives a profile to contacts once, however many conversations they share, and to its owner never")
+    @Test("delivers a profile once to each contact, not to its owner")
     func profiles() throws {
         var fanout = Fanout()
         _ = try live(alice, in: [room, other], &fanout)
@@ -157,7 +157,7 @@ struct FanoutTests {
         #expect(deliveries.first?.params["profiles"] == .array([.object(["id": .string(alice.description)])]))
     }
 
-    @Test("gives presence to contacts once, and not to its owner nor to who is shown none")
+    @Test("delivers presence once to each contact that may see it")
     func presence() throws {
         var fanout = Fanout()
         _ = try live(alice, in: [room, other], &fanout)
@@ -175,7 +175,7 @@ struct FanoutTests {
         #expect(deliveries.first?.params["profiles"] == nil)
     }
 
-    @Test("gives a new member the presence of those it meets, and them the newcomer's")
+    @Test("delivers presence between new and old members")
     func openingPresence() throws {
         var fanout = Fanout()
         let member = try live(alice, in: [room], &fanout)
@@ -194,7 +194,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("removes who would get more than a connection may queue, and composes nothing for them")
+    @Test("drops receivers beyond the bound of a connection's queue")
     func overflow() throws {
         var fanout = Fanout(maxPushBytes: 100)
         let first = try live(alice, in: [room, other], &fanout)
@@ -207,7 +207,7 @@ struct FanoutTests {
         #expect(fanout.distribute(try batch("15:15:", [message(other, 3, by: 14)])).map(\.subscribers) == [[second]])
     }
 
-    @Test("counts of an opening the messages that its receiver gets")
+    @Test("counts only the messages that an opening delivers")
     func openings() throws {
         var fanout = Fanout(maxPushBytes: 100)
         let short = try live(alice, in: [], limit: 1, &fanout)
@@ -226,7 +226,7 @@ struct FanoutTests {
         #expect(fanout.takeOverflowed() == [long])
     }
 
-    @Test("counts only what is composed toward the bound of all pushes of one receiver")
+    @Test("counts only composed pushes toward a receiver's bound")
     func composedAlone() throws {
         var fanout = Fanout()
         let short = try live(bob, in: [other], &fanout)
@@ -241,7 +241,7 @@ struct FanoutTests {
         #expect(Set(fanout.takeOverflowed()) == Set(long))
     }
 
-    @Test("gives one who has gone nothing")
+    @Test("delivers nothing after unsubscribing")
     func unsubscribed() throws {
         var fanout = Fanout()
         let id = try live(alice, in: [room], &fanout)
@@ -250,7 +250,7 @@ struct FanoutTests {
         #expect(fanout.count == 0)
     }
 
-    /// A live subscriber who has all up to transaction 11.
+    /// Returns a live subscriber that has all changes up to transaction 11.
     private func live(
         _ user: ID, in rooms: [ID], limit: Int = 20, seesPresence: Bool = true, _ fanout: inout Fanout
     ) throws -> Int {
@@ -288,7 +288,7 @@ extension Fanout.Delivery {
         return params
     }
 
-    /// The numbers of the messages in it.
+    /// The numbers of the messages in the push.
     fileprivate var seqs: [Int64] {
         guard case .array(let messages)? = params["messages"] else { return [] }
         return messages.compactMap { message in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("A visit of the feed")
+@Suite("Feed connection state")
 struct FeedConnectionStateTests {
     private static func mark(_ end: String, _ epoch: String) throws -> StandbyWatch.Mark {
         try .init(end: #require(LogPosition(end)), epoch: epoch, asked: .now)
@@ -18,7 +18,7 @@ struct FeedConnectionStateTests {
         return try state.note(moment, of: epoch, newest: newest, longestLag: longestLag)
     }
 
-    @Test("has reached what was written when the primary was asked, once the standby has replayed so far")
+    @Test("is current once the standby has replayed the primary's position")
     mutating func reaches() throws {
         let mark = try Self.mark("0/20", "one")
         let isAwaited = try [note("0/10", of: "one", mark), note("0/20", of: "one", mark)]
@@ -29,7 +29,7 @@ struct FeedConnectionStateTests {
         #expect(state.reached == mark.asked)
     }
 
-    @Test("is no visit of a standby of this primary where that is as far in the log of another")
+    @Test("rejects a standby of another primary")
     mutating func another() throws {
         let mark = try Self.mark("0/20", "one")
         let isAwaited = try note("0/10", of: "two", mark)
@@ -37,13 +37,13 @@ struct FeedConnectionStateTests {
         #expect(throws: FeedError.standbyOfAnother) { try note("0/20", of: "two", mark) }
     }
 
-    @Test("ends where the standby is too long after the primary")
+    @Test("ends if the standby lags too long")
     mutating func behind() throws {
         let mark = try Self.mark("0/20", "one")
         #expect(throws: FeedError.standbyIsBehind) { try note("0/10", of: "one", mark, longestLag: .zero) }
     }
 
-    @Test("is stuck where it does not arrive for long, and says so once")
+    @Test("reports once that it is stuck")
     mutating func stuck() {
         let said = [state.isStuck(after: .seconds(60)), state.isStuck(after: .zero), state.isStuck(after: .zero)]
         #expect(said == [false, true, false])

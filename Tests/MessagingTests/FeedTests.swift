@@ -5,7 +5,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("A feed that has not seen the database")
+@Suite("Feed before the first poll")
 struct FeedTests {
     private let feed: Feed
 
@@ -18,7 +18,7 @@ struct FeedTests {
             metrics: NOOPMetricsHandler.instance, onDeletion: { _ in })
     }
 
-    @Test("takes no session: between its page and its first push there could be a gap")
+    @Test("accepts no subscription")
     func noSession() async throws {
         let sink = RecordingSink()
         let refusal = await #expect(throws: ProtocolError.self) {
@@ -28,7 +28,7 @@ struct FeedTests {
         #expect(sink.orders.isEmpty)
     }
 
-    @Test("goes on from no page of another history or of an older moment")
+    @Test("rejects pages of another history or an older state")
     func pages() throws {
         let snapshot = try #require(Snapshot("10:14:11"))
         let position = Feed.Position(epoch: "a", snapshot: snapshot)
@@ -44,6 +44,6 @@ struct FeedTests {
         #expect(try !isReached("a", "10:14:11,12"), "what was told is in progress there")
     }
 
-    @Test("does not say that it is up to date")
+    @Test("reports no lag")
     func noLag() async { #expect(await feed.lag == nil) }
 }

@@ -2,14 +2,14 @@ import Testing
 
 @testable import Messaging
 
-@Suite("An id")
+@Suite("ID")
 struct IDTests {
-    @Test("is read in either case and written in lower case")
+    @Test("parses either case and writes lower case")
     func case_() {
         #expect(ID("0195F0AB-1234-4ABC-8DEF-0123456789AB")?.description == "0195f0ab-1234-4abc-8def-0123456789ab")
     }
 
-    @Test("of random making is of version 4, and its own text reads as the same")
+    @Test("creates random UUIDs of version 4")
     func random() {
         let id = ID.random()
         let text = Array(id.description)
@@ -18,7 +18,7 @@ struct IDTests {
     }
 
     @Test(
-        "is refused in any other form",
+        "rejects any other form",
         arguments: [
             "", "0195f0ab12344abc8def0123456789ab", "0195f0ab-1234-4abc-8def-0123456789a",
             "{0195f0ab-1234-4abc-8def-0123456789ab}",

@@ -6,7 +6,7 @@ import Synchronization
 @testable import Messaging
 
 extension MessagingService {
-    /// A service that does not run: nothing that it is asked reaches a database.
+    /// Returns a service that is not running, so that no request reaches a database.
     static func idle() async throws -> MessagingService {
         let secret = "0123456789abcdef0123456789abcdef"
         let keys = try TokenKeys(secret: secret, issuer: "postline", audience: "authenticated")
@@ -22,7 +22,7 @@ extension MessagingService {
     }
 }
 
-/// A connection that writes down what its session asks of it.
+/// A connection that records the calls of its session.
 final class RecordingSink: ClientSink, PushTarget {
     private let reactor = Reactor(name: "sink")
     private let asked = Mutex<[String]>([])
@@ -30,9 +30,9 @@ final class RecordingSink: ClientSink, PushTarget {
     var orders: [String] { asked.withLock { $0 } }
 
     var executor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
-    let takesPushes = true
+    let acceptsPushes = true
 
-    var target: any PushTarget { self }
+    var pushTarget: any PushTarget { self }
 
     private func note(_ order: String) { asked.withLock { $0.append(order) } }
 

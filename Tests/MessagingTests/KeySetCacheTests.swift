@@ -2,7 +2,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What is done about a key")
+@Suite("Key set cache")
 struct KeySetCacheTests {
     private let start = ContinuousClock.now
 
@@ -15,41 +15,41 @@ struct KeySetCacheTests {
         }
     }
 
-    @Test("a set is used for its time, and fetched anew for a key that it has not, once a minute")
+    @Test("refetches for an unknown key at most once a minute")
     func fresh() {
         var cache = KeySetCache<Set<String>>()
         #expect(step(cache, "a", at: 0) == "fetch")
-        cache.fetched(["a"], lifetime: .seconds(600), at: start)
+        cache.recordFetch(["a"], lifetime: .seconds(600), at: start)
         #expect(step(cache, "a", at: 599) == "use a")
         #expect(step(cache, "b", at: 59) == "unknown")
         #expect(step(cache, "b", at: 60) == "fetch")
         #expect(step(cache, "a", at: 600) == "fetch")
     }
 
-    @Test("where none comes, what is there is used for a day, and asked for once a minute")
+    @Test("uses an expired set for a day if fetches fail")
     func stale() {
         var cache = KeySetCache<Set<String>>()
-        cache.fetched(["a"], lifetime: .seconds(600), at: start)
-        cache.failed(at: start + .seconds(600))
+        cache.recordFetch(["a"], lifetime: .seconds(600), at: start)
+        cache.recordFailure(at: start + .seconds(600))
         #expect(step(cache, "a", at: 659) == "use a")
         #expect(step(cache, "b", at: 659) == "unavailable")
         #expect(step(cache, "a", at: 660) == "fetch")
-        cache.failed(at: start + .seconds(87_000))
+        cache.recordFailure(at: start + .seconds(87_000))
         #expect(step(cache, "a", at: 87_001) == "unavailable")
     }
 
-    @Test("where there was never one, it is asked for every five seconds")
+    @Test("retries every five seconds without a set")
     func none() {
         var cache = KeySetCache<Set<String>>()
-        cache.failed(at: start)
+        cache.recordFailure(at: start)
         #expect(step(cache, "a", at: 4) == "unavailable")
         #expect(step(cache, "a", at: 5) == "fetch")
     }
 
-    @Test("a set that is for good is never fetched again")
+    @Test("never refetches a set without expiry")
     func forGood() {
         var cache = KeySetCache<Set<String>>()
-        cache.fetched(["a"], lifetime: nil, at: start)
+        cache.recordFetch(["a"], lifetime: nil, at: start)
         #expect(step(cache, "a", at: 1_000_000) == "use a")
         #expect(step(cache, "b", at: 1_000_000) == "unknown")
     }

@@ -2,7 +2,7 @@ import Messaging
 import NIOCore
 import Testing
 
-@Test("the first line end is found at every place, among all other bytes")
+@Test("finds the first line feed at every offset")
 func lineEndSearch() {
     let others = ByteBuffer(bytes: (0...255).filter { $0 != 0x0A }.map { UInt8($0) })
     for start in 0...others.readableBytes { #expect(firstLineEnd(in: others.readableBytesSpan, from: start) == nil) }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Messaging
 
-@Suite("A position in the database's log")
+@Suite("WAL position")
 struct LogPositionTests {
-    @Test("is before those that come later, also across the halves in which it is written")
+    @Test("orders positions across both halves of their text")
     func order() throws {
         let texts = ["0/0", "0/9", "0/A", "0/FFFFFFFF", "1/0", "A/1", "16/B374D848", "FFFFFFFF/FFFFFFFF"]
         let positions = texts.compactMap { LogPosition($0) }
@@ -13,7 +13,7 @@ struct LogPositionTests {
         #expect(zip(positions, positions.dropFirst()).allSatisfy { $0 < $1 })
     }
 
-    @Test("is refused when it is none", arguments: ["", "/", "0", "0/", "/0", "0/0/0", "G/0", "100000000/0", "-1/0"])
+    @Test("rejects any other text", arguments: ["", "/", "0", "0/", "/0", "0/0/0", "G/0", "100000000/0", "-1/0"])
     func malformed(text: String) {
         #expect(LogPosition(text) == nil)
     }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Messaging
 
-@Suite("The login role that a connection string names")
+@Suite("Login role")
 struct LoginRoleTests {
-    @Test("is its user, without the project that a pooler of many databases wants behind both names")
+    @Test("is the user without the pooler's project suffix")
     func names() throws {
         let cases: [(url: String, owner: String?, name: String)] = [
             ("postgresql://chat:secret@db/world", nil, "chat"),
@@ -12,7 +12,7 @@ struct LoginRoleTests {
             ("postgresql://chat:secret@db/world", "postgresql://owner@db/world", "chat"),
             ("postgresql://postline.abcdef:secret@pooler/x", "postgresql://postgres.abcdef@pooler/x", "postline"),
             ("user=postline.abcdef password=secret", "user=postgres.abcdef", "postline"),
-            // A point of the name's own.
+            // A dot that belongs to the name.
             ("postgresql://first.last:secret@db/world", nil, "first.last"),
             ("postgresql://first.last:secret@db/world", "postgresql://postgres@db/world", "first.last"),
             ("postgresql://first.last:secret@db/world", "postgresql://postgres.abcdef@db/world", "first.last"),

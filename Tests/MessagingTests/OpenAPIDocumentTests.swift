@@ -4,7 +4,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("The OpenAPI document")
+@Suite("OpenAPI document")
 struct OpenAPIDocumentTests {
     private let api: SchemaValidator
 
@@ -21,7 +21,7 @@ struct OpenAPIDocumentTests {
         return object.members.map(\.name)
     }
 
-    @Test("has each method at a path of its own, and those paths that it is given")
+    @Test("has a path for each method")
     func paths() throws {
         #expect(names("paths") == Operation.all.map { "/v1/\($0.method)" })
         #expect(api.element("info", "version") == .string("1.2.3"))
@@ -31,7 +31,7 @@ struct OpenAPIDocumentTests {
         #expect(api.document.duplicate == nil)
     }
 
-    @Test("asks for a token where the method is a user's, and for none where it is anybody's")
+    @Test("requires a token for methods of users only")
     func security() {
         for operation in Operation.all {
             let bearer = JSON.array([.object(["bearer": .array([])])])
@@ -41,7 +41,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test("says of each method which of its params must be there, and lets no other be")
+    @Test("has the required params and no additional ones")
     func params() throws {
         for operation in Operation.all {
             let schema = try #require(api.request(of: operation.method))
@@ -60,7 +60,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test("has a response for the status of every error, and each method refers to those that it may have")
+    @Test("has a response for each error of a method")
     func errors() {
         let all = Set(ErrorCode.allCases.map { "Error\($0.httpStatus)" })
         #expect(Set(names("components", "responses")) == all)
@@ -74,7 +74,7 @@ struct OpenAPIDocumentTests {
         #expect(names("components", "responses", "Error429", "headers") == ["Retry-After"])
     }
 
-    @Test("refers to nothing that it has not")
+    @Test("has no dangling reference")
     func references() {
         for text in Self.references(in: api.document) {
             let place = text.split(separator: "/").dropFirst().reduce(api.document as JSON?) { element, name in
@@ -85,25 +85,25 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test("says which of two params that exclude each other must be there")
+    @Test("describes mutually exclusive params")
     func alternatives() {
         func description(_ method: String) -> JSON? {
             guard case .object(let schema)? = api.request(of: method) else { return nil }
             return schema["description"]
         }
-        #expect(description("profiles.get") == .string("Either \"ids\" or \"username\" must be there, and not both."))
-        #expect(description("messages.list") == .string("\"before_seq\" and \"after_seq\" exclude each other."))
+        #expect(description("profiles.get") == .string("Exactly one of \"ids\" and \"username\" is required."))
+        #expect(description("messages.list") == .string("\"before_seq\" and \"after_seq\" are mutually exclusive."))
         #expect(description("me.get") == nil)
     }
 
     // F6
-    @Test("has nothing that client generators stumble over")
+    @Test("avoids constructs that client generators reject")
     func constructs() {
         #expect(api.element("openapi") == .string("3.0.3"))
         #expect(Self.hazards(in: api.document, at: "").isEmpty)
     }
 
-    /// The constructs that common client generators do not take, with where they stand.
+    /// Returns the constructs that common client generators reject, with their locations.
     private static func hazards(in value: JSON, at path: String) -> [String] {
         switch value {
         case .null, .bool, .number, .string: return []
@@ -128,7 +128,7 @@ struct OpenAPIDocumentTests {
         }
     }
 
-    @Test("takes a client's own id of a message as a header too")
+    @Test("accepts an idempotency key as a header")
     func idempotency() {
         let header = api.element("paths", "/v1/messages.send", "post", "parameters")
         #expect(header?.text.contains(#""name":"Idempotency-Key","in":"header""#) == true)

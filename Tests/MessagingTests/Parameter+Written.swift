@@ -1,6 +1,6 @@
 @testable import Messaging
 
-/// How `docs/protocol.md` writes down what a method takes.
+/// The notation of params in `docs/protocol.md`.
 extension Messaging.Operation {
     var writtenParams: String {
         guard !parameters.isEmpty else { return "" }
@@ -12,11 +12,11 @@ extension Messaging.Operation {
 }
 
 extension Parameter {
-    /// `limit? (1…100) = 50`
+    /// The param in this notation: `limit? (1…100) = 50`.
     fileprivate var written: String {
         let mark = isRequired ? "" : "?"
         let null = [.requiredOrNull, .optionalOrNull].contains(presence) ? "|null" : ""
-        let standard = standard.map { " = \($0.text)" } ?? ""
+        let standard = defaultValue.map { " = \($0.text)" } ?? ""
         return name + mark + type.written(exemption) + null + standard
     }
 }
@@ -37,7 +37,7 @@ extension ParameterType {
         }
     }
 
-    /// With commas between thousands, or as a power of two.
+    /// The number with commas between thousands, or as a power of two.
     fileprivate static func written(_ number: some FixedWidthInteger) -> String {
         if number > 1_000_000, number.nonzeroBitCount == 1 { return "2^\(number.trailingZeroBitCount)" }
         let digits = String(number)

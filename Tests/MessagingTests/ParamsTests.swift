@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Params")
 struct ParamsTests {
-    /// What `me.update` says of these params.
+    /// Returns the error of `me.update` for these params.
     private func refusal(_ params: JSONObject, of method: String = "me.update") throws -> ProtocolError? {
         let operation = try Operation.named(method)
         do {
@@ -17,7 +17,7 @@ struct ParamsTests {
     }
 
     @Test(
-        "of another spelling are refused with the canonical one",
+        "suggests the canonical name for another spelling",
         arguments: [
             ("phone", "phone_number"), ("phoneNumber", "phone_number"), ("displayName", "full_name"),
             ("name", "full_name"), ("preferredLanguage", "language_code"), ("language", "language_code"),
@@ -31,7 +31,7 @@ struct ParamsTests {
         #expect(error["suggestion"] == .string(canonical))
     }
 
-    /// What the source documents call the protocol's params, in each of their layers.
+    /// The names that apps use for the protocol's params.
     static let spellings: [(spelling: String, canonical: String)] = [
         ("phone", "phone_number"), ("phoneNumber", "phone_number"), ("PhoneNumber", "phone_number"),
         ("displayName", "full_name"), ("display_name", "full_name"), ("name", "full_name"), ("fullName", "full_name"),
@@ -50,7 +50,7 @@ struct ParamsTests {
         ("participants", "member_ids"),
     ]
 
-    @Test("an email address has a host name behind its at sign")
+    @Test("requires a host name in an email address")
     func emailHosts() throws {
         func check(_ email: String) throws -> ProtocolError? {
             try refusal(["email": .string(email), "password": .string("a password")], of: "auth.upgrade")
@@ -65,7 +65,7 @@ struct ParamsTests {
     }
 
     @Test(
-        "of the source documents' spellings are refused with the canonical one by each method that takes it",
+        "suggests the canonical name for app spellings, in each method",
         .covers("B14", "B15", "B36", "B37"))
     func everySpelling() throws {
         for (spelling, canonical) in Self.spellings {
@@ -84,7 +84,7 @@ struct ParamsTests {
         }
     }
 
-    @Test("of the user's own data are refused with the method that takes them, whichever of its methods is called")
+    @Test("suggests the method that sets a field of the user's data")
     func otherMethod() throws {
         let own = Set([
             "full_name", "avatar_url", "avatar_type", "avatar_id", "biological_sex", "height_cm", "username",
@@ -99,7 +99,7 @@ struct ParamsTests {
                     #expect(error["method"] == nil)
                     continue
                 }
-                // Who signs in is named by an address here.
+                // Sign-in is by email address.
                 if spelling.lowercased() == "username", operation.parameters.contains("email") {
                     #expect(error["suggestion"] == .string("email"), "\(operation.method)")
                     #expect(error["method"] == nil)
@@ -119,7 +119,7 @@ struct ParamsTests {
     }
 
     @Test(
-        "in an object are refused with their path, and with the path of what was meant, wherever that belongs",
+        "suggests paths for members of objects",
         arguments: [
             ("avatar", "avatarType", "avatar.avatar_type"), ("avatar", "type", "avatar.avatar_type"),
             ("avatar", "id", "avatar.avatar_id"), ("avatar", "url", "avatar.avatar_url"),
@@ -140,7 +140,7 @@ struct ParamsTests {
         #expect(error.message == "\"me.save\" takes no \"\(parent).\(spelling)\": did you mean \"\(meant)\"?")
     }
 
-    @Test("in an object that no method knows, or that stand twice, are refused with their path")
+    @Test("rejects unknown and duplicate members with their path")
     func unknownMembers() throws {
         let unknown = try #require(try refusal(["avatar": .object(["picture_id": .null])], of: "me.save"))
         #expect(unknown["field"] == .string("avatar.picture_id") && unknown["suggestion"] == nil)
@@ -153,7 +153,7 @@ struct ParamsTests {
         #expect(twice["field"] == .string("physical.biological_sex"))
     }
 
-    @Test("that no method knows are refused by name, with those it takes")
+    @Test("rejects unknown params and lists the known ones")
     func unknown() throws {
         let error = try #require(try refusal(["zzz": .null]))
         #expect(error["field"] == .string("zzz") && error["suggestion"] == nil)
@@ -163,14 +163,14 @@ struct ParamsTests {
         #expect(refusal.message.utf8.count < 400)
     }
 
-    @Test("given twice are refused")
+    @Test("rejects duplicates")
     func twice() throws {
         let object = JSONObject([.init(name: "bio", value: .string("a")), .init(name: "bio", value: .string("b"))])
         #expect(try refusal(object)?["field"] == .string("bio"))
     }
 
     @Test(
-        "with a NUL anywhere are refused",
+        "rejects a NUL anywhere",
         arguments: [
             JSON.string("a\u{0}b"), .array([.string("\u{0}")]), .object(["x": .object(["\u{0}": .null])]),
         ])
@@ -180,7 +180,7 @@ struct ParamsTests {
     }
 
     @Test(
-        "of the wrong type or out of range are refused by name",
+        "rejects wrong types and values out of range by name",
         arguments: [
             JSON.string("7"), .bool(true), .number(JSONNumber(checked: "1.5")),
             .number(JSONNumber(checked: "1e131071")),
@@ -192,7 +192,7 @@ struct ParamsTests {
         #expect(error?["field"] == .string("limit"))
     }
 
-    @Test("that are integers are taken however they are written", arguments: [("20.0", 20), ("2e1", 20), ("-0", 0)])
+    @Test("accepts integers in any notation", arguments: [("20.0", 20), ("2e1", 20), ("-0", 0)])
     func integerForms(text: String, value: Int64) throws {
         let params = try Params(
             ["messages_per_conversation": .number(JSONNumber(checked: text))], of: Operation.named("sync.open"))
@@ -201,10 +201,10 @@ struct ParamsTests {
     }
 }
 
-@Suite("A method's name")
+@Suite("Method suggestions")
 struct MethodNameTests {
     @Test(
-        "that is nearly one is refused with that one",
+        "suggests a similar name",
         arguments: [
             ("message.send", "messages.send"), ("conversations.lst", "conversations.list"), ("Me.Get", "me.get"),
         ])
@@ -214,7 +214,7 @@ struct MethodNameTests {
     }
 
     @Test(
-        "that says in another word what a method does is refused with that one",
+        "suggests the method for a synonym",
         arguments: [
             ("messages.create", "messages.send"), ("messages.get", "messages.list"),
             ("messages.remove", "messages.delete"),
@@ -227,7 +227,7 @@ struct MethodNameTests {
     }
 
     @Test(
-        "that is like none is refused without a suggestion",
+        "suggests nothing for a dissimilar name",
         arguments: ["", "x", "rpc.discover", String(repeating: "a", count: 10_000)])
     func far(name: String) {
         let error = #expect(throws: ProtocolError.self) { try Operation.named(name) }

@@ -4,13 +4,13 @@ import Testing
 
 @testable import Messaging
 
-@Suite("The writes that a look waits for")
+@Suite("Pending write tracker")
 struct PendingWriteTrackerTests {
     private let writes = PendingWriteTracker()
     private let signal = WakeSignal(on: Reactor(name: "writes"))
     private let far = ContinuousClock.now + watchdogLimit
 
-    @Test("with none at work there is no wait, and the signal is left for the next")
+    @Test("does not wait without pending writes")
     func none() async throws {
         writes.begin()
         writes.end()
@@ -20,7 +20,7 @@ struct PendingWriteTrackerTests {
         #expect(.now < far)
     }
 
-    @Test("all that are at work are awaited")
+    @Test("waits for all pending writes")
     func some() async throws {
         writes.begin()
         writes.begin()
@@ -33,7 +33,7 @@ struct PendingWriteTrackerTests {
         #expect(.now < far)
     }
 
-    @Test("one that does not end is not awaited past the time")
+    @Test("stops waiting at the timeout")
     func late() async throws {
         writes.begin()
         let limit = ContinuousClock.now + .milliseconds(1)

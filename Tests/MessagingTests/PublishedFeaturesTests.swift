@@ -1,19 +1,19 @@
 import TestSupport
 import Testing
 
-/// `docs/features.md` is held against the tests, so that it claims nothing that no test shows.
-@Suite("The published features")
+/// Compares `docs/features.md` with the tests, so that every claim has a test.
+@Suite("docs/features.md")
 struct PublishedFeaturesTests {
-    /// How many requirements each of the documents has.
+    /// The number of requirements in each document.
     private static let documents: KeyValuePairs = ["A": 34, "B": 43, "C": 40, "D": 33, "E": 19, "F": 6]
 
-    @Test("have each requirement of the documents once, in their order")
+    @Test("has each requirement once, in order")
     func requirements() throws {
         let expected = Self.documents.flatMap { document, count in (1...count).map { "\(document)\($0)" } }
         #expect(try Row.all().map(\.id) == expected)
     }
 
-    @Test("say of each that tests show it, or else what was decided, what is missing, or what is the app's own")
+    @Test("states the tests or the decision of each requirement")
     func states() throws {
         for row in try Row.all() {
             #expect(!row.asked.isEmpty && !row.given.isEmpty, "\(row.id)")
@@ -26,7 +26,7 @@ struct PublishedFeaturesTests {
         }
     }
 
-    @Test("name of each requirement the tests that say that they cover it, and no others")
+    @Test("names exactly the covering tests")
     func tests() throws {
         let existing = try Repository.coveringTests()
         var covering: [String: Set<String>] = [:]
@@ -43,12 +43,12 @@ struct PublishedFeaturesTests {
             }
         }
         #expect(covering.isEmpty, "these are no requirements: \(covering)")
-        // A name means one test.
+        // The name of a covering test is unique.
         let twice = Dictionary(grouping: existing, by: \.title).filter { $0.value.count > 1 }.keys
         #expect(twice.isEmpty)
     }
 
-    @Test("are counted as their rows are")
+    @Test("has correct counts")
     func counts() throws {
         let rows = try Row.all()
         for (document, _) in Self.documents {
@@ -67,9 +67,9 @@ struct PublishedFeaturesTests {
         ["\(rows.count)"] + Row.State.allCases.map { state in "\(rows.count { $0.state == state })" }
     }
 
-    /// A requirement, as the page has it.
+    /// A row of the page.
     private struct Row {
-        /// In the order of the table of counts.
+        /// The states, in the order of the table of counts.
         enum State: String, CaseIterable {
             case shown = ""
             case decision = "decision: "
@@ -82,7 +82,7 @@ struct PublishedFeaturesTests {
         let given: String
         let state: State
 
-        /// What the last column says beside the tests that it names.
+        /// The text of the last column without test names.
         let words: String
         let tests: [String]
 
@@ -104,7 +104,7 @@ struct PublishedFeaturesTests {
 }
 
 extension StringProtocol {
-    /// What stands between the bars of a table's row.
+    /// Returns the cells of a table row.
     fileprivate var cells: [String] {
         split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }
     }

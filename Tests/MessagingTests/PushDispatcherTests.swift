@@ -5,11 +5,11 @@ import Testing
 
 @testable import Messaging
 
-@Suite("The handover to event loops")
+@Suite("Push dispatcher")
 struct PushDispatcherTests {
     private let reactor = Reactor(name: "dispatcher")
 
-    @Test("gives every session all of its pushes once and in order, however many parts they come in")
+    @Test("delivers every push once and in order")
     func order() {
         let dispatcher = PushDispatcher(on: reactor)
         let loops = [RecordingLoop(), RecordingLoop()]
@@ -25,20 +25,20 @@ struct PushDispatcherTests {
         }
     }
 
-    @Test("lets a loop write while the rest is given out, and gives little in one go")
+    @Test("dispatches in small parts while loops write")
     func parts() {
         let dispatcher = PushDispatcher(on: reactor)
         let loop = RecordingLoop()
         let sinks = sinks(3 * PushDispatcher.receiversAtOnce + 1, on: [loop])
         dispatcher.deliver([Fanout.Delivery(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
-        // The first is small, so that the loop begins.
+        // The first part is small, so that the loop begins to write early.
         #expect(loop.parts == [16, 128, 128, 113])
         let few = Array(sinks.keys.prefix(5))
         dispatcher.deliver((2...4).map { Fanout.Delivery(subscribers: few, push: push($0)) }, to: sinks)
         #expect(loop.parts.dropFirst(4) == [15])
     }
 
-    @Test("is over when every loop has written all that it was given")
+    @Test("completes when every loop has written its pushes")
     func end() async throws {
         let dispatcher = PushDispatcher(on: reactor)
         #expect(!dispatcher.hasUnwrittenPushes)
@@ -56,7 +56,7 @@ struct PushDispatcherTests {
         #expect(dispatcher.lastDispatchDuration > .zero)
     }
 
-    @Test("passes over who is gone")
+    @Test("skips closed sessions")
     func gone() {
         let dispatcher = PushDispatcher(on: reactor)
         dispatcher.deliver([Fanout.Delivery(subscribers: [1, 2], push: push(1))], to: [:])
@@ -70,11 +70,11 @@ struct PushDispatcherTests {
     }
 }
 
-/// An event loop that notes what it is given, and has written it when the test says so.
+/// An event loop that records its pushes and completes them when the test decides.
 private final class RecordingLoop: PushTarget {
     private let given = Mutex<(parts: [Int], unwritten: [@Sendable () -> Void])>(([], []))
 
-    /// Of how many receivers each part was.
+    /// The number of receivers of each part.
     var parts: [Int] { given.withLock(\.parts) }
 
     func push(_ pushes: [Multicast], written: @escaping @Sendable () -> Void) {
@@ -110,8 +110,8 @@ private final class LoopSink: ClientSink {
     func take(_ push: Push) { taken.withLock { $0.append(String(buffer: push.line)) } }
 
     var executor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
-    let takesPushes = true
-    var target: any PushTarget { loop }
+    let acceptsPushes = true
+    var pushTarget: any PushTarget { loop }
 
     func startPushes(cursor: String) {}
     func stopPushes() {}

@@ -2,10 +2,10 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What one client may do in a time")
+@Suite("Rate limits")
 struct RateLimitsTests {
-    /// Limits of one send a second, for whom no time passes.
-    private static func still(burst: Int) -> RateLimits {
+    /// Returns limits of one send a second, with a clock that stands still.
+    private static func frozen(burst: Int) -> RateLimits {
         var rates = Rates()
         rates.sendsPerSecond = 1
         rates.sendBurst = burst
@@ -14,7 +14,7 @@ struct RateLimitsTests {
         return RateLimits(rates)
     }
 
-    @Test("row 47: sixty attempts of one address, and another address has its own sixty")
+    @Test("row 47: limits sign-ins by address")
     func addresses() throws {
         let limits = RateLimits(Rates())
         for _ in 0..<60 { try limits.takeSignIn(from: "192.0.2.1") }
@@ -25,10 +25,10 @@ struct RateLimitsTests {
 
     // A3
     @Test(
-        "a change costs what it touches, and one beyond the burst takes all of it",
+        "charges a change for the members that it touches",
         arguments: [(1, 10), (2, 5), (3, 3), (10, 1), (26, 1)])
     func costs(cost: Int, times: Int) throws {
-        let limits = Self.still(burst: 10)
+        let limits = Self.frozen(burst: 10)
         let user = ID.random()
         for _ in 0..<times { try limits.takeChange(of: user, cost: cost) }
         let error = #expect(throws: ProtocolError.self) { try limits.takeChange(of: user, cost: cost) }
@@ -36,26 +36,26 @@ struct RateLimitsTests {
         try limits.takeChange(of: .random(), cost: cost)
     }
 
-    @Test("row 47: of an IPv6 network of 64 bits all addresses have sixty together, and the next network its own")
+    @Test("row 47: limits sign-ins by IPv6 network of 64 bits")
     func networks() throws {
         let limits = RateLimits(Rates())
         for host in 1...60 { try limits.takeSignIn(from: "2001:db8:1:2::\(host)") }
         let error = #expect(throws: ProtocolError.self) { try limits.takeSignIn(from: "2001:db8:1:2:ffff::1") }
         #expect(error?.code == .rateLimited)
         try limits.takeSignIn(from: "2001:db8:1:3::1")
-        // One that came in by IPv6 is the IPv4 address.
+        // An IPv4-mapped address counts as the IPv4 address.
         for _ in 1...60 { try limits.takeSignIn(from: "::ffff:192.0.2.1") }
         #expect(throws: ProtocolError.self) { try limits.takeSignIn(from: "192.0.2.1") }
     }
 
-    @Test("row 47: wrong passwords are counted apart: sign-ins by address, checks by session, whatever the address is")
+    @Test("row 47: counts wrong passwords of sign-ins and sessions separately")
     func apart() async throws {
         let limits = RateLimits(Rates())
         let (one, other) = (ID.random(), ID.random())
         func code(_ attempts: PasswordAttempts, _ code: ErrorCode?) async -> ErrorCode? {
             do throws(ProtocolError) {
-                try await limits.counting(attempts) { () throws(ProtocolError) in
-                    if let code { throw ProtocolError(code, "As told.") }
+                try await limits.withPasswordLimit(attempts) { () throws(ProtocolError) in
+                    if let code { throw ProtocolError(code, "Test.") }
                 }
                 return nil
             } catch {
@@ -66,22 +66,22 @@ struct RateLimitsTests {
             #expect(await code(.signIns(with: one.description), .invalidCredentials) == .invalidCredentials)
         }
         #expect(await code(.signIns(with: one.description), nil) == .rateLimited)
-        // In a session each check counts, also of the right password, but not what came of a fault.
+        // In a session each check counts, correct or not, unless it failed for another reason.
         for _ in 0..<20 { #expect(await code(.checks(session: one), .unavailable) == .unavailable) }
         for _ in 0..<5 { #expect(await code(.checks(session: one), nil) == nil) }
         #expect(await code(.checks(session: one), nil) == .rateLimited)
         #expect(await code(.checks(session: other), nil) == nil)
     }
 
-    @Test("row 47: five failures of one account, however many are tried at once; what succeeds is not counted")
+    @Test("row 47: allows five wrong passwords of an account, even concurrently")
     func accounts() async throws {
         let limits = RateLimits(Rates())
-        for _ in 0..<20 { try await limits.counting(.signIns(with: "good")) { () throws(ProtocolError) in } }
+        for _ in 0..<20 { try await limits.withPasswordLimit(.signIns(with: "good")) { () throws(ProtocolError) in } }
         let codes = await withTaskGroup(of: ErrorCode?.self) { group in
             for _ in 0..<20 {
                 group.addTask {
                     do throws(ProtocolError) {
-                        try await limits.counting(.signIns(with: "bad")) { () throws(ProtocolError) in
+                        try await limits.withPasswordLimit(.signIns(with: "bad")) { () throws(ProtocolError) in
                             throw ProtocolError(.invalidCredentials, "Wrong.")
                         }
                         return nil
@@ -96,7 +96,7 @@ struct RateLimitsTests {
         #expect(codes.count { $0 == .rateLimited } == 15)
     }
 
-    @Test("a user sends a hundred at once and twenty a second from then on; another user has its own")
+    @Test("limits sends by user: 100 at once, then 20 a second")
     func sends() throws {
         let limits = RateLimits(Rates())
         let (one, other) = (ID.random(), ID.random())
@@ -106,7 +106,7 @@ struct RateLimitsTests {
         try limits.takeSend(of: other)
     }
 
-    @Test("a bucket fills at its rate up to its size, and says how long it is until there is a token")
+    @Test("fills a bucket at its rate and returns the wait for a token")
     func bucket() {
         let rate = TokenBucket.Rate(tokens: 20, per: .seconds(1), burst: 100)
         let start = ContinuousClock.now
@@ -120,13 +120,13 @@ struct RateLimitsTests {
         #expect(bucket.take(rate, now: later) != nil)
     }
 
-    @Test("what is reserved beyond the bucket waits for those before it, and nothing is beyond the longest wait")
+    @Test("queues reservations up to the longest wait")
     func reservation() {
         let rate = TokenBucket.Rate(tokens: 20, per: .seconds(1), burst: 100)
         let start = ContinuousClock.now
         var bucket = TokenBucket(rate, now: start)
         func wait(_ cost: Double, _ now: ContinuousClock.Instant) -> Duration? {
-            bucket.reserve(rate, cost: cost, longest: .seconds(2), now: now)
+            bucket.reserve(rate, cost: cost, maxWait: .seconds(2), now: now)
         }
         #expect(wait(100, start) == nil)
         #expect(wait(1, start) == .milliseconds(50))
@@ -138,18 +138,18 @@ struct RateLimitsTests {
         #expect(wait(1, start + .seconds(3)) == nil)
     }
 
-    @Test("a request that is given up while it waits for its turn is not done")
-    func givenUp() async throws {
-        let limits = Self.still(burst: 1)
+    @Test("a cancelled request does not run after its delay")
+    func cancelled() async throws {
+        let limits = Self.frozen(burst: 1)
         let (user, address) = (ID.random(), AddressKey("192.0.2.1"))
-        try await limits.waitForTurn(of: user, at: address, requests: 20)
-        let request = Task { try await limits.waitForTurn(of: user, at: address, requests: 90) }
+        try await limits.throttleRequests(of: user, at: address, requests: 20)
+        let request = Task { try await limits.throttleRequests(of: user, at: address, requests: 90) }
         request.cancel()
         await #expect(throws: ProtocolError.timeout) { try await request.value }
-        try await limits.waitForTurn(of: nil, at: address, requests: 20)
+        try await limits.throttleRequests(of: nil, at: address, requests: 20)
     }
 
-    @Test("keys whose buckets are full again are forgotten")
+    @Test("removes keys whose buckets are full again")
     func forgotten() {
         let limiter = RateLimiter<Int>(TokenBucket.Rate(tokens: 1, per: .seconds(1)))
         let start = ContinuousClock.now
@@ -159,7 +159,7 @@ struct RateLimitsTests {
         #expect(limiter.count == 1)
     }
 
-    @Test("there are no more keys than may be, and a flood of new ones frees none that has used up its share")
+    @Test("bounds the keys, and keeps the exhausted ones in a flood")
     func capacity() {
         let limiter = RateLimiter<Int>(TokenBucket.Rate(tokens: 2, per: .seconds(60)), capacity: 1_000)
         let start = ContinuousClock.now
@@ -171,7 +171,7 @@ struct RateLimitsTests {
         for key in 0..<100 { #expect(limiter.take(key, now: start) != nil) }
     }
 
-    @Test("off, nothing is bounded")
+    @Test("limits nothing if disabled")
     func off() throws {
         let limits = RateLimits(nil)
         for _ in 0..<1_000 { try limits.takeSignIn(from: "192.0.2.1") }

@@ -1,32 +1,29 @@
 import Foundation
 import TestSupport
 
-/// What the tests and the documents say of each other.
+/// The names and tags of tests. `scripts/docs` reads the sources by the same rules.
 extension Repository {
-    /// The texts in backticks.
+    /// Returns the texts in backticks.
     static func quoted(_ text: some StringProtocol) -> [String] {
         text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
             .map { String($0.element) }
     }
 
-    /// The display names of all tests, as their sources have them.
-    static func testNames() throws -> Set<String> {
-        Set(
-            try matches(of: /@Test\(\s*"((?:[^"\\]|\\.)*)"/, inFilesOf: "Tests", endingIn: "swift").map(unescaped))
+    /// Returns the display names of all Swift tests.
+    static func testNames() throws -> Set<String> { Set(try swiftTests().map(\.title)) }
+
+    /// Returns the tests that cover requirements of `docs/features.md`.
+    static func coveringTests() throws -> [(title: String, requirements: [String])] {
+        try taggedTests().compactMap { test in
+            let requirements = test.tags.filter { !$0.hasPrefix("row ") }
+            return requirements.isEmpty ? nil : (test.title, requirements)
+        }
     }
 
-    /// The tests that say which requirements of `docs/features.md` they cover: Swift's by a trait, Python's by the
-    /// comment above them, those of SQL and of the composed system in their names, which begin as in "A13, A14: ".
-    static func coveringTests() throws -> [(title: String, requirements: [String])] {
-        let swift = try files(in: "Tests", endingIn: "swift").flatMap { path in
-            try text(path).components(separatedBy: "@Test(").dropFirst().compactMap { source -> (String, [String])? in
-                let attribute = source.components(separatedBy: "func ")[0]
-                guard let title = attribute.prefixMatch(of: /\s*"((?:[^"\\]|\\.)*)"/),
-                    let covered = attribute.firstMatch(of: /\.covers\(([^)]*)\)/)
-                else { return nil }
-                return (unescaped(title.1), covered.1.matches(of: /"([^"]*)"/).map { String($0.1) })
-            }
-        }
+    /// Returns the tests with tags: Swift tests with a trait, Python tests with a comment, and tests of SQL and of the
+    /// composed system with a name that begins as in "A13, A14: ".
+    static func taggedTests() throws -> [(title: String, tags: [String])] {
+        let swift = try swiftTests().filter { !$0.tags.isEmpty }
         let sql = try matches(
             of: /'((?:[A-F]\d+, )*[A-F]\d+: (?:[^']|'')*)'/, inFilesOf: "sql/tests", endingIn: "sql"
         ).map { $0.replacing("''", with: "'") }
@@ -43,11 +40,30 @@ extension Repository {
             }
     }
 
+    /// Returns the name and the tags of each Swift test that has a name.
+    private static func swiftTests() throws -> [(title: String, tags: [String])] {
+        try files(in: "Tests", endingIn: "swift").flatMap { path in
+            try text(path).components(separatedBy: "@Test(").dropFirst().compactMap { source -> (String, [String])? in
+                let attribute = source.components(separatedBy: "func ")[0]
+                guard let name = title(of: attribute) else { return nil }
+                let covered = attribute.firstMatch(of: /\.covers\(([^)]*)\)/)
+                return (name, covered?.1.matches(of: /"([^"]*)"/).map { String($0.1) } ?? [])
+            }
+        }
+    }
+
+    private static func title(of attribute: String) -> String? {
+        if let block = attribute.prefixMatch(of: /\s*"""\n((?:[^"]|"(?!""))*)\n\s*"""/) {
+            return block.1.replacing(/\\\n\s*/, with: "").trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        return attribute.prefixMatch(of: /\s*"((?:[^"\\]|\\.)*)"/).map { unescaped($0.1) }
+    }
+
     private static func unescaped(_ literal: some StringProtocol) -> String {
         String(literal).replacing("\\\"", with: "\"").replacing("\\\\", with: "\\")
     }
 
-    /// What the SQL tests say of themselves, as far as a row of the checklist stands first.
+    /// Returns the names of SQL tests that begin with a row of `docs/guarantees.md`.
     static func sqlTestNames() throws -> Set<String> {
         Set(
             try matches(of: /'(row \d+[a-z]?: (?:[^']|'')*)'/, inFilesOf: "sql/tests", endingIn: "sql").map {
@@ -55,7 +71,7 @@ extension Repository {
             })
     }
 
-    /// The tests of HTTP and of the console that try a row of the checklist, which the comment above them names.
+    /// Returns the names of the tests of HTTP and of the console whose comment names a row, with the row before them.
     static func pythonTestNames() throws -> Set<String> {
         let sources = try ["Tests/HTTP", "Tests/Console"].flatMap { files(in: $0, endingIn: "py") }.map(text)
         return Set(
@@ -66,7 +82,7 @@ extension Repository {
             })
     }
 
-    /// What stands in the parentheses of each match. A literal of SQL may go on in the next line.
+    /// Returns the first group of each match. A literal of SQL may continue in the next line.
     private static func matches(
         of pattern: Regex<(Substring, Substring)>, inFilesOf directory: String, endingIn ending: String
     ) throws -> [String] {

@@ -4,16 +4,16 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Questions asked together", .timeLimit(.minutes(10)))
+@Suite("Request coalescer", .timeLimit(.minutes(10)))
 struct RequestCoalescerTests {
-    /// A database whose calls wait until the test lets them go on.
+    /// A database whose calls wait until the test resumes them.
     private actor Held {
         private(set) var calls: [[Int]] = []
         private var held: [CheckedContinuation<Void, Never>] = []
         private var isOpen = false
 
-        func call(_ questions: [Int]) async {
-            calls.append(questions)
+        func call(_ requests: [Int]) async {
+            calls.append(requests)
             if !isOpen { await withCheckedContinuation { held.append($0) } }
         }
 
@@ -24,26 +24,26 @@ struct RequestCoalescerTests {
         }
     }
 
-    /// Asks, and expects the question itself for a reply; the code of the error where there is one.
+    /// Sends a request that is echoed. Returns the code of an error, or nil.
     private func code(
-        _ coalescer: RequestCoalescer<Int, Int>, _ question: Int, sourceLocation: SourceLocation = #_sourceLocation
+        _ coalescer: RequestCoalescer<Int, Int>, _ request: Int, sourceLocation: SourceLocation = #_sourceLocation
     ) async -> ErrorCode? {
         do throws(ProtocolError) {
-            let reply = try await coalescer.load(question)
-            #expect(reply == question, sourceLocation: sourceLocation)
+            let reply = try await coalescer.load(request)
+            #expect(reply == request, sourceLocation: sourceLocation)
             return nil
         } catch {
             return error.code
         }
     }
 
-    @Test("those that come while a call is under way share the next ones, and each gets its own reply")
+    @Test("shares the next call among requests that wait")
     func shared() async throws {
         let held = Held()
-        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: 60, on: Reactor(name: "test")) {
-            questions throws(ProtocolError) in
-            await held.call(questions)
-            return questions.map { $0 * 2 }
+        let coalescer = RequestCoalescer<Int, Int>(maxBatchSize: 60, on: Reactor(name: "test")) {
+            requests throws(ProtocolError) in
+            await held.call(requests)
+            return requests.map { $0 * 2 }
         }
         let replies = try await withThrowingTaskGroup(of: (Int, Int).self) { group in
             group.addTask { (0, try await coalescer.load(0)) }
@@ -60,13 +60,13 @@ struct RequestCoalescerTests {
         #expect(calls.flatMap(\.self).sorted() == Array(0...100))
     }
 
-    @Test("who has waited too long is told so, and no call is made for it")
+    @Test("times out waiting requests without a call")
     func waitTimeout() async throws {
         let held = Held()
-        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: 2, waitTimeout: .zero, on: Reactor(name: "test")) {
-            questions throws(ProtocolError) in
-            await held.call(questions)
-            return questions
+        let coalescer = RequestCoalescer<Int, Int>(maxBatchSize: 2, waitTimeout: .zero, on: Reactor(name: "test")) {
+            requests throws(ProtocolError) in
+            await held.call(requests)
+            return requests
         }
         let late = try await withThrowingTaskGroup(of: ErrorCode?.self) { group in
             group.addTask { await code(coalescer, 0) }
@@ -81,14 +81,14 @@ struct RequestCoalescerTests {
         #expect(try await coalescer.load(7) == 7)
     }
 
-    @Test("a call that fails fails for those who shared it alone")
+    @Test("fails only the requests of a failed call")
     func failures() async throws {
         let held = Held()
-        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: .max, on: Reactor(name: "test")) {
-            questions throws(ProtocolError) in
-            await held.call(questions)
-            guard questions == [0] || questions == [3] else { throw .unavailable }
-            return questions
+        let coalescer = RequestCoalescer<Int, Int>(maxBatchSize: .max, on: Reactor(name: "test")) {
+            requests throws(ProtocolError) in
+            await held.call(requests)
+            guard requests == [0] || requests == [3] else { throw .unavailable }
+            return requests
         }
         let codes = try await withThrowingTaskGroup(of: ErrorCode?.self) { group in
             group.addTask { await code(coalescer, 0) }

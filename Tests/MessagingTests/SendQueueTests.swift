@@ -2,109 +2,109 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Which texts wait, and which are under way")
+@Suite("Send queue")
 struct SendQueueTests {
     private typealias Queue = SendQueue<Int, String>
 
     private static func waiter(_ number: Int, in conversations: Int...) -> SendWaiter<Int> {
-        SendWaiter(texts: OutgoingText.several(conversations), caller: number)
+        SendWaiter(texts: OutgoingText.several(conversations), continuation: number)
     }
 
-    /// What the queue decided, as words.
-    private static func words(_ steps: [Queue.Step]?) -> [String]? {
+    /// Returns a description of each step.
+    private static func descriptions(_ steps: [Queue.Step]?) -> [String]? {
         steps?.map { step in
             switch step {
-            case .late(let waiter): "late \(waiter.caller)"
-            case .alone(let waiter): "alone \(waiter.caller)"
-            case .together(let group, let sender): "\(sender) sends \(group.map(\.caller))"
-            case .apart(let waiters): "apart \(waiters.map(\.caller))"
+            case .timedOut(let waiter): "timed out \(waiter.continuation)"
+            case .individually(let waiter): "individually \(waiter.continuation)"
+            case .batch(let waiters, let sender): "\(sender) sends \(waiters.map(\.continuation))"
+            case .unbatched(let waiters): "unbatched \(waiters.map(\.continuation))"
             }
         }
     }
 
     private var queue = Queue(waitTimeout: .seconds(60))
 
-    /// Two who send groups are there.
-    private mutating func open() {
-        let isOpen = [queue.wait("one"), queue.wait("two")]
-        #expect(isOpen == [true, true])
+    /// Adds two idle senders.
+    private mutating func addSenders() {
+        let areAdded = [queue.addIdleSender("one"), queue.addIdleSender("two")]
+        #expect(areAdded == [true, true])
     }
 
-    @Test("a text that comes when nothing is under way is sent at once; what comes meanwhile waits, and goes together")
-    mutating func together() {
-        open()
+    @Test("sends the first text at once and batches those that arrive meanwhile")
+    mutating func batch() {
+        addSenders()
         let first = Self.waiter(0, in: 0)
-        var steps = queue.take(first)
-        #expect(Self.words(steps) == nil)
+        var steps = queue.enqueue(first)
+        #expect(Self.descriptions(steps) == nil)
         for number in 1...3 {
-            steps = queue.take(Self.waiter(number, in: number))
-            #expect(Self.words(steps) == [])
+            steps = queue.enqueue(Self.waiter(number, in: number))
+            #expect(Self.descriptions(steps) == [])
         }
-        steps = queue.ended(first.texts)
-        #expect(Self.words(steps) == ["two sends [1, 2, 3]"])
+        steps = queue.batchEnded(first.texts)
+        #expect(Self.descriptions(steps) == ["two sends [1, 2, 3]"])
     }
 
-    @Test("one that is alone when its turn comes is a group of one; of its conversation nobody goes beside it")
-    mutating func alone() {
-        open()
+    @Test("sends a lone text individually, never beside its conversation's next")
+    mutating func individually() {
+        addSenders()
         let (first, second) = (Self.waiter(0, in: 0), Self.waiter(1, in: 1))
-        var steps = queue.take(first)
-        steps = queue.take(second)
-        steps = queue.ended(first.texts)
-        #expect(Self.words(steps) == ["alone 1"])
-        steps = queue.take(Self.waiter(2, in: 1))
-        #expect(Self.words(steps) == [])
-        steps = queue.ended(second.texts)
-        #expect(Self.words(steps) == ["alone 2"])
+        var steps = queue.enqueue(first)
+        steps = queue.enqueue(second)
+        steps = queue.batchEnded(first.texts)
+        #expect(Self.descriptions(steps) == ["individually 1"])
+        steps = queue.enqueue(Self.waiter(2, in: 1))
+        #expect(Self.descriptions(steps) == [])
+        steps = queue.batchEnded(second.texts)
+        #expect(Self.descriptions(steps) == ["individually 2"])
     }
 
-    @Test("several texts of one client are a group from the start")
-    mutating func run() {
-        open()
-        let steps = queue.take(Self.waiter(0, in: 0, 0, 1))
-        #expect(Self.words(steps) == ["two sends [0]"])
+    @Test("batches several texts of one client at once")
+    mutating func pipelined() {
+        addSenders()
+        let steps = queue.enqueue(Self.waiter(0, in: 0, 0, 1))
+        #expect(Self.descriptions(steps) == ["two sends [0]"])
     }
 
-    @Test("a second group begins beside the first once it is full, and no third")
+    @Test("begins a second batch once it is full, and no third")
     mutating func second() {
-        open()
-        var steps = queue.take(Self.waiter(0, in: 0))
+        addSenders()
+        var steps = queue.enqueue(Self.waiter(0, in: 0))
         for number in 1..<64 {
-            steps = queue.take(Self.waiter(number, in: number))
-            #expect(Self.words(steps) == [])
+            steps = queue.enqueue(Self.waiter(number, in: number))
+            #expect(Self.descriptions(steps) == [])
         }
-        steps = queue.take(Self.waiter(64, in: 64))
-        #expect(Self.words(steps) == ["two sends \(Array(1...64))"])
+        steps = queue.enqueue(Self.waiter(64, in: 64))
+        #expect(Self.descriptions(steps) == ["two sends \(Array(1...64))"])
         for number in 1...99 {
-            steps = queue.take(Self.waiter(number, in: number))
-            #expect(Self.words(steps) == [])
+            steps = queue.enqueue(Self.waiter(number, in: number))
+            #expect(Self.descriptions(steps) == [])
         }
     }
 
-    @Test("who has waited for too long is told so")
-    mutating func late() {
+    @Test("times out texts that waited too long")
+    mutating func timeout() {
         queue = Queue(waitTimeout: .zero)
-        open()
+        addSenders()
         let first = Self.waiter(0, in: 0)
-        var steps = queue.take(first)
-        let all = (queue.take(Self.waiter(1, in: 1)) ?? []) + queue.ended(first.texts)
-        #expect(Self.words(all) == ["late 1"])
-        steps = queue.take(Self.waiter(2, in: 1))
-        #expect(Self.words(steps) == nil)
+        var steps = queue.enqueue(first)
+        let all = (queue.enqueue(Self.waiter(1, in: 1)) ?? []) + queue.batchEnded(first.texts)
+        #expect(Self.descriptions(all) == ["timed out 1"])
+        steps = queue.enqueue(Self.waiter(2, in: 1))
+        #expect(Self.descriptions(steps) == nil)
     }
 
-    @Test("where nobody sends groups each is sent alone, and who waited to send them is told that there are none")
-    mutating func ending() {
-        open()
+    @Test("ends idle senders and stops batching")
+    mutating func stop() {
+        addSenders()
         let first = Self.waiter(0, in: 0)
-        var steps = queue.take(first)
-        steps = queue.end()
-        #expect(Self.words(steps) == ["one sends []", "two sends []"])
-        let isKept = queue.wait("three")
-        #expect(!isKept)
-        steps = queue.take(Self.waiter(1, in: 1))
-        steps = queue.take(Self.waiter(2, in: 2))
-        steps = queue.ended(first.texts)
-        #expect(Self.words(steps) == ["apart [1, 2]"])
+        var steps = queue.enqueue(first)
+        steps = queue.stop()
+        #expect(Self.descriptions(steps) == ["one sends []", "two sends []"])
+        let isAdded = queue.addIdleSender("three")
+        #expect(!isAdded)
+        steps = queue.enqueue(Self.waiter(1, in: 1))
+        steps = queue.enqueue(Self.waiter(2, in: 2))
+        steps = queue.batchEnded(first.texts)
+        #expect(Self.descriptions(steps) == ["unbatched [1, 2]"])
     }
 }

@@ -2,39 +2,39 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Whose texts go into the next group")
+@Suite("Send selection")
 struct SendSelectionTests {
-    /// Which of those who wait are taken, by their places.
-    private static func taken(of waiting: [[OutgoingText]], most: Int = 64, busy: Int...) -> [Int] {
-        var selection = SendSelection(most: most, busy: Set(busy.map { OutgoingText.rooms[$0] }))
-        return waiting.indices.filter { selection.takes(waiting[$0]) }
+    /// Returns the indices of the selected clients.
+    private static func selected(of waiting: [[OutgoingText]], maxCount: Int = 64, inFlight: Int...) -> [Int] {
+        var selection = SendSelection(maxCount: maxCount, inFlight: Set(inFlight.map { OutgoingText.rooms[$0] }))
+        return waiting.indices.filter { selection.add(waiting[$0]) }
     }
 
-    @Test("those go together who came first, but for whose conversation is being written to")
-    func besides() {
+    @Test("selects in order, except for conversations in flight")
+    func inOrder() {
         let waiting = [
             OutgoingText.several(0), OutgoingText.several(1), OutgoingText.several(1), OutgoingText.several(2),
         ]
-        #expect(Self.taken(of: waiting) == [0, 1, 2, 3])
-        #expect(Self.taken(of: waiting, busy: 1) == [0, 3])
+        #expect(Self.selected(of: waiting) == [0, 1, 2, 3])
+        #expect(Self.selected(of: waiting, inFlight: 1) == [0, 3])
     }
 
-    @Test("who writes to two conversations, of which one is busy, is not overtaken in the other")
+    @Test("never overtakes a skipped client in its other conversation")
     func notOvertaken() {
         let waiting = [
             OutgoingText.several(0, 1), OutgoingText.several(1), OutgoingText.several(2), OutgoingText.several(0),
         ]
-        #expect(Self.taken(of: waiting, busy: 0) == [2])
-        #expect(Self.taken(of: waiting) == [0, 1, 2, 3])
+        #expect(Self.selected(of: waiting, inFlight: 0) == [2])
+        #expect(Self.selected(of: waiting) == [0, 1, 2, 3])
     }
 
-    @Test("who has more texts than there is room for is not overtaken in its conversations either")
+    @Test("never overtakes a client that does not fit")
     func room() {
         let waiting = [
             OutgoingText.several(0, 0), OutgoingText.several(1, 1, 1), OutgoingText.several(1), OutgoingText.several(2),
             OutgoingText.several(3),
         ]
-        #expect(Self.taken(of: waiting, most: 4) == [0, 3, 4])
+        #expect(Self.selected(of: waiting, maxCount: 4) == [0, 3, 4])
     }
 }
 
@@ -42,7 +42,7 @@ extension OutgoingText {
     /// Conversations for tests, by number.
     static let rooms = (0..<100).map { _ in ID.random() }
 
-    /// Texts of one client to those conversations.
+    /// Returns texts of one client to those conversations.
     static func several(_ conversations: Int...) -> [OutgoingText] { several(conversations) }
 
     static func several(_ conversations: [Int]) -> [OutgoingText] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What a session answers by itself")
+@Suite("Session")
 struct SessionTests {
     private let sink = RecordingSink()
     private let session: Session
@@ -23,7 +23,7 @@ struct SessionTests {
         return error
     }
 
-    @Test("what anybody may ask is answered before anybody has signed in")
+    @Test("answers public methods without sign-in")
     func info() async throws {
         guard case .result(let json) = await answer("server.info").content else {
             Issue.record("no result")
@@ -32,21 +32,21 @@ struct SessionTests {
         #expect(String(buffer: json).contains(#""version":"1.2.3""#))
     }
 
-    @Test("a method of a user is refused before anybody has signed in, and nothing of it is done")
+    @Test("rejects methods of users without sign-in")
     func unauthenticated() async throws {
         #expect(try await error("me.get").code == .unauthenticated)
         #expect(try await error("messages.send", ["content": .string("hello")]).code == .unauthenticated)
         #expect(sink.orders.isEmpty)
     }
 
-    @Test("a method that there is not is refused with the nearest one there is")
+    @Test("rejects an unknown method and suggests the nearest")
     func unknown() async throws {
         let refusal = try await error("messages.sned")
         #expect(refusal.code == .unknownMethod)
         #expect(refusal.data.contains { $0.name == "suggestion" && $0.value == .string("messages.send") })
     }
 
-    @Test("a request without a user is refused before its params are looked at")
+    @Test("rejects a request without a user before checking its params")
     func params() async throws {
         #expect(try await error("messages.send", ["text": .string("hello")]).code == .unauthenticated)
         let refusal = try await error("auth.login", ["mail": .string("a@example.com")])
@@ -54,13 +54,13 @@ struct SessionTests {
         #expect(refusal.data.contains { $0.name == "field" && $0.value == .string("mail") })
     }
 
-    @Test("a token that says nothing makes nobody of anybody", arguments: ["", "x.y.z", "a token"])
+    @Test("rejects a malformed token", arguments: ["", "x.y.z", "a token"])
     func token(_ text: String) async throws {
         #expect(try await error("session.authenticate", ["access_token": .string(text)]).code == .invalidToken)
         #expect(try await error("me.get").code == .unauthenticated)
     }
 
-    @Test("a database that cannot be asked is told as that, not as a fault, and the session goes on")
+    @Test("answers unavailable if the database is down, and stays open")
     func unavailable() async throws {
         let refusal = try await error(
             "auth.login", ["email": .string("alice@example.com"), "password": .string("a password")])
@@ -72,10 +72,10 @@ struct SessionTests {
         }
     }
 
-    @Test("the end of somebody else's session is no matter of this one's")
+    @Test("ignores the end of other sessions")
     func others() async throws {
-        await session.end(of: ID.random())
-        await session.end(ofUser: ID.random())
+        await session.sessionEnded(ID.random())
+        await session.userDeleted(ID.random())
         await session.close()
         #expect(sink.orders.isEmpty)
     }

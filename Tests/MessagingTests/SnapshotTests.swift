@@ -2,16 +2,16 @@ import Testing
 
 @testable import Messaging
 
-@Suite("A snapshot")
+@Suite("Snapshot")
 struct SnapshotTests {
-    @Test("sees what was committed before it, and nothing that was under way or came later")
+    @Test("contains exactly the transactions committed before it")
     func sees() throws {
         let snapshot = try #require(Snapshot("10:20:10,13,19"))
         #expect([1, 9, 11, 12, 14, 18].allSatisfy(snapshot.sees))
         #expect(![10, 13, 19, 20, 21, .max].contains(where: snapshot.sees))
     }
 
-    @Test("covers an earlier one and itself, never a later one")
+    @Test("covers earlier snapshots and itself")
     func covers() throws {
         let earlier = try #require(Snapshot("10:20:10,13"))
         let sameEnd = try #require(Snapshot("13:20:13"))
@@ -21,7 +21,7 @@ struct SnapshotTests {
         #expect(later.covers(sameEnd) && !sameEnd.covers(later))
     }
 
-    @Test("with another it makes one that sees what either sees, and is written as PostgreSQL writes it")
+    @Test("merges with another, in PostgreSQL's notation")
     func union() throws {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<500 {
@@ -54,7 +54,7 @@ struct SnapshotTests {
     }
 }
 
-@Suite("A cursor")
+@Suite("Cursor")
 struct CursorTests {
     static let places: [Cursor.Place] = {
         guard let earlier = Snapshot("5:9:5,7"), let later = Snapshot("12:12:") else { return [] }
@@ -64,13 +64,13 @@ struct CursorTests {
         ]
     }()
 
-    @Test("comes back as it was written", arguments: places)
+    @Test("parses its own text", arguments: places)
     func roundTrip(place: Cursor.Place) {
         let cursor = Cursor(epoch: "e1", place: place)
         #expect(Cursor(cursor.text) == cursor)
     }
 
-    @Test("cannot be continued when any of its characters was changed, or it was cut", arguments: places)
+    @Test("rejects changed or truncated text", arguments: places)
     func tampered(place: Cursor.Place) {
         let text = Cursor(epoch: "e1", place: place).text
         for index in text.indices {
@@ -81,7 +81,7 @@ struct CursorTests {
         }
     }
 
-    @Test("cannot be continued when it is somebody's invention", arguments: ["", "/", "1", "1/2/3", "\u{0}", "🙂/🙂/🙂"])
+    @Test("rejects forged text", arguments: ["", "/", "1", "1/2/3", "\u{0}", "🙂/🙂/🙂"])
     func invented(text: String) {
         #expect(Cursor(text) == nil)
     }

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-@Suite("The statements of the service")
+@Suite("SQL statements")
 struct StatementsTests {
-    @Test("are one call of one function each, but for the preamble and what is asked before there is a function")
+    @Test("call one function each")
     func oneCall() throws {
         let statement = /Statement\(\s*"([^"]+)",\s*"+\s*([^"]*?)\s*"+\)/
         let call = /select ([a-z_, ]+ from )?([a-z]+\.)?[a-z_]+\([^()]*\)/

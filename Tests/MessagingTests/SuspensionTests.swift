@@ -10,7 +10,7 @@ import Threads
 
 @testable import Messaging
 
-/// An event loop as the executor that tasks prefer, as a connection's are.
+/// An event loop as a preferred task executor, like that of a connection.
 private final class PreferredLoop: TaskExecutor {
     private let loop: any EventLoop
 
@@ -22,7 +22,7 @@ private final class PreferredLoop: TaskExecutor {
     }
 }
 
-/// How many were answered.
+/// The number of answered requests.
 private final class Tally: Sendable {
     private let atomic = Atomic(0)
 
@@ -31,9 +31,9 @@ private final class Tally: Sendable {
     func add() { atomic.add(1, ordering: .relaxed) }
 }
 
-@Suite("Waits that nobody could end", .timeLimit(.minutes(10)))
+@Suite("Suspension", .timeLimit(.minutes(10)))
 struct SuspensionTests {
-    @Test("a continuation is made in one place, where whether to wait is decided in the same step")
+    @Test("continuations are created only in withSuspension")
     func onePlace() throws {
         let places = try Repository.files(in: "Sources", endingIn: "swift").filter {
             try Repository.text($0).contains(/with(Checked|Unsafe)(Throwing)?Continuation/)
@@ -41,14 +41,14 @@ struct SuspensionTests {
         #expect(places == ["Sources/Threads/Suspension.swift"])
     }
 
-    @Test("row 58b: crowds that ask together are each answered, with nobody else there to wake anything")
+    @Test("row 58b: resumes every caller of concurrent crowds")
     func crowds() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let executors = [PreferredLoop(group.next()), PreferredLoop(group.next())]
         let reactor = Reactor(name: "test")
-        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: .max, on: reactor) { questions throws(ProtocolError) in
+        let coalescer = RequestCoalescer<Int, Int>(maxBatchSize: .max, on: reactor) { requests throws(ProtocolError) in
             await Task.yield()
-            return questions
+            return requests
         }
         let limiter = ConcurrencyLimiter(width: 2, on: reactor)
         let answered = Tally()

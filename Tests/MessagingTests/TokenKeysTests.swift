@@ -5,19 +5,19 @@ import Testing
 
 @testable import Messaging
 
-@Suite("An access token")
+@Suite("Access token")
 struct TokenKeysTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
     private let now = Date(timeIntervalSince1970: 1_000_000)
 
-    @Test("of ours is good, and says for how long")
+    @Test("accepts its own tokens and returns the remaining time")
     func good() async throws {
         let token = try await keys().verify(try await signed(), now: now)
         #expect(token.remaining == 60 && token.isGuest == false && token.session != nil)
     }
 
     @Test(
-        "with a claim that is not right is refused",
+        "rejects a wrong claim",
         arguments: [
             ("aud", JSONClaim.string("other")), ("aud", .null), ("aud", .array([])),
             ("aud", .array(["other"])), ("iss", .string("other")), ("iss", .null),
@@ -32,7 +32,7 @@ struct TokenKeysTests {
         #expect(error?.code == .invalidToken)
     }
 
-    @Test("is good for 30 seconds of skew, and expired after them")
+    @Test("allows 30 seconds of skew after the expiry")
     func skew() async throws {
         let token = try await signed()
         let late = try await keys().verify(token, now: now + 89)
@@ -41,7 +41,7 @@ struct TokenKeysTests {
         #expect(error?.code == .tokenExpired)
     }
 
-    @Test("of another secret, of no algorithm, or with a key id, is refused")
+    @Test("rejects another secret, no algorithm, and a key id")
     func signatures() async throws {
         let good = try await signed()
         let parts = good.split(separator: ".")
@@ -59,7 +59,7 @@ struct TokenKeysTests {
     }
 
     @Test(
-        "is refused where its header is not flat or has a number, before a library reads it",
+        "rejects a nested header or a number in it",
         arguments: [
             #"{"alg":"HS256","x":1e19}"#, #"{"alg":"HS256","x":-1e19}"#, #"{"alg":"HS256","x":1}"#,
             #"{"alg":"HS256","x":{"y":"z"}}"#, #"{"alg":"HS256","x":[1]}"#, "[]", #"{"alg":"HS256","alg":"HS256"}"#,
@@ -71,7 +71,7 @@ struct TokenKeysTests {
         #expect(SignedToken("\(Self.part(header)).e30.c2ln") == nil)
     }
 
-    @Test("is refused where its parts are not Base64url without padding", arguments: ["=", "==", "+", "/", " ", "é"])
+    @Test("rejects parts that are not unpadded Base64url", arguments: ["=", "==", "+", "/", " ", "é"])
     func encoding(_ ending: String) {
         let header = Self.part(#"{"alg":"HS256"}"#)
         #expect(SignedToken("\(header).e30.c2ln") != nil)
@@ -79,7 +79,7 @@ struct TokenKeysTests {
     }
 
     @Test(
-        "with a good signature is refused where its claims are deeper than 128 or stand twice",
+        "rejects deep or duplicate claims",
         arguments: [
             #""x":\#(TokenKeysTests.nested(400))"#, #""role":"authenticated""#,
         ])
@@ -95,7 +95,7 @@ struct TokenKeysTests {
         #expect(error?.code == .invalidToken)
     }
 
-    @Test("of another server has lists of strings in its header, and metadata of any shape")
+    @Test("accepts another server's header lists and metadata")
     func foreignForm() async throws {
         let header = #"{"alg":"HS256","x5c":["b","c"],"typ":null,"b64":true}"#
         let claims = #"{"iss":"postline","user_metadata":{"a":[{"b":[1,2.5,null,"é"]}]}}"#
@@ -104,7 +104,7 @@ struct TokenKeysTests {
         #expect(token.claims(verifiedBy: SymmetricKey(data: Data(Self.secret.utf8.reversed()))) == nil)
     }
 
-    /// A token of those claims, signed with the tests' secret.
+    /// Returns a token with those claims, signed with the tests' secret.
     private static func token(_ claims: String, header: String = #"{"alg":"HS256","typ":"JWT"}"#) -> String {
         let signed = "\(part(header)).\(part(claims))"
         let key = SymmetricKey(data: Data(secret.utf8))
@@ -123,14 +123,14 @@ struct TokenKeysTests {
 
     private static let accents = "a" + String(repeating: "\u{301}\u{316}", count: 1_000)
 
-    @Test("of another server may name its key where that is allowed")
+    @Test("accepts a key id if allowed")
     func foreignKeyID() async throws {
         let keys = try TokenKeys(
             secret: Self.secret, issuer: "postline", audience: "authenticated", ignoringKeyID: true)
         _ = try await keys.verify(try await signed(keyID: "k1"), now: now)
     }
 
-    @Test("signed with a public key as if it were a secret is refused, and so is an unknown key")
+    @Test("rejects a public key used as a secret, and unknown keys")
     func keySets() async throws {
         let key = ES256PrivateKey()
         let parameters = try #require(key.parameters)
@@ -150,7 +150,7 @@ struct TokenKeysTests {
         }
     }
 
-    @Test("cannot be made with a secret that is too short, or verified with a key that has no algorithm")
+    @Test("rejects a short secret and a key without algorithm")
     func unusableKeys() async {
         #expect(throws: TokenKeysError.self) {
             try TokenKeys(secret: "short", issuer: "postline", audience: "authenticated")
@@ -163,7 +163,7 @@ struct TokenKeysTests {
     }
 
     // E22
-    @Test("ignores the keys of a set that are not understood")
+    @Test("ignores keys that it does not understand")
     func foreignKeys() async throws {
         let key = ES256PrivateKey()
         let parameters = try #require(key.parameters)
@@ -194,7 +194,7 @@ struct TokenKeysTests {
             for set in ["\(other),\(good)", "\(good),\(other)"] {
                 _ = try await keys(#"{"keys":[\#(set)],"more":1}"#).verify(token, now: now)
             }
-            // A set of that key alone has none to verify with.
+            // A set with only that key has no usable key.
             await #expect(throws: TokenKeysError.self, "\(other)") { try await keys(#"{"keys":[\#(other)]}"#) }
         }
         _ = try await keys(#"{"keys":[\#(foreign.joined(separator: ",")),\#(good)]}"#).verify(token, now: now)
@@ -241,7 +241,7 @@ private struct Claims: JWTPayload {
     func verify(using algorithm: some JWTAlgorithm) async throws {}
 }
 
-/// A value of a claim.
+/// The value of a claim, of any type.
 enum JSONClaim: Codable, Sendable {
     case null
     case bool(Bool)

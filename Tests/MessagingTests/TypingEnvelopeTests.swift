@@ -5,7 +5,7 @@ import Testing
 @testable import Messaging
 
 /// The envelope of typing notices (A10).
-@Suite("Typing notices between nodes")
+@Suite("Typing envelope")
 struct TypingEnvelopeTests {
     private var one = TypingEnvelope(secret: "a secret of all nodes")
     private var other = TypingEnvelope(secret: "a secret of all nodes")
@@ -13,7 +13,7 @@ struct TypingEnvelopeTests {
         TypingNotice(conversation: .random(), user: .random(), isTyping: number % 2 == 0)
     }
 
-    @Test("as many as a notification holds come through, in order, and no second time")
+    @Test("carries notices in order, without replay")
     mutating func wayThrough() throws {
         let payload = try one.seal(notices)
         #expect(payload.utf8.count < 8_000)
@@ -21,17 +21,17 @@ struct TypingEnvelopeTests {
         #expect(other.open(payload) == [])
         let next = try one.seal(notices.prefix(1))
         #expect(other.open(next) == [notices[0]])
-        // One that was overtaken is lost.
+        // A reordered payload is ignored.
         #expect(other.open(payload) == [])
     }
 
-    @Test("a node does not hear itself")
+    @Test("ignores the node's own notices")
     mutating func itself() throws {
         let payload = try one.seal(notices)
         #expect(one.open(payload) == [])
     }
 
-    @Test("a listener without the secret reads no id of user, conversation or node")
+    @Test("hides ids from listeners without the secret")
     mutating func unreadable() throws {
         let first = try one.seal(notices.prefix(1))
         let second = try one.seal(notices.prefix(1))
@@ -39,11 +39,11 @@ struct TypingEnvelopeTests {
         for text in [first, String(decoding: bytes, as: UTF8.self)] {
             for id in [notices[0].conversation, notices[0].user] { #expect(!text.contains("\(id)")) }
         }
-        // Equal notices do not have equal payloads, not even in a part.
+        // Equal notices have different payloads in every part.
         #expect(first.prefix(16) != second.prefix(16) && first.suffix(16) != second.suffix(16))
     }
 
-    @Test("a payload of the previous version, and anything else on the channel, is ignored")
+    @Test("ignores other versions and foreign payloads")
     mutating func strangers() throws {
         let payload = try one.seal(notices.prefix(2))
         var stranger = TypingEnvelope(secret: "a guess at the secret")
@@ -55,7 +55,7 @@ struct TypingEnvelopeTests {
             "\(String(repeating: "0", count: 64)) \(ID.random()) 1 \(notice)",
         ]
         for payload in forged { #expect(other.open(payload) == [], "\(payload)") }
-        // Each bit counts.
+        // Any changed bit is detected.
         let bytes = [UInt8](try #require(Data(base64Encoded: payload)))
         for place in bytes.indices {
             var changed = bytes
@@ -66,7 +66,7 @@ struct TypingEnvelopeTests {
     }
 
     @Test(
-        "a payload is accepted by a clock within 15 s of the sender's, and not from before the node's start",
+        "accepts a clock skew of 15 s, and nothing from before its start",
         arguments: [
             (-16.0, false), (-15.1, false), (-14.9, true), (-1, true), (0, true), (1, true), (14.9, true),
             (15.1, false),
@@ -82,7 +82,7 @@ struct TypingEnvelopeTests {
         let payload = try sender.seal(notices.prefix(1))
         clock.now = start + difference
         #expect(receiver.open(payload).isEmpty != isAccepted)
-        // One that starts just after it was sent.
+        // A node that starts just after the payload was sent.
         clock.now = start + 0.001
         var restarted = TypingEnvelope(secret: "a secret", now: { clock.now })
         #expect(restarted.open(payload) == [])

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Metering
 
-@Suite("What is counted is shown as Prometheus reads it")
+@Suite("Metrics registry")
 struct MetricsRegistryTests {
-    @Test("counters, meters and gauges, each with its help and kind, by name")
+    @Test("lists counters, meters and gauges with help and type")
     func kinds() {
         let registry = MetricsRegistry(help: ["b_total": "What b\\c counts,\nin a sentence."])
         Counter(label: "b_total", factory: registry).increment(by: 7)
@@ -27,7 +27,7 @@ struct MetricsRegistryTests {
                 """)
     }
 
-    @Test("a timer is a histogram in seconds: each bucket holds those below it, a bound included")
+    @Test("exposes a timer as a cumulative histogram in seconds")
     func timers() {
         let registry = MetricsRegistry()
         let timer = Timer(label: "t_seconds", dimensions: [("method", "me.get")], factory: registry)
@@ -46,7 +46,7 @@ struct MetricsRegistryTests {
         #expect(lines[16] == #"t_seconds_count{method="me.get"} 3"#)
     }
 
-    @Test("a recorder is a histogram of what it records, or its last value where it does not aggregate")
+    @Test("exposes a recorder as a histogram or its last value")
     func recorders() {
         let registry = MetricsRegistry()
         let recorder = Recorder(label: "r", factory: registry)
@@ -57,7 +57,7 @@ struct MetricsRegistryTests {
         #expect(registry.text.hasSuffix("# TYPE s gauge\ns 3\n"))
     }
 
-    @Test("labels are escaped and in order, and names are brought to what Prometheus takes")
+    @Test("escapes and sorts labels, and sanitizes names")
     func labels() {
         let registry = MetricsRegistry()
         Counter(
@@ -68,7 +68,7 @@ struct MetricsRegistryTests {
                 + #"http_requests__{_1="",a_b="é",z="a\"b\\c\nd"} 1"# + "\n")
     }
 
-    @Test("the same name and labels are one series, whoever made it; other labels are another")
+    @Test("has one series per name and labels")
     func sharing() {
         let registry = MetricsRegistry()
         for _ in 0..<2 {
@@ -81,7 +81,7 @@ struct MetricsRegistryTests {
                 + #"c_total{a="1",b="2"} 4"# + "\n" + #"c_total{a="2"} 0"# + "\n")
     }
 
-    @Test("a name that is of another kind already is not shown twice")
+    @Test("does not list a name again as another type")
     func kindsClash() {
         let registry = MetricsRegistry()
         Counter(label: "x", factory: registry).increment()
@@ -89,7 +89,7 @@ struct MetricsRegistryTests {
         #expect(registry.text == "# TYPE x counter\nx 1\n")
     }
 
-    @Test("what is destroyed is not shown any more")
+    @Test("does not list destroyed metrics")
     func destroyed() {
         let registry = MetricsRegistry()
         let counter = Counter(label: "x", factory: registry)
@@ -99,7 +99,7 @@ struct MetricsRegistryTests {
         #expect(registry.text == "")
     }
 
-    @Test("nothing is lost where many threads count at once")
+    @Test("counts concurrent increments of many threads")
     func threads() async {
         let registry = MetricsRegistry()
         let counter = Counter(label: "c_total", factory: registry)

@@ -4,7 +4,7 @@ import Testing
 @Suite struct BcryptTests {
     private static let longest = String(repeating: "0123456789ab", count: 6)
 
-    /// The first three from the reference implementation's own tests (crypt_blowfish, `wrapper.c`).
+    /// Test vectors; the first three are from the reference implementation (crypt_blowfish, `wrapper.c`).
     private static let vectors: [(hash: String, password: String)] = [
         ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW", "U*U"),
         ("$2a$05$CCCCCCCCCCCCCCCCCCCCC.VGOzA784oUp/Z0DY336zx7pLYAy0lwK", "U*U*"),
@@ -14,27 +14,27 @@ import Testing
         ("$2a$04$x0KtZpjz09fEGmuQ8NiquefU1mR21HT51kVI3ceQAoF85ynsnqY4i", longest),
     ]
 
-    @Test("a hash matches its password and no other, also none that bcrypt takes for it", arguments: vectors)
+    @Test("verifies only the exact password, beyond bcrypt's limits", arguments: vectors)
     func matches(hash: String, password: String) async throws {
         let hasher = PasswordHasher(threads: 1, queueLimit: 64)
         #expect(try await hasher.verify(password, against: hash))
-        // bcrypt reads 72 bytes, and none from a NUL on.
+        // bcrypt reads at most 72 bytes, up to a NUL.
         for other in [password + "X", password + "\0", password + "\0X", String(password.dropLast()), ""] {
             #expect(try await !hasher.verify(other, against: hash), "\(other)")
         }
     }
 
-    @Test("each character of the digest counts: none whose digest is only alike in its end is taken for the password")
+    @Test("compares every character of the digest")
     func everyCharacter() async throws {
         let hasher = PasswordHasher(threads: 1, queueLimit: 64)
-        // A comparison that was `(all | one) ^ other` took these for it, as it did 16 of 3,000 guesses.
+        // A faulty comparison, `(all | one) ^ other`, accepted these guesses, and 16 of 3,000 in all.
         for guess in [73, 241, 396, 447, 499, 659] {
             let isTaken = try await hasher.verify("guess \(guess)", against: Self.vectors[5].hash)
             #expect(!isTaken, "guess \(guess)")
         }
     }
 
-    @Test("each is computed on the hasher's threads, and waits in its line")
+    @Test("computes bcrypt on the hasher's threads, within its queue")
     func bounded() async throws {
         let hasher = PasswordHasher(threads: 1, queueLimit: 2)
         let outcomes = await withTaskGroup(of: PasswordHashingError?.self) { group in

@@ -4,7 +4,7 @@ import Testing
 @Suite struct PasswordHasherTests {
     private let hasher = PasswordHasher(threads: 2, queueLimit: 16)
 
-    /// From the reference implementation's own tests (`src/test.c`, version 0x13, Argon2id), as it encodes them.
+    /// Test vectors of the reference implementation (`src/test.c`, version 0x13, Argon2id).
     private static let vectors: [(phc: String, password: String)] = [
         (
             "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
@@ -36,13 +36,13 @@ import Testing
         ),
     ]
 
-    @Test("the reference implementation's test vectors verify, and no other password does", arguments: vectors)
+    @Test("verifies the reference implementation's test vectors", arguments: vectors)
     func referenceVectors(phc: String, password: String) async throws {
         #expect(try await hasher.verify(password, against: phc))
         #expect(try await !hasher.verify(password + "x", against: phc))
     }
 
-    @Test("a hash is a PHC string of our parameters that verifies, with a salt of its own")
+    @Test("makes a PHC string with a random salt that verifies")
     func roundTrip() async throws {
         for password in ["correct horse", "", "pass\0word", String(repeating: "é🏳️‍🌈", count: 20)] {
             let first = try await hasher.hash(password)
@@ -57,7 +57,7 @@ import Testing
         #expect(try await !hasher.verify("pass\0word", against: beforeNUL))
     }
 
-    /// Stored texts that are no hash, or one that costs too much.
+    /// Stored texts that are not hashes, or too expensive.
     static let unreadable = [
         "", "$", "password", "$fbscrypt$v=1,n=14,r=8,p=1$c2FsdA==$aGFzaA==", "$1$salt$qJH7.N4xYta3aEG/dfqo/0",
         "$2x$04$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue",
@@ -76,37 +76,36 @@ import Testing
         "$argon2id$v=19$m=,t=,p=$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
     ]
 
-    @Test("what is no hash, or costs too much, is told apart from a wrong password", arguments: unreadable)
+    @Test("distinguishes an unusable hash from a wrong password", arguments: unreadable)
     func isUnreadable(hash: String) async throws {
         await #expect(throws: PasswordHashingError.unreadableHash) {
             try await hasher.verify("password", against: hash)
         }
     }
 
-    @Test("row 46: what is no hash takes the time of a wrong password")
+    @Test("row 46: takes as long for an unusable hash as for a wrong password")
     func unreadableTime() async {
         let clock = ContinuousClock()
         for hash in Self.unreadable {
             let time = await clock.measure { _ = try? await hasher.verify("password", against: hash) }
-            // A fraction of what one Argon2id takes anywhere, and a thousand times what it takes to see that it is
-            // none.
+            // A fraction of an Argon2id computation, and a thousand times the time of parsing.
             #expect(time > .milliseconds(5), "\(hash)")
         }
     }
 
-    @Test("row 46: an unknown address costs the very computation that a wrong password costs")
+    @Test("row 46: computes the same for an unknown address")
     func nothing() async throws {
-        // What Argon2id computes is said by these: version, memory, passes, lanes, and the lengths of salt and hash.
+        // These determine the cost: version, memory, passes, lanes, and the lengths of salt and hash.
         func cost(_ phc: String) -> [Substring] {
             let parts = phc.split(separator: "$")
             return parts.prefix(3) + parts.dropFirst(3).map { "\($0.count)" }
         }
-        #expect(cost(Argon2id.ofNobody) == cost(try await hasher.hash("password")))
-        // It is computed to the end: a string that cannot be read would be an error at once.
-        try await hasher.verifyAgainstNothing("wrong")
+        #expect(cost(Argon2id.dummyHash) == cost(try await hasher.hash("password")))
+        // The computation completes; an unreadable string would fail at once.
+        try await hasher.verifyDummy("wrong")
     }
 
-    @Test("past the threads and the line the answer is busy, and all who were let in are served")
+    @Test("is busy beyond its threads and queue, and serves the queued")
     func busy() async throws {
         let hasher = PasswordHasher(threads: 1, queueLimit: 3)
         let outcomes = await withTaskGroup(of: PasswordHashingError?.self) { group in
@@ -128,7 +127,7 @@ import Testing
         #expect(try await hasher.hash("password").hasPrefix("$argon2id$"))
     }
 
-    @Test("whoever is cancelled while waiting leaves the line")
+    @Test("removes a cancelled request from the queue")
     func cancellation() async throws {
         let hasher = PasswordHasher(threads: 1, queueLimit: 64)
         let tasks = (0..<20).map { _ in Task { try await hasher.hash("password") } }

@@ -3,13 +3,13 @@ import Testing
 @testable import Postgres
 
 @Suite struct BackoffTests {
-    /// Always draws the largest number, or always the smallest.
+    /// A generator that always returns the same number.
     struct Constant: RandomNumberGenerator {
         let number: UInt64
         func next() -> UInt64 { number }
     }
 
-    @Test("the bound doubles from the base to the limit and stays there, however often one fails")
+    @Test("doubles the bound up to the limit")
     func bounds() {
         var backoff = Backoff(base: .milliseconds(100), limit: .seconds(1))
         var bounds: [Duration] = []
@@ -22,7 +22,7 @@ import Testing
         #expect(backoff.bound == .seconds(1))
     }
 
-    @Test("a wait is drawn from all between nothing and the bound")
+    @Test("draws the wait between zero and the bound")
     func jitter() {
         var lowest = Constant(number: 0)
         var highest = Constant(number: .max)
@@ -39,7 +39,7 @@ import Testing
         #expect(waits.contains { $0 > .milliseconds(80) })
     }
 
-    @Test("after a reset it begins at the base")
+    @Test("restarts at the base after a reset")
     func reset() {
         var backoff = Backoff(base: .milliseconds(100), limit: .seconds(1))
         for _ in 0..<5 { _ = backoff.next() }

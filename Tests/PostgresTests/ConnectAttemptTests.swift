@@ -12,7 +12,7 @@ import Glibc
 #endif
 
 @Suite struct ConnectAttemptTests {
-    @Test("a server that accepts and says nothing is given up after the connect timeout")
+    @Test("times out on a server that accepts without responding")
     func silentServer() async throws {
         let server = try SilentServer()
         var options = ConnectionOptions()
@@ -31,8 +31,8 @@ import Glibc
     }
 
     #if os(Linux)
-    // Elsewhere a full queue looks as if nobody listened.
-    @Test("a server whose Unix socket has a full queue is waited for until the connect timeout")
+    // Other systems refuse connections to a full queue.
+    @Test("waits for a full Unix socket queue up to the timeout")
     func fullQueue() async throws {
         let server = try SilentServer(backlog: 0)
         var options = ConnectionOptions()
@@ -53,7 +53,7 @@ import Glibc
             let task = Task { [options] in
                 try await Connection.open("host=\(server.directory)", on: Reactor(name: "tests"), options: options)
             }
-            // Those that filled it, and then the one that waited.
+            // The connections that filled the queue, then the one that waited.
             accept()
             try await server.awaitConnection()
             task.cancel()
@@ -62,7 +62,7 @@ import Glibc
     }
     #endif
 
-    @Test("an attempt to connect that is cancelled ends at once")
+    @Test("ends a cancelled attempt at once")
     func cancellation() async throws {
         let server = try SilentServer()
         let clock = ContinuousClock()
@@ -80,7 +80,7 @@ import Glibc
     }
 }
 
-/// A socket in a directory of its own, where PostgreSQL's would be.
+/// A Unix socket, named like PostgreSQL's, that accepts connections and never responds.
 final class SilentServer: Sendable {
     let directory: String
     private let descriptor: Int32
@@ -121,7 +121,7 @@ final class SilentServer: Sendable {
         TestDirectory.remove(directory, ".s.PGSQL.5432")
     }
 
-    /// Has as many connect as the queue takes, and accepts them when `body` says so.
+    /// Fills the queue with connections, which are accepted when `body` calls `accept`.
     func withFullQueue(_ body: (_ accept: () -> Void) async throws -> Void) async throws {
         var guests: [Int32] = []
         defer { for guest in guests { close(guest) } }
@@ -136,20 +136,20 @@ final class SilentServer: Sendable {
         try await body { for _ in 0..<count { guests.append(accept(self.descriptor, nil, nil)) } }
     }
 
-    /// Waits for someone to connect.
+    /// Waits for a connection.
     func awaitConnection() async throws {
-        try await eventually("someone connects") {
+        try await eventually("a connection") {
             var listening = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             return unsafe poll(&listening, 1, 0) == 1
         }
     }
 }
 
-/// Directories for sockets, whose paths must be short.
+/// Directories for sockets, with short paths as required by `sockaddr_un`.
 enum TestDirectory {
     static func make() throws -> String {
         var template = Array("/tmp/pgtestXXXXXX".utf8CString)
-        // A buffer that is not empty has an address.
+        // A non-empty buffer has an address.
         // swift-format-ignore: NeverForceUnwrap
         let isMade = unsafe template.withUnsafeMutableBufferPointer { unsafe mkdtemp($0.baseAddress!) != nil }
         try #require(isMade)

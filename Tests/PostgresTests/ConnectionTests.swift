@@ -8,7 +8,7 @@ import Testing
 
 extension DatabaseTests {
     @Suite struct ConnectionTests {
-        @Test("values come back as they were sent: null, empty, quotes, every plane of Unicode", .covers("F1"))
+        @Test("returns values unchanged: null, empty, quotes, all of Unicode", .covers("F1"))
         func values() async throws {
             try await TestDatabase.withConnection { connection in
                 let texts = ["", "'; drop table x; --", "\\\"$1", "é 漢 🏳️‍🌈 \u{10FFFF}", "line\nbreak\ttab"]
@@ -25,7 +25,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a NUL character in a parameter is refused before anything is sent")
+        @Test("rejects a NUL character in a parameter before sending")
         func nulInParameter() async throws {
             try await TestDatabase.withConnection { connection in
                 _ = try await connection.execute("create temp table sent (text text)")
@@ -44,7 +44,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a deferred constraint that fails at the end is an error, though rows came")
+        @Test("reports a deferred constraint that fails after rows")
         func deferredConstraint() async throws {
             try await TestDatabase.withConnection { connection in
                 try await connection.execute(
@@ -60,7 +60,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("an error rolls the whole run back and leaves the connection fit for the next")
+        @Test("rolls back a failed request and keeps the connection")
         func errorInPipeline() async throws {
             try await TestDatabase.withConnection { connection in
                 try await connection.execute("create temp table kept (id int)")
@@ -77,7 +77,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a statement is prepared once, and anew where an error came before its PREPARE")
+        @Test("prepares a statement once, and again after a failed PREPARE")
         func preparation() async throws {
             try await TestDatabase.withConnection { connection in
                 let first = Statement("first", "select 1")
@@ -94,7 +94,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a statement that does not parse fails by its code each time, and never counts as prepared")
+        @Test("fails on each use of a statement that does not parse")
         func syntaxError() async throws {
             try await TestDatabase.withConnection { connection in
                 let wrong = Statement("wrong", "selec 1")
@@ -106,7 +106,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("one name for two statements is refused")
+        @Test("rejects two statements with the same name")
         func nameClash() async throws {
             try await TestDatabase.withConnection { connection in
                 _ = try await connection.run([Call(Statement("name", "select 1"))])
@@ -115,7 +115,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("without preparing, nothing is prepared and all works alike")
+        @Test("prepares nothing if preparing is off")
         func unprepared() async throws {
             var options = ConnectionOptions()
             options.preparesStatements = false
@@ -125,7 +125,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a run is one transaction: its calls see each other's effects and one time")
+        @Test("runs the calls of a request in one transaction")
         func oneTransaction() async throws {
             try await TestDatabase.withConnection { connection in
                 let xid = Statement("xid", "select pg_current_xact_id()")
@@ -136,7 +136,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a server error carries code, message, detail, hint, position, constraint, table and column")
+        @Test("returns all fields of a server error")
         func errorFields() async throws {
             try await TestDatabase.withConnection { connection in
                 try await connection.execute("create temp table fields (id int not null)")
@@ -157,7 +157,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a script of several statements gives the rows of each, is one transaction, and goes between runs")
+        @Test("runs a script as one transaction with the rows of each statement")
         func script() async throws {
             try await TestDatabase.withConnection { connection in
                 #expect(try await connection.value("select 1") == "1")
@@ -171,7 +171,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("COPY is refused by an error, and the connection is not used again")
+        @Test("fails on COPY and closes the connection")
         func copy() async throws {
             try await TestDatabase.withConnection { connection in
                 let error = try await postgresError { try await connection.execute("copy (select 1) to stdout") }
@@ -180,7 +180,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("8 MB go both ways, and so do many large values in one pipeline while both sides write")
+        @Test("transfers 8 MB in both directions at once")
         func large() async throws {
             try await TestDatabase.withConnection { connection in
                 let large = String(repeating: "0123456789abcdeé", count: 8 << 16)
@@ -195,7 +195,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("more parameters than PostgreSQL takes are refused; as many as it takes are not")
+        @Test("rejects more than 65535 parameters")
         func parameterCount() async throws {
             try await TestDatabase.withConnection { connection in
                 let many = Call(Statement("many", "select 1"), Array(repeating: "1", count: 65_536))
@@ -206,7 +206,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("runs of many callers take turns on one connection, and each gets its own answer")
+        @Test("serves many callers in order on one connection")
         func turns() async throws {
             try await TestDatabase.withConnection { connection in
                 try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -220,7 +220,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("past its deadline a run ends, its statement is stopped on the server, and its connection is closed")
+        @Test("cancels a request on the server after its deadline")
         func deadline() async throws {
             try await TestDatabase.withConnection { observer in
                 try await TestDatabase.withConnection { connection in
@@ -246,7 +246,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a deadline that passes while the run waits for its turn ends that run alone")
+        @Test("ends only the request whose deadline passes while queued")
         func deadlineInQueue() async throws {
             try await TestDatabase.withConnection { holder in
                 try await TestDatabase.withConnection { connection in
@@ -271,7 +271,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a task that is cancelled stops its statement on the server and closes the connection")
+        @Test("cancels the statement of a cancelled task on the server")
         func cancellation() async throws {
             try await TestDatabase.withConnection { observer in
                 try await TestDatabase.withConnection { connection in
@@ -293,7 +293,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a task that was cancelled before it asks sends nothing, and the connection lives")
+        @Test("sends nothing for a task that is already cancelled")
         func cancelledBefore() async throws {
             try await TestDatabase.withConnection { connection in
                 let task = Task {
@@ -309,7 +309,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a run whose backend is terminated is lost, sent, and told in the server's words")
+        @Test("reports a terminated backend in the server's words")
         func terminatedInRun() async throws {
             try await TestDatabase.withConnection { observer in
                 try await TestDatabase.withConnection { connection in
@@ -332,7 +332,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a connection whose end is known before a run is lost with nothing sent")
+        @Test("sends nothing over a closed connection")
         func lostWhileIdle() async throws {
             try await TestDatabase.withConnection { observer in
                 try await TestDatabase.withConnection { connection in
@@ -348,7 +348,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a connection that is dropped without being closed is ended on the server")
+        @Test("ends a released connection on the server")
         func dropped() async throws {
             try await TestDatabase.withConnection { observer in
                 let processID = try await {
@@ -360,7 +360,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a reactor's last user may go away with it, and its thread ends what it had to do")
+        @Test("drains a reactor that is released with its last user")
         func droppedReactor() async throws {
             try await TestDatabase.withConnection { observer in
                 let processID = try await {
@@ -372,7 +372,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("the server is told who connects, and speaks UTF-8", .covers("F1"))
+        @Test("sets the application name and UTF-8", .covers("F1"))
         func session() async throws {
             try await TestDatabase.withConnection { connection async throws in
                 #expect(try await connection.value("show application_name") == "postline")
@@ -382,7 +382,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a notice of the server goes to the logger at debug")
+        @Test("logs a notice of the server at debug level")
         func notices() async throws {
             let log = CapturingLog()
             var options = ConnectionOptions()
@@ -394,7 +394,7 @@ extension DatabaseTests {
             #expect(log.messages.withLock { $0 }.contains { $0.contains("hear, hear") })
         }
 
-        @Test("a database, a role and a server that are not there are told apart in a sentence")
+        @Test("distinguishes a missing database, role and server")
         func connectFailures() async throws {
             let url = try TestDatabase.url(replacing: ["dbname": "nothing_such"])
             let reactor = TestDatabase.reactor
@@ -412,7 +412,7 @@ extension DatabaseTests {
         }
 
         private func expectGone(_ processID: Int32, _ observer: Connection) async throws {
-            try await eventually("backend \(processID) is gone") {
+            try await eventually("backend \(processID) to end") {
                 try await observer.value(
                     "select count(*) from pg_stat_activity where pid = $1::int", ["\(processID)"]) == "0"
             }
@@ -424,7 +424,7 @@ extension PostgresError {
     var isRefused: Bool { if case .refused = self { true } else { false } }
 }
 
-/// Keeps what is logged.
+/// A log handler that records messages.
 private final class CapturingLog: LogHandler, Sendable {
     let messages = Mutex<[String]>([])
     private let level = Mutex(Logger.Level.debug)

@@ -8,7 +8,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: conninfo.parameters.map { ($0.keyword, $0.value) })
     }
 
-    @Test("a URL and keywords are read alike, and get the defaults that they leave open")
+    @Test("applies the same defaults to URLs and keywords")
     func defaults() throws {
         for url in ["postgresql://ada@db.example/app", "host=db.example user=ada dbname=app"] {
             let values = try values(url)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("what the connection string sets is kept, except for the encoding")
+    @Test("keeps the settings of the string, except the encoding")
     func explicitValues() throws {
         let values = try values(
             "host=db tcp_user_timeout=7 keepalives=0 application_name=mine client_encoding=LATIN1 connect_timeout=9")
@@ -33,7 +33,7 @@ import Testing
         #expect(try Conninfo("connect_timeout=9", applicationName: "x").connectTimeout == .seconds(9))
     }
 
-    @Test("a malformed string is refused with a reason, and a password is never repeated")
+    @Test("rejects a malformed string without repeating its password")
     func malformed() throws {
         let plain = #expect(throws: PostgresError.self) { try Conninfo("hots=db", applicationName: "x") }
         #expect("\(try #require(plain))".contains("hots"))
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("a flaw that shows before connecting is found, and one that does not is none")
+    @Test("finds errors that show before connecting")
     func flaws() {
         for url in [
             "this is no url", "hots=db", "postgresql://u:secret@[::1/", "postgresql://db/app?sslmod=require",
@@ -51,7 +51,7 @@ import Testing
         ] {
             #expect(ConnectionStringFlaw(in: url) == .malformed, "\(url)")
         }
-        // A password that is not percent-encoded is taken for a port.
+        // A password that is not percent-encoded is parsed as a port.
         #expect(ConnectionStringFlaw(in: "postgresql://ada:se/cret@db/app") == .value(keyword: "port"))
         #expect(ConnectionStringFlaw(in: "host=db port=70000") == .value(keyword: "port"))
         #expect(ConnectionStringFlaw(in: "host=db sslmode=always") == .value(keyword: "sslmode"))

@@ -12,9 +12,9 @@ import Glibc
 #endif
 
 extension DatabaseTests {
-    /// Crashes of a whole server, hence of one of their own: other tests use that of `make test` meanwhile.
+    /// Crashes of a private server, since other tests use the server of `make test` at the same time.
     @Suite struct CrashTests {
-        @Test("row 16: a backend killed with -9 takes all connections with it; they come back, and requests work again")
+        @Test("row 16: recovers from a backend killed with -9")
         func killedBackend() async throws {
             try await SecondServer.run { server in
                 let options = PoolOptions(size: 3, waitLimit: .seconds(5))
@@ -22,7 +22,7 @@ extension DatabaseTests {
                     try await TestDatabase.waitUntilWhole(pool, 3)
                     let victim = try await Connection.open(server.url, on: TestDatabase.reactor)
                     async let sleep = postgresError { try await pool.value("select pg_sleep(60)") }
-                    try await eventually("one is at work") { await pool.counters.busy == 1 }
+                    try await eventually("a busy connection") { await pool.counters.busy == 1 }
                     try #require(kill(victim.backendProcessID, SIGKILL) == 0)
                     let error = try await sleep
                     guard case .connectionLost(sent: true, _) = error else {
@@ -37,7 +37,7 @@ extension DatabaseTests {
         }
 
         @Test(
-            "row 17: a server that is stopped and started again: unavailable meanwhile, within the bound, then answers")
+            "row 17: is unavailable while the server restarts, then recovers")
         func restartedServer() async throws {
             try await SecondServer.run { server in
                 let options = PoolOptions(size: 3, waitLimit: .seconds(2))
@@ -60,7 +60,7 @@ extension DatabaseTests {
         }
 
         private func expectRecovery(_ pool: Pool) async throws {
-            try await eventually("a request is answered") {
+            try await eventually("a response") {
                 guard let error = try await postgresError({ try await pool.value("select 1") }) else { return true }
                 #expect(error.isUnavailable || error.isLost, "\(error)")
                 return false
@@ -69,10 +69,10 @@ extension DatabaseTests {
     }
 }
 
-/// A second PostgreSQL beside that of `make test`, made and run by its programs, as its user, in its directory.
+/// A second PostgreSQL server, created by the server of `make test` in its directory.
 ///
-/// The first one starts it (`copy … to program`), so no test needs to know where the programs are, or to become their
-/// user; and it goes with the first one's directory.
+/// The first server starts it by `copy … to program`, so that tests need neither the programs' path nor their user. It is
+/// deleted with the first server's directory.
 struct SecondServer {
     let url: String
     private let first: Connection

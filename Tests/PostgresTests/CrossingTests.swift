@@ -7,23 +7,23 @@ extension DatabaseTests {
     @Suite struct CrossingTests {
         private static let one = Call(Statement("one", "select 1"))
 
-        /// What `withTaskCancellationHandler` adds to each request where it is not inlined, as it is in what ships.
+        /// The hops per request that `withTaskCancellationHandler` adds in debug builds, where it is not inlined.
         private static let handlerHops = _isDebugAssertConfiguration() ? 3 : 0
 
-        @Test("a request changes threads twice: to the pool's, and back to its caller's, who is resumed once")
+        @Test("changes threads twice per request and resumes the caller once")
         func twoCrossings() async throws {
             let executor = CountingExecutor()
             let requests = 100
             try await TestDatabase.withPool(.patient(size: 2)) { pool in
                 let enqueued = try await Task(executorPreference: executor) {
-                    try await Caller(executor).ask(pool, Self.one, times: requests)
+                    try await Caller(executor).run(pool, Self.one, times: requests)
                 }.value
-                // Fewer where the pool was so quick that the caller had not suspended yet.
+                // Fewer if the pool completed before the caller suspended.
                 #expect(enqueued <= (1 + Self.handlerHops) * requests)
             }
         }
 
-        @Test("requests that wait for a connection are resumed once too, each with its own answer")
+        @Test("resumes queued requests once, each with its own result")
         func waiting() async throws {
             let executor = CountingExecutor()
             let requests = 100
@@ -39,14 +39,14 @@ extension DatabaseTests {
                     }
                     for try await isOwn in group { #expect(isOwn) }
                 }
-                // A task's start, its answer, and its way back out of its caller's isolation.
+                // The start of the task, the result, and the return from the caller's isolation.
                 #expect(executor.enqueued - before <= (3 + Self.handlerHops) * requests)
             }
         }
     }
 }
 
-/// As a session is: isolated to the executor that its tasks prefer.
+/// An actor isolated to the preferred executor of its tasks, like a session.
 private actor Caller {
     private nonisolated let executor: CountingExecutor
 
@@ -54,22 +54,22 @@ private actor Caller {
 
     init(_ executor: CountingExecutor) { self.executor = executor }
 
-    /// How often something was enqueued here meanwhile.
-    func ask(_ pool: Pool, _ call: Call, times: Int) async throws -> Int {
-        // Connected, and prepared.
+    /// Runs the call several times, and returns the number of jobs enqueued meanwhile.
+    func run(_ pool: Pool, _ call: Call, times: Int) async throws -> Int {
+        // Connects and prepares.
         for _ in 0..<4 { _ = try await pool.run([call]) }
         let before = executor.enqueued
         for _ in 0..<times { _ = try await pool.run([call]) }
         return executor.enqueued - before
     }
 
-    /// What the database says that number is.
+    /// Returns the number as echoed by the database.
     func echo(_ pool: Pool, _ number: Int) async throws -> String? {
         try await pool.run([Call(Statement("echo", "select $1::text"), ["\(number)"])])[0].text(0, 0)
     }
 }
 
-/// A thread that callers prefer, which counts what is enqueued on it.
+/// A preferred executor that counts its jobs.
 private final class CountingExecutor: SerialExecutor, TaskExecutor {
     private let thread = Reactor(name: "callers")
     private let count = Atomic(0)

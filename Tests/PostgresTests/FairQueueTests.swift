@@ -4,7 +4,7 @@ import Testing
 
 // A3
 @Suite struct FairQueueTests {
-    @Test("owners are served in turn, each in order of arrival")
+    @Test("serves owners in turn, each in order of arrival")
     func turns() {
         var queue = FairQueue<String>()
         for element in ["a1", "a2", "a3", "b1", "c1", "b2"] { queue.append(element, of: String(element.prefix(1))) }
@@ -14,7 +14,7 @@ import Testing
         #expect(queue.count == 0)
     }
 
-    @Test("an owner with a long line delays another by one element", arguments: [1, 10, 5_000])
+    @Test("delays others by one element for an owner with a long queue", arguments: [1, 10, 5_000])
     func longLine(length: Int) {
         var queue = FairQueue<Int>()
         for number in 0..<length { queue.append(number, of: "offender") }
@@ -24,7 +24,7 @@ import Testing
         #expect(queue.count(of: "offender") == length - 1)
     }
 
-    @Test("an owner that may not be served keeps its turn")
+    @Test("keeps the turn of an owner that cannot be served")
     func passedOver() {
         var queue = FairQueue<String>()
         for element in ["a1", "a2", "b1", "b2"] { queue.append(element, of: String(element.prefix(1))) }
@@ -34,7 +34,7 @@ import Testing
         #expect(queue.popFirst() == "a1")
     }
 
-    @Test("elements without an owner are served first")
+    @Test("serves elements without an owner first")
     func unowned() {
         var queue = FairQueue<String>()
         queue.append("a1", of: "a")
@@ -43,7 +43,7 @@ import Testing
         #expect([queue.popFirst(), queue.popFirst(), queue.popFirst()] == ["own1", "own2", "a1"])
     }
 
-    @Test("removed elements are gone, and an owner without elements has no turn")
+    @Test("removes elements, and owners without elements")
     func removal() {
         var queue = FairQueue<Int>()
         for number in 0..<6 { queue.append(number, of: number.isMultiple(of: 2) ? "even" : "odd") }
@@ -55,7 +55,7 @@ import Testing
         #expect(queue.popFirst() == nil)
     }
 
-    @Test("a line that grows and shrinks for long keeps its order")
+    @Test("keeps the order of a queue that grows and shrinks")
     func longLife() {
         var queue = FairQueue<Int>()
         var next = 0

@@ -12,7 +12,7 @@ import Glibc
 
 extension DatabaseTests {
     @Suite struct ListenerTests {
-        @Test("it says that it listens, and gives each notification of its channel with its sender, in order")
+        @Test("reports each notification with its sender, in order")
         func notifications() async throws {
             try await TestDatabase.withConnection { connection in
                 let channel = "it's a \"channel\""
@@ -33,11 +33,11 @@ extension DatabaseTests {
         }
 
         @Test(
-            "row 18: after its backend was terminated it tells of the loss, listens again, and misses nothing that follows"
+            "row 18: reports the loss of its backend and listens again"
         )
         func termination() async throws {
             try await TestDatabase.withConnection { connection in
-                try await self.listen(to: "doorbell") { events in
+                try await self.listen(to: "changes") { events in
                     try await events.expectListening()
                     for round in 0..<3 {
                         let ended = try await connection.value(
@@ -48,20 +48,20 @@ extension DatabaseTests {
                         #expect(ended == "1")
                         try await events.expectLost()
                         try await events.expectListening()
-                        _ = try await connection.value("select pg_notify('doorbell', $1)", ["\(round)"])
+                        _ = try await connection.value("select pg_notify('changes', $1)", ["\(round)"])
                         #expect(try await events.nextNotification().payload == "\(round)")
                     }
                 }
             }
         }
 
-        @Test("row 19: a backend that is frozen is found by the keepalive, and another listens in its place")
+        @Test("row 19: replaces a frozen backend, found by keepalive")
         func frozenBackend() async throws {
             try await TestDatabase.withConnection { connection in
                 var options = ListenerOptions()
                 options.keepaliveInterval = .milliseconds(50)
                 options.keepaliveDeadline = .milliseconds(300)
-                try await self.listen(to: "doorbell", options) { events in
+                try await self.listen(to: "changes", options) { events in
                     try await events.expectListening()
                     let frozen = try #require(
                         try await connection.value(
@@ -71,19 +71,19 @@ extension DatabaseTests {
                     try await events.expectLost()
                     try await events.expectListening()
                     _ = kill(processID, SIGCONT)
-                    _ = try await connection.value("select pg_notify('doorbell', 'after')")
+                    _ = try await connection.value("select pg_notify('changes', 'after')")
                     #expect(try await events.nextNotification().payload == "after")
                 }
             }
         }
 
-        @Test("twenty thousand notifications of one transaction are each told, in order")
+        @Test("reports 20,000 notifications of one transaction in order")
         func many() async throws {
             try await TestDatabase.withConnection { connection in
-                try await self.listen(to: "doorbell") { events in
+                try await self.listen(to: "changes") { events in
                     try await events.expectListening()
                     _ = try await connection.value(
-                        "select count(pg_notify('doorbell', n::text)) from generate_series(1, 20000) as n")
+                        "select count(pg_notify('changes', n::text)) from generate_series(1, 20000) as n")
                     for number in 1...20_000 {
                         let payload = try await events.nextNotification().payload
                         if payload != "\(number)" {
@@ -95,13 +95,13 @@ extension DatabaseTests {
             }
         }
 
-        @Test("with no PostgreSQL there it tells of each failure, and listens once it comes")
+        @Test("reports each failure to connect, and listens once it succeeds")
         func awayAndBack() async throws {
             let directory = try TestDirectory.make()
             let home = try SocketHome(directory)
             defer { home.remove() }
             let url = try TestDatabase.url(replacing: ["host": directory, "port": "5432"])
-            try await listen(to: "doorbell", url: url) { events in
+            try await listen(to: "changes", url: url) { events in
                 try await events.expectLost()
                 try await events.expectLost()
                 try home.appear()

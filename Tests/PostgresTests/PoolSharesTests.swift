@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// Shares of a pool: which requests start when one owner asks for more than its share.
+/// Shares of a pool: the requests that start while an owner exceeds its share.
 @Suite struct PoolSharesTests {
     private typealias Action = PoolState.Action
 
@@ -38,7 +38,7 @@ import Testing
     }
 
     // A3
-    @Test("two requests of an owner run, and another owner's starts at once")
+    @Test("runs two requests of an owner, and another owner's at once")
     func twoRun() {
         var state = makeOpenState(size: 4)
         let begun = (1...200).flatMap { request($0, of: "offender", in: &state) }
@@ -46,15 +46,15 @@ import Testing
         #expect(started(request(900, of: "other", in: &state)) == [900])
         #expect(started(request(901, of: nil, in: &state)) == [901])
         #expect(state.idleCount == 0)
-        // The free place is not the offender's.
+        // The free slot is not for the owner that exceeds its share.
         #expect(started(state.finished(connection: 1, reusable: true, now: at(1))) == [])
         #expect(state.idleCount == 1)
-        // The end of one of its own is.
+        // The slot of its own finished request is.
         #expect(started(state.finished(connection: 4, reusable: true, now: at(1))) == [3])
     }
 
     // A3
-    @Test("owners that wait for a full pool are served in turn")
+    @Test("serves owners in turn when the pool is full")
     func inTurn() {
         var state = makeOpenState(size: 1)
         _ = request(1, of: "a", in: &state)
@@ -68,9 +68,9 @@ import Testing
     }
 
     // A3
-    @Test("an owner with a full queue is refused, and others are not")
+    @Test("rejects only an owner with a full queue")
     func fullQueue() {
-        var state = makeOpenState(size: 2) { $0.mostWaiting = 3 }
+        var state = makeOpenState(size: 2) { $0.maxWaiting = 3 }
         let actions = (1...7).flatMap { request($0, of: "offender", in: &state) }
         #expect(started(actions) == [1, 2])
         #expect(refusedForShare(actions) == [6, 7])
@@ -79,7 +79,7 @@ import Testing
     }
 
     // A3
-    @Test("an owner beyond its budget waits until it is positive again, and is not refused")
+    @Test("delays an owner whose budget is exhausted")
     func budget() throws {
         var state = makeOpenState(size: 2) {
             $0.timePerSecond = .milliseconds(500)
@@ -87,17 +87,17 @@ import Testing
         }
         #expect(started(request(1, of: "a", in: &state)) == [1])
         #expect(state.finished(connection: 2, reusable: true, now: at(2_000)) == [])
-        // 1 s of burst, less 2 s: 1 s is made up for in 2 s.
+        // A burst of 1 s minus 2 s leaves a debt of 1 s, which takes 2 s to refill.
         #expect(request(2, of: "a", in: &state, now: 2_000) == [])
         #expect(started(request(3, of: "b", in: &state, now: 2_000)) == [3])
         let wake = try #require(state.nextWake)
         #expect(at(3_990) <= wake && wake <= at(4_010))
-        #expect(state.woke(now: at(3_000)) == [])
+        #expect(state.timerFired(now: at(3_000)) == [])
         let next = try #require(state.nextWake)
-        #expect(started(state.woke(now: next)) == [2])
+        #expect(started(state.timerFired(now: next)) == [2])
     }
 
-    @Test("a steady load within the budget is never delayed", arguments: [(2, 10), (49, 100), (200, 1_000)])
+    @Test("never delays a steady load within the budget", arguments: [(2, 10), (49, 100), (200, 1_000)])
     func withinBudget(work: Int, interval: Int) {
         var state = makeOpenState(size: 1)
         var time = 0
@@ -108,21 +108,21 @@ import Testing
         }
     }
 
-    @Test("a request that waited for its owner's share is told so at its deadline, others that the pool is full")
+    @Test("distinguishes an exceeded share from a full pool")
     func deadlines() {
         var state = makeOpenState(size: 3)
         for id in 1...3 { _ = request(id, of: "a", in: &state) }
         _ = request(4, of: "b", in: &state)
         #expect(request(5, of: "c", in: &state) == [])
-        #expect(state.woke(now: at(3_000)) == [.refuse(request: 5, "all 3 connections stayed in use")])
-        #expect(refusedForShare(state.woke(now: at(11_999))) == [])
-        #expect(refusedForShare(state.woke(now: at(12_000))) == [3])
+        #expect(state.timerFired(now: at(3_000)) == [.refuse(request: 5, "all 3 connections are in use")])
+        #expect(refusedForShare(state.timerFired(now: at(11_999))) == [])
+        #expect(refusedForShare(state.timerFired(now: at(12_000))) == [3])
         #expect(state.waitingCount == 0)
         #expect(state.nextWake == nil)
     }
 
     // A5
-    @Test("requests that wait for locks have half of the connections", arguments: [(8, 4), (3, 1), (1, 1)])
+    @Test("limits requests that wait for locks to half the connections", arguments: [(8, 4), (3, 1), (1, 1)])
     func lockWaiters(size: Int, most: Int) {
         var state = makeOpenState(size: size)
         let actions = (1...20).flatMap { request($0, of: "user \($0)", isLockWaiter: true, in: &state) }
@@ -133,7 +133,7 @@ import Testing
     }
 
     // A5
-    @Test("the wait for a lock does not count against the budget")
+    @Test("does not count lock waits against the budget")
     func lockTime() {
         var state = makeOpenState(size: 1) { $0.burst = .seconds(1) }
         #expect(started(request(1, of: "a", isLockWaiter: true, in: &state)) == [1])
@@ -141,14 +141,14 @@ import Testing
         #expect(started(request(2, of: "a", in: &state, now: 5_000)) == [2])
     }
 
-    @Test("a lost connection gives its owner's place back")
+    @Test("frees the owner's slot of a lost connection")
     func lost() {
         var state = makeOpenState(size: 3)
         for id in 1...3 { _ = request(id, of: "a", in: &state) }
         #expect(started(state.lost(connection: 3, now: at(1))) == [3])
     }
 
-    @Test("owners at rest are forgotten")
+    @Test("removes idle owners")
     func forgotten() {
         var shares = PoolShares(PoolShare())
         for number in 0..<10_000 {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// The pool's decisions, without a database: connections and requests are numbers, time is given.
+/// The decisions of the pool without a database: connections and requests are numbers, and time is a parameter.
 @Suite struct PoolStateTests {
     private typealias Action = PoolState.Action
 
@@ -14,7 +14,7 @@ import Testing
         PoolState(size: size, backoff: Backoff(base: .milliseconds(100), limit: .seconds(1)))
     }
 
-    /// A pool whose connections 1…size are open and idle.
+    /// Returns a pool whose connections 1…size are open and idle.
     private func makeOpenState(size: Int) -> PoolState {
         var state = makeState(size: size)
         _ = state.start(now: at(0))
@@ -26,7 +26,7 @@ import Testing
         actions.compactMap { if case .refuse(let request, _) = $0 { request } else { nil } }
     }
 
-    @Test("all connections are opened at the start")
+    @Test("opens all connections at the start")
     func opensAll() {
         var state = makeState(size: 3)
         #expect(state.start(now: at(0)) == [.open(connection: 1), .open(connection: 2), .open(connection: 3)])
@@ -34,7 +34,7 @@ import Testing
         #expect(state.start(now: at(0)) == [])
     }
 
-    @Test("a free connection starts a request at once, the last used first")
+    @Test("starts a request on the connection used last")
     func startsAtOnce() {
         var state = makeOpenState(size: 2)
         #expect(state.request(.init(id: 1, until: at(100)), now: at(0)) == [.start(request: 1, connection: 2)])
@@ -44,7 +44,7 @@ import Testing
         #expect((state.idleCount, state.busyCount, state.waitingCount) == (0, 2, 0))
     }
 
-    @Test("who waits is served in the order of coming, and whoever has left is passed over")
+    @Test("serves waiting requests in order, without cancelled ones")
     func order() {
         var state = makeOpenState(size: 1)
         _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
@@ -58,23 +58,23 @@ import Testing
         #expect((state.idleCount, state.busyCount, state.waitingCount) == (1, 0, 0))
     }
 
-    @Test("a wait ends at its own limit, not before and not with those of others")
+    @Test("ends each wait at its own limit")
     func boundedWait() {
         var state = makeOpenState(size: 1)
         _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
         _ = state.request(.init(id: 2, until: at(500)), now: at(0))
         _ = state.request(.init(id: 3, until: at(200)), now: at(0))
         #expect(state.nextWake == at(200))
-        #expect(refused(state.woke(now: at(200))) == [3])
+        #expect(refused(state.timerFired(now: at(200))) == [3])
         #expect(state.nextWake == at(500))
-        #expect(refused(state.woke(now: at(499))) == [])
-        #expect(refused(state.woke(now: at(500))) == [2])
+        #expect(refused(state.timerFired(now: at(499))) == [])
+        #expect(refused(state.timerFired(now: at(500))) == [2])
         #expect(state.nextWake == nil)
         #expect(state.waitingCount == 0)
         #expect(state.refusedCount == 2)
     }
 
-    @Test("a connection that is not reusable is closed and replaced after a wait, and never used again")
+    @Test("replaces a connection that cannot be reused")
     func dirty() throws {
         var state = makeOpenState(size: 1)
         _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
@@ -82,11 +82,11 @@ import Testing
         #expect(state.finished(connection: 1, reusable: false, now: at(10)) == [.close(connection: 1)])
         let retry = try #require(state.nextWake)
         #expect(retry >= at(10) && retry <= at(110))
-        #expect(state.woke(now: retry) == [.open(connection: 2)])
+        #expect(state.timerFired(now: retry) == [.open(connection: 2)])
         #expect(state.opened(connection: 2, now: at(150)) == [.start(request: 2, connection: 2)])
     }
 
-    @Test("connections that are lost, idle or busy, are replaced together, once each")
+    @Test("replaces lost connections once each")
     func lost() throws {
         var state = makeOpenState(size: 3)
         _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
@@ -95,23 +95,23 @@ import Testing
         #expect(state.finished(connection: 3, reusable: false, now: at(11)) == [])
         #expect((state.idleCount, state.busyCount, state.openingCount) == (0, 0, 0))
         #expect(state.lostCount == 3)
-        let actions = state.woke(now: try #require(state.nextWake))
+        let actions = state.timerFired(now: try #require(state.nextWake))
         #expect(actions == [.open(connection: 4), .open(connection: 5), .open(connection: 6)])
     }
 
-    @Test("the first failure to connect refuses all who wait, and later requests are refused at once")
+    @Test("rejects all requests after the first failure to connect")
     func away() {
         var state = makeState(size: 2)
         _ = state.start(now: at(0))
         _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
         #expect(state.openFailed(connection: 1, "refused", now: at(5)) == [.refuse(request: 1, "refused")])
-        #expect(state.isAway)
+        #expect(state.isUnreachable)
         #expect(state.request(.init(id: 2, until: at(1_000)), now: at(6)) == [.refuse(request: 2, "refused")])
         #expect(state.openFailed(connection: 2, "refused", now: at(7)) == [])
         #expect(state.failedCount == 2)
     }
 
-    @Test("while the database is away one attempt at a time looks for it, ever more rarely")
+    @Test("retries with one attempt at a time and exponential back-off")
     func probes() throws {
         var state = makeState(size: 3)
         _ = state.start(now: at(0))
@@ -119,22 +119,22 @@ import Testing
         var now = at(0)
         for connection in 4...12 {
             let wake = try #require(state.nextWake)
-            // Attempts that failed together count once: the wait stays within a bound that doubles.
+            // Concurrent failures count once, so that the wait stays within a bound that doubles.
             let bound = min(1_000, 100 << (connection - 4))
             #expect(wake - now <= .milliseconds(bound))
             now = wake
-            #expect(state.woke(now: now) == [.open(connection: connection)])
+            #expect(state.timerFired(now: now) == [.open(connection: connection)])
             #expect(state.request(.init(id: connection, until: now + .seconds(1)), now: now).count == 1)
             _ = state.openFailed(connection: connection, "refused", now: now)
         }
         now = try #require(state.nextWake)
-        #expect(state.woke(now: now) == [.open(connection: 13)])
+        #expect(state.timerFired(now: now) == [.open(connection: 13)])
         #expect(state.opened(connection: 13, now: now) == [.open(connection: 14), .open(connection: 15)])
-        #expect(!state.isAway)
+        #expect(!state.isUnreachable)
         #expect(state.request(.init(id: 99, until: now), now: now) == [.start(request: 99, connection: 13)])
     }
 
-    @Test("a failure to connect refuses nobody while another connection serves")
+    @Test("rejects nothing while another connection works")
     func failureBesideLife() {
         var state = makeState(size: 2)
         _ = state.start(now: at(0))
@@ -142,11 +142,11 @@ import Testing
         _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
         _ = state.request(.init(id: 2, until: at(1_000)), now: at(0))
         #expect(state.openFailed(connection: 2, "too many connections", now: at(1)) == [])
-        #expect(!state.isAway)
+        #expect(!state.isUnreachable)
         #expect(state.finished(connection: 1, reusable: true, now: at(2)) == [.start(request: 2, connection: 1)])
     }
 
-    @Test("before the start a request waits within its bound")
+    @Test("queues requests before the start, within their limit")
     func beforeStart() {
         var state = makeState(size: 1)
         #expect(state.request(.init(id: 1, until: at(100)), now: at(0)) == [])
@@ -154,7 +154,7 @@ import Testing
         #expect(state.opened(connection: 1, now: at(2)) == [.start(request: 1, connection: 1)])
     }
 
-    @Test("closing refuses who waits and who comes, lets what runs end, and finishes when the last one has")
+    @Test("rejects requests on close, and waits for running ones")
     func closing() {
         var state = makeOpenState(size: 2)
         _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
@@ -169,7 +169,7 @@ import Testing
         #expect(state.close(until: at(6_000)) == [])
     }
 
-    @Test("closing with nothing at work finishes at once, and an attempt that succeeds too late is closed")
+    @Test("closes at once when idle, also connections opened too late")
     func closingIdle() {
         var state = makeState(size: 2)
         _ = state.start(now: at(0))
@@ -178,17 +178,17 @@ import Testing
         #expect(state.opened(connection: 2, now: at(1)) == [.close(connection: 2)])
     }
 
-    @Test("connections whose requests outlast the limit of closing are closed")
+    @Test("closes connections whose requests exceed the close timeout")
     func closingLimit() {
         var state = makeOpenState(size: 1)
         _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
         #expect(state.close(until: at(5_000)) == [])
         #expect(state.nextWake == at(5_000))
-        #expect(state.woke(now: at(5_000)) == [.close(connection: 1), .finish])
+        #expect(state.timerFired(now: at(5_000)) == [.close(connection: 1), .finish])
         #expect(state.finished(connection: 1, reusable: true, now: at(5_001)) == [])
     }
 
-    @Test("whatever comes in whatever order, no connection is given two requests and none is forgotten")
+    @Test("keeps its invariants over random events")
     func randomWalk() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<200 {
@@ -209,7 +209,7 @@ import Testing
                     case .refuse(let request, _), .refuseShare(let request, _): #expect(waiting.remove(request) != nil)
                     case .open(let connection): opening.append(connection)
                     case .close(let connection): open.remove(connection)
-                    case .finish: Issue.record("nobody closed the pool")
+                    case .finish: Issue.record("unexpected close of the pool")
                     }
                 }
             }
@@ -245,12 +245,12 @@ import Testing
                         waiting.remove(request)
                     }
                 }
-                if let wake = state.nextWake, wake <= now { apply(state.woke(now: now)) }
+                if let wake = state.nextWake, wake <= now { apply(state.timerFired(now: now)) }
                 #expect(state.busyCount == busy.count)
                 #expect(state.waitingCount == waiting.count)
                 #expect(state.idleCount == open.count - busy.count)
                 #expect(state.openingCount == opening.count)
-                // Something is always on its way to bring back what is missing.
+                // A missing connection is being opened, or a retry is scheduled.
                 let isWhole = open.count == state.size
                 #expect(isWhole || !opening.isEmpty || state.nextWake != nil)
             }

@@ -13,7 +13,7 @@ import Glibc
 
 extension DatabaseTests {
     @Suite struct PoolTests {
-        @Test("many callers at once get their own answers, over no more connections than the size")
+        @Test("serves many callers within its size")
         func manyCallers() async throws {
             try await TestDatabase.withPool(.patient(size: 4)) { pool in
                 try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -31,13 +31,13 @@ extension DatabaseTests {
                 }
                 let counters = await pool.counters
                 #expect((counters.idle, counters.busy, counters.waiting) == (counters.opened, 0, 0))
-                // Where connecting takes long, the callers may be through before the last of the four is there.
+                // If connecting is slow, the callers may finish before the fourth connection is open.
                 #expect((1...4).contains(counters.opened))
                 #expect((counters.failed, counters.lost, counters.refused) == (0, 0, 0))
             }
         }
 
-        @Test("settings of one run never reach the next, with users alternating and errors between")
+        @Test("isolates the settings of requests from each other")
         func settings() async throws {
             let set = Statement(
                 "set", "select set_config('role', $1, true), set_config('request.jwt.claims', $2, true)")
@@ -73,11 +73,11 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a wait for a connection ends within its bound with unavailable, and nothing was done")
+        @Test("ends a wait for a connection with unavailable")
         func boundedWait() async throws {
             try await TestDatabase.withConnection { holder in
                 try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .milliseconds(200))) { pool in
-                    // To connect may take a busy machine longer than that.
+                    // On a busy machine connecting may take longer than the limit.
                     try await eventually("a connection") { (try? await pool.value("select 1")) == "1" }
                     let run = try await self.occupy(pool, holder)
                     let clock = ContinuousClock()
@@ -93,7 +93,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a pool that does not run yet lets requests wait within their bound")
+        @Test("queues requests before it runs, within their limit")
         func notRunning() async throws {
             let options = PoolOptions(size: 1, waitLimit: .milliseconds(100))
             let pool = TestDatabase.makePool(options, url: try TestDatabase.url)
@@ -101,15 +101,15 @@ extension DatabaseTests {
             #expect(error?.isUnavailable == true)
         }
 
-        @Test("whoever is cancelled while waiting leaves the line at once, and the next in line is served")
+        @Test("removes a cancelled request from the queue at once")
         func cancelledWaiter() async throws {
             try await TestDatabase.withConnection { holder in
                 try await TestDatabase.withPool(.patient(size: 1)) { pool in
                     let run = try await self.occupy(pool, holder)
                     let first = Task { try await pool.value("select 'first'") }
-                    try await eventually("one waits") { await pool.counters.waiting == 1 }
+                    try await eventually("one waiting request") { await pool.counters.waiting == 1 }
                     let second = Task { try await pool.value("select 'second'") }
-                    try await eventually("two wait") { await pool.counters.waiting == 2 }
+                    try await eventually("two waiting requests") { await pool.counters.waiting == 2 }
                     first.cancel()
                     let error = try await postgresError { try await first.value }
                     guard case .cancelled = error else {
@@ -124,7 +124,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a run past its deadline costs its connection, which is replaced and never used again")
+        @Test("replaces the connection of a request past its deadline")
         func deadline() async throws {
             try await TestDatabase.withPool(.patient(size: 1)) { pool in
                 let before = try await pool.value("select pg_backend_pid()")
@@ -141,7 +141,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("row 25: a statement timeout is an error of the server, and the connection stays")
+        @Test("row 25: keeps the connection after a statement timeout")
         func statementTimeout() async throws {
             let set = Statement("set", "select set_config('statement_timeout', $1, true)")
             try await TestDatabase.withPool(.patient(size: 1)) { pool in
@@ -155,7 +155,7 @@ extension DatabaseTests {
         }
 
         @Test(
-            "row 25: a run that leaves a transaction open costs its connection, so that nothing of it reaches the next")
+            "row 25: replaces a connection with an open transaction")
         func openTransaction() async throws {
             try await TestDatabase.withPool(.patient(size: 1)) { pool in
                 let before = try await pool.value("select pg_backend_pid()")
@@ -164,7 +164,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("row 22: serialization failures and deadlocks are retried, a few times")
+        @Test("row 22: retries serialization failures and deadlocks")
         func retries() async throws {
             let name = "retries_\(UInt32.random(in: 0 ... .max))"
             try await TestDatabase.withConnection { connection in
@@ -198,7 +198,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a statement whose result has changed shape since it was prepared is answered all the same")
+        @Test("re-prepares a statement whose result type has changed")
         func stalePlan() async throws {
             let name = "stale_\(UInt32.random(in: 0 ... .max))"
             try await TestDatabase.withConnection { connection in
@@ -215,7 +215,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("backends that are terminated while idle are replaced, and no request notices")
+        @Test("replaces backends terminated while idle")
         func terminatedIdle() async throws {
             try await TestDatabase.withConnection { observer in
                 try await TestDatabase.withPool(.patient(size: 3)) { pool in
@@ -235,7 +235,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a backend that is terminated at work loses that run only")
+        @Test("loses only the request of a terminated backend")
         func terminatedAtWork() async throws {
             try await TestDatabase.withConnection { holder in
                 try await TestDatabase.withPool(.patient(size: 2)) { pool in
@@ -256,7 +256,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("with no PostgreSQL there, requests get unavailable at once; when it comes, they are answered")
+        @Test("rejects requests without a server, and recovers with it")
         func awayAndBack() async throws {
             let directory = try TestDirectory.make()
             let home = try SocketHome(directory)
@@ -275,11 +275,11 @@ extension DatabaseTests {
                     }
                     #expect(duration < .seconds(60))
                     try home.appear()
-                    try await eventually("a request is answered") {
+                    try await eventually("a response") {
                         try await postgresError { try await pool.value("select 1") } == nil
                     }
                     try await TestDatabase.waitUntilWhole(pool, 2)
-                    // Away again, also for those that are open.
+                    // The server disappears again, also for open connections.
                     home.disappear()
                     let failures = await pool.counters.failed
                     try await TestDatabase.withConnection { observer in
@@ -289,12 +289,12 @@ extension DatabaseTests {
                             where application_name = 'pool tests'
                             """)
                     }
-                    try await eventually("the pool knows") { await pool.counters.failed > failures }
+                    try await eventually("the pool to notice") { await pool.counters.failed > failures }
                 }
             }
         }
 
-        @Test("a server that accepts and says nothing: requests end within the bound of the wait")
+        @Test("ends requests in time if the server accepts without responding")
         func silentServer() async throws {
             let server = try SilentServer()
             var options = PoolOptions(size: 2, waitLimit: .milliseconds(200))
@@ -317,29 +317,29 @@ extension DatabaseTests {
             }
         }
 
-        @Test("row 55: a pool that is ended at any moment of its start ends, and leaves no connection behind")
+        @Test("row 55: stops during its start without leaking connections")
         func endedWhileStarting() async throws {
             let url = try TestDatabase.url(replacing: ["application_name": "pool ends early"])
-            // Connected before: so many attempts may fill the server's backlog.
+            // Connects first, since the attempts may fill the server's backlog.
             try await TestDatabase.withConnection { observer in
                 for round in 0..<200 {
                     let pool = TestDatabase.makePool(.patient(size: 8), url: url)
                     let life = Task { await pool.run() }
-                    // From before the first attempt to connect until all have come to something.
+                    // The delays range from before the first attempt until all attempts have ended.
                     try await Task.sleep(for: .microseconds(round * 100))
                     life.cancel()
                     await life.value
                     let counters = await pool.counters
                     #expect((counters.idle, counters.busy, counters.opening) == (0, 0, 0))
                 }
-                try await eventually("their backends are gone") {
+                try await eventually("their backends to end") {
                     try await observer.value(
                         "select count(*) from pg_stat_activity where application_name = 'pool ends early'") == "0"
                 }
             }
         }
 
-        @Test("a pool that ends lets runs end, refuses new ones, and leaves no connection behind")
+        @Test("stops after its running requests without leaking connections")
         func gracefulClose() async throws {
             try await TestDatabase.withConnection { holder in
                 let pool = TestDatabase.makePool(.patient(size: 2), url: try TestDatabase.url)
@@ -356,10 +356,10 @@ extension DatabaseTests {
             }
         }
 
-        /// A number for an advisory lock that nobody else has.
+        /// The key of an advisory lock that no other test uses.
         private static let lock = 1_886_351_212
 
-        /// Takes one connection of the pool until `release`: its run waits for a lock that `holder` holds.
+        /// Occupies one connection of the pool until `release`: its request waits for a lock of `holder`.
         private func occupy(_ pool: Pool, _ holder: Connection) async throws -> Task<String?, any Error> {
             _ = try await holder.execute("select pg_advisory_lock(\(Self.lock))")
             let run = Task { try await pool.value("select pg_advisory_xact_lock(\(Self.lock))::text") }
@@ -382,7 +382,7 @@ extension PostgresError {
     var isLost: Bool { if case .connectionLost = self { true } else { false } }
 }
 
-/// A directory in which the tests' PostgreSQL seems to come and go.
+/// A directory in which the socket of the tests' PostgreSQL appears and disappears.
 struct SocketHome {
     private let directory: String
     private let target: String

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct ServerErrorTests {
     @Test(
-        "what an error quotes of a value stays out of the log, what it quotes of the schema does not",
+        "keeps values of an error out of the log, but not schema names",
         arguments: [
             (
                 "22P02", "invalid input syntax for type integer: \"my \"secret\" text\"",

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Postgres
 
-/// E8: several servers, of which some are silent.
+/// E8: a list of servers, some of which do not respond.
 @Suite struct ServerListTests {
-    @Test("each host and address is a server, a single host is left to libpq")
+    @Test("lists each host and address as a server")
     func servers() throws {
         func list(_ url: String) throws -> ServerList {
             ServerList(try Conninfo(url, applicationName: "x"))
@@ -26,7 +26,7 @@ import Testing
 
 extension DatabaseTests {
     @Suite struct SilentHostTests {
-        @Test("a silent host costs its share of the time, wherever it stands, and the next one is connected to")
+        @Test("skips a silent host after its share of the timeout")
         func silentFirst() async throws {
             let silent = try SilentServer()
             let other = try SilentServer()
@@ -42,13 +42,13 @@ extension DatabaseTests {
                 let connection = try await Connection.open(url, on: TestDatabase.reactor, options: options)
                 await connection.close()
             }
-            // As libpq has it, a limit in the string is of each host.
+            // As in libpq, a timeout in the string applies to each host.
             let each = try TestDatabase.url(
                 replacing: ["host": "\(silent.directory),\(other.directory),\(host)", "connect_timeout": "1"])
             await (try Connection.open(each, on: TestDatabase.reactor)).close()
         }
 
-        @Test("hosts that are all silent are given up after the whole time, in a sentence that names it")
+        @Test("times out if all hosts are silent")
         func allSilent() async throws {
             let servers = [try SilentServer(), try SilentServer()]
             var options = ConnectionOptions()
@@ -57,7 +57,7 @@ extension DatabaseTests {
             let error = try await postgresError {
                 try await Connection.open(url, on: TestDatabase.reactor, options: options)
             }
-            #expect("\(error, default: "")".contains("no answer within 0.6 seconds"))
+            #expect("\(error, default: "")".contains("no response within 0.6 seconds"))
         }
     }
 }

@@ -12,16 +12,16 @@ import Musl
 import Glibc
 #endif
 
-/// All tests that use the database, one after another: some of them end its backends.
+/// All tests that use the database. They run one after another, since some terminate its backends.
 @Suite(.serialized) enum DatabaseTests {}
 
-/// The PostgreSQL that the tests may do anything to.
+/// The PostgreSQL server of the tests.
 enum TestDatabase {
     struct Missing: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// The connection string of a superuser of a cluster of the tests' own.
+    /// The connection string of a superuser of the tests' private cluster.
     static var url: String {
         get throws {
             guard let value = unsafe getenv("POSTLINE_TEST_DATABASE_URL") else {
@@ -32,7 +32,7 @@ enum TestDatabase {
         }
     }
 
-    /// The same with other values for some of libpq's keywords.
+    /// Returns the connection string with some keywords replaced.
     static func url(replacing replacements: [String: String]) throws -> String {
         var values: [String: String] = [:]
         for (keyword, value) in try Conninfo(url, applicationName: "").parameters { values[keyword] = value }
@@ -46,7 +46,7 @@ enum TestDatabase {
 
     static let reactor = Reactor(name: "tests")
 
-    /// A connection of its own; `body` may break it.
+    /// Passes a new connection to `body`, which may break it.
     static func withConnection<Value: Sendable>(
         _ options: ConnectionOptions = ConnectionOptions(),
         _ body: (Connection) async throws -> Value
@@ -62,7 +62,7 @@ enum TestDatabase {
         }
     }
 
-    /// A pool that runs while `body` does, and is closed after it.
+    /// Runs a pool while `body` runs.
     static func withPool<Value: Sendable>(
         _ options: PoolOptions, url: String? = nil, _ body: (Pool) async throws -> Value
     ) async throws -> Value {
@@ -76,7 +76,7 @@ enum TestDatabase {
         }
     }
 
-    /// A pool that tells nobody of the losses that the tests bring about.
+    /// Returns a pool that does not log the connection losses that tests cause.
     static func makePool(_ options: PoolOptions, url: String) -> Pool {
         var options = options
         options.connection.logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
@@ -84,18 +84,19 @@ enum TestDatabase {
         return Pool(url: url, options: options, on: reactor)
     }
 
-    /// Sends a signal to a backend, which must be a process of this machine.
+    /// Sends a signal to a backend, which must run on this machine.
     static func signal(_ number: Int32, backend: Int32, _ connection: Connection) async throws {
         let rows = try await connection.execute("select inet_server_addr() is null")
         guard rows[0].text(0, 0) == "t" else {
-            throw Missing(description: "This test ends processes: it wants a PostgreSQL on a socket of this machine.")
+            throw Missing(
+                description: "This test signals backends: it needs a server on a Unix socket of this machine.")
         }
         try #require(kill(backend, number) == 0)
     }
 
     /// Waits until the pool has all its connections.
     static func waitUntilWhole(_ pool: Pool, _ size: Int) async throws {
-        try await eventually("all connections are there") {
+        try await eventually("all connections to be open") {
             let counters = await pool.counters
             return counters.idle == size && counters.opening == 0
         }
@@ -103,12 +104,12 @@ enum TestDatabase {
 }
 
 extension PoolOptions {
-    /// A pool that no busy machine keeps from an answer: for tests whose promise is no bound of the wait.
+    /// Returns options with a wait limit that a busy machine does not exceed, for tests of other limits.
     static func patient(size: Int) -> PoolOptions { PoolOptions(size: size, waitLimit: watchdogLimit) }
 }
 
 extension Pool {
-    /// The first value of the only call, or nil where there is no row.
+    /// Returns the first value of the result, or nil if there is no row.
     func value(
         _ sql: String, _ parameters: [String?] = [], deadline: Duration? = watchdogLimit
     ) async throws -> String? {
@@ -118,7 +119,7 @@ extension Pool {
 }
 
 extension Connection {
-    /// The first value of the only call, or nil where there is no row.
+    /// Returns the first value of the result, or nil if there is no row.
     func value(
         _ sql: String, _ parameters: [String?] = [], deadline: Duration? = watchdogLimit
     ) async throws -> String? {
@@ -127,7 +128,7 @@ extension Connection {
     }
 }
 
-/// The error that `body` ends with, where it is PostgreSQL's or ours.
+/// Returns the `PostgresError` that `body` throws, or nil if it succeeds.
 func postgresError(_ body: () async throws -> some Sendable) async throws -> PostgresError? {
     do {
         _ = try await body()

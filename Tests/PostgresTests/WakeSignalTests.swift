@@ -3,12 +3,12 @@ import Testing
 
 @testable import Postgres
 
-@Suite("A signal that wakes one task")
+@Suite("Wake signal")
 struct WakeSignalTests {
     private let signal = WakeSignal(on: Reactor(name: "signal"))
     private let far = ContinuousClock.now + watchdogLimit
 
-    @Test("is found by who comes after it, once")
+    @Test("is received once by a later wait")
     func before() async throws {
         signal.signal()
         signal.signal()
@@ -18,7 +18,7 @@ struct WakeSignalTests {
         #expect(.now >= limit)
     }
 
-    @Test("wakes who waits for it until a time, before that")
+    @Test("wakes a waiting task before its timeout")
     func waiting() async throws {
         async let next: Void = signal.next(by: far)
         await Task.yield()
@@ -27,7 +27,7 @@ struct WakeSignalTests {
         #expect(.now < far)
     }
 
-    @Test("lets nobody wait past that time, and stays for the next")
+    @Test("ends a wait at its timeout and keeps a later signal")
     func late() async throws {
         let past = ContinuousClock.now
         try await signal.next(by: past)
@@ -36,7 +36,7 @@ struct WakeSignalTests {
         try await next
     }
 
-    @Test("lets go whoever is cancelled, however long it would wait")
+    @Test("ends the wait of a cancelled task")
     func cancelled() async throws {
         let waiter = Task { [signal, far] in try await signal.next(by: far) }
         waiter.cancel()

@@ -6,19 +6,27 @@ import Testing
 
 @testable import Gateway
 
-@Suite("HTTP back-pressure", .timeLimit(.minutes(10)))
+@Suite("HTTP backpressure", .timeLimit(.minutes(10)))
 struct HTTPBackPressureTests {
-    // A9
-    @Test("closes the longest waiting responses over the total limit")
-    func unreadAnswers() async throws {
+    /// Runs a server whose unread responses may have the size of three large ones.
+    private func withServer(_ body: (Int) async throws -> Void) async throws {
         var configuration = HTTPServer.Configuration()
-        configuration.bounds.maxUnwrittenBytes = 3 * LargeAnswers.bytes
-        let server = HTTPServer(configuration: configuration, sharing: nil) { _ in LargeAnswers() }
+        configuration.bounds.maxUnwrittenBytes = 3 * LargeResponses.bytes
+        let server = HTTPServer(configuration: configuration, sharing: nil) { _ in LargeResponses() }
         let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
         try await withThrowingTaskGroup { group in
             group.addTask { try await server.run { continuation.yield($0.port) } }
             var listening = ports.makeAsyncIterator()
-            let port = try #require(await listening.next())
+            try await body(try #require(await listening.next()))
+            group.cancelAll()
+            try? await group.waitForAll()
+        }
+    }
+
+    // A9
+    @Test("closes the connections with the oldest unread responses beyond the limit")
+    func unreadResponses() async throws {
+        try await withServer { port in
             var clients: [SlowReader] = []
             for _ in 0..<4 {
                 let client = try await SlowReader(port: port)
@@ -27,51 +35,87 @@ struct HTTPBackPressureTests {
             }
             var received: [Int] = []
             for client in clients { received.append(try await client.readToEnd()) }
-            #expect(received[0] < LargeAnswers.bytes)
-            for count in received.dropFirst() { #expect(count > LargeAnswers.bytes) }
-            // The responses of closed and served clients no longer count.
+            #expect(received[0] < LargeResponses.bytes)
+            for count in received.dropFirst() { #expect(count > LargeResponses.bytes) }
+            // The responses of closed and completed connections are no longer counted.
             for _ in 0..<4 {
                 let client = try await SlowReader(port: port)
-                #expect(try await client.readToEnd() > LargeAnswers.bytes)
+                #expect(try await client.readToEnd() > LargeResponses.bytes)
             }
-            group.cancelAll()
-            try? await group.waitForAll()
+        }
+    }
+
+    @Test("closes connections of the address with the most unread bytes first")
+    func unreadByAddress() async throws {
+        try await withServer { port in
+            let other = try await SlowReader(port: port, from: "127.0.0.2")
+            try await other.begun.get()
+            var clients: [SlowReader] = []
+            for _ in 0..<3 {
+                let client = try await SlowReader(port: port)
+                try await client.begun.get()
+                clients.append(client)
+            }
+            #expect(try await other.readToEnd() > LargeResponses.bytes)
+            #expect(try await clients[0].readToEnd() < LargeResponses.bytes)
+        }
+    }
+
+    @Test("closes connections without progress first")
+    func unreadWithoutProgress() async throws {
+        try await withServer { port in
+            var clients: [SlowReader] = []
+            for number in 0..<4 {
+                // The first client reads on, slowly.
+                if number == 3 { try await clients[0].read(LargeResponses.bytes / 2) }
+                let client = try await SlowReader(port: port)
+                try await client.begun.get()
+                clients.append(client)
+            }
+            #expect(try await clients[0].readToEnd() > LargeResponses.bytes)
+            #expect(try await clients[1].readToEnd() < LargeResponses.bytes)
         }
     }
 }
 
-/// Answers each request with more than the kernel buffers for a connection.
-private struct LargeAnswers: HTTPConversation {
+/// A handler whose responses exceed the kernel's buffers for a connection.
+private struct LargeResponses: HTTPRequestHandler {
     static let bytes = 1 << 25
     private static let body = ByteBuffer(repeating: 0x61, count: bytes)
 
-    func answer(_ request: HTTPRequest) async -> HTTPAnswer { HTTPAnswer(.ok, body: Self.body) }
+    func respond(to request: HTTPRequest) async -> HTTPResponse { HTTPResponse(.ok, body: Self.body) }
 
-    func answer(_ refusal: HTTPRefusal, of headers: HTTPHeaders) -> HTTPAnswer {
-        HTTPAnswer(refusal.status, text: refusal.why)
+    func errorResponse(for error: HTTPError, headers: HTTPHeaders) -> HTTPResponse {
+        HTTPResponse(error.status, text: error.message)
     }
 
     func close() async {}
 }
 
-/// A client that sends a request and reads only the first bytes of the response.
+/// A client that sends a request, and reads only the first bytes of the response until `readToEnd()`.
 private struct SlowReader {
     private let channel: any Channel
 
-    /// Succeeds with the first bytes of the response.
+    /// Succeeds when the first bytes of the response arrive.
     let begun: EventLoopFuture<Void>
     private let end: EventLoopFuture<Int>
+    private let counts: AsyncStream<Int>
 
-    init(port: Int) async throws {
+    /// - Parameter address: the client's address.
+    init(port: Int, from address: String = "127.0.0.1") async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.any()
         let (begun, end) = (loop.makePromise(of: Void.self), loop.makePromise(of: Int.self))
         self.begun = begun.futureResult
         self.end = end.futureResult
+        let (counts, continuation) = AsyncStream.makeStream(of: Int.self)
+        self.counts = counts
         channel = try await ClientBootstrap(group: loop)
             .channelOption(.autoRead, value: false)
+            .bind(to: SocketAddress(ipAddress: address, port: 0))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Counter(begun: begun, end: end))
+                    try channel.pipeline.syncOperations.addHandler(
+                        Counter(begun: begun, end: end, counts: continuation))
                 }
             }
             .connect(host: "127.0.0.1", port: port).get()
@@ -80,7 +124,14 @@ private struct SlowReader {
         channel.read()
     }
 
-    /// Reads the rest of the response, and returns its size.
+    /// Reads until at least this number of bytes has arrived.
+    func read(_ count: Int) async throws {
+        try await channel.setOption(.autoRead, value: true).get()
+        for await received in counts where received >= count { break }
+        try await channel.setOption(.autoRead, value: false).get()
+    }
+
+    /// Reads the rest of the response, and returns its number of bytes.
     func readToEnd() async throws -> Int {
         try await channel.setOption(.autoRead, value: true).get()
         return try await end.get()
@@ -90,23 +141,26 @@ private struct SlowReader {
         typealias InboundIn = ByteBuffer
         private let begun: EventLoopPromise<Void>
         private let end: EventLoopPromise<Int>
+        private let counts: AsyncStream<Int>.Continuation
         private var bytes = 0
 
-        init(begun: EventLoopPromise<Void>, end: EventLoopPromise<Int>) {
-            (self.begun, self.end) = (begun, end)
+        init(begun: EventLoopPromise<Void>, end: EventLoopPromise<Int>, counts: AsyncStream<Int>.Continuation) {
+            (self.begun, self.end, self.counts) = (begun, end, counts)
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             bytes += Self.unwrapInboundIn(data).readableBytes
             begun.succeed()
+            counts.yield(bytes)
         }
 
         func channelInactive(context: ChannelHandlerContext) {
             begun.succeed()
             end.succeed(bytes)
+            counts.finish()
         }
 
-        // A connection that was cut may end with a reset.
+        // A connection that the server closes may end with a reset.
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 }

@@ -9,7 +9,7 @@ import Testing
 struct HTTPParsingTests {
     // E33.
     @Test(
-        "finds trusted networks in each form of their addresses",
+        "matches a trusted network in every form of its addresses",
         arguments: [
             ("127.0.0.1", "127.0.0.1", true), ("127.0.0.1", "::ffff:127.0.0.1", true),
             ("::ffff:127.0.0.1", "127.0.0.1", true), ("::ffff:7f00:1", "127.0.0.1", true),
@@ -20,18 +20,18 @@ struct HTTPParsingTests {
         ])
     func trustedNetworks(_ networks: String, _ peer: String, _ isTrusted: Bool) throws {
         let proxies = try #require(TrustedProxies(networks))
-        let client = proxies.client(from: peer, ["X-Forwarded-For": "2001:DB8:0::7"])
+        let client = proxies.clientAddress(from: peer, ["X-Forwarded-For": "2001:DB8:0::7"])
         #expect((client == "2001:db8::7") == isTrusted)
     }
 
     @Test(
-        "refuses an invalid network",
+        "rejects invalid networks",
         arguments: ["::ffff:10.0.0.0/8", "10.0.0.0/33", "::/129", "10.0.0.0/-1", "a"])
     func wrongNetworks(_ text: String) { #expect(TrustedProxies(text) == nil) }
 
     // E33.
     @Test(
-        "the client is the last address that is no trusted proxy",
+        "the last address that is no trusted proxy is the client's",
         arguments: [
             ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"), ("192.0.2.1, ::ffff:10.1.1.1", "192.0.2.1"),
             ("[::ffff:192.0.2.1]:4711, 10.1.1.1", "192.0.2.1"), ("192.0.2.1:4711", "192.0.2.1"),
@@ -39,11 +39,11 @@ struct HTTPParsingTests {
         ])
     func clients(_ chain: String, _ client: String) throws {
         let proxies = try #require(TrustedProxies("10.0.0.0/8"))
-        #expect(proxies.client(from: "::ffff:10.0.0.1", ["X-Forwarded-For": chain]) == client)
+        #expect(proxies.clientAddress(from: "::ffff:10.0.0.1", ["X-Forwarded-For": chain]) == client)
     }
 
     @Test(
-        "chooses the coding that the client prefers",
+        "chooses the content coding that the client prefers",
         arguments: [
             ("gzip", "gzip"), ("deflate", "deflate"), ("gzip, deflate", "gzip"), ("deflate, gzip;q=0.5", "deflate"),
             ("GZIP", "gzip"), ("x-gzip", "gzip"), ("*", "gzip"), ("*;q=0", nil), ("gzip;q=0", nil),
@@ -55,7 +55,7 @@ struct HTTPParsingTests {
     }
 
     @Test(
-        "finds a repeated query field, however it is encoded",
+        "finds repeated query fields in any encoding",
         arguments: [
             ("/a?b=1&c=2", nil), ("/a?b=1&b=1", "b"), ("/a?b=1&%62=2", "b"), ("/a?b&b", "b"), ("/a?B=1&b=2", nil),
             ("/a?x+y=1&x%20y=2", "x y"), ("/a?", nil),

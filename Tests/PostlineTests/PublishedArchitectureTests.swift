@@ -3,12 +3,14 @@ import TestSupport
 import Testing
 
 /// Checks that the functions and files in `docs/architecture.md` exist.
-@Suite("Architecture page")
+@Suite("Pages about the architecture")
 struct PublishedArchitectureTests {
-    private let page: String
+    private let pages: [String]
 
     init() throws {
-        page = try Repository.text("docs/architecture.md")
+        let records = Repository.files(in: "docs/adr", endingIn: "md")
+        pages = try (["docs/overview.md", "docs/change-feed.md", "docs/write-path.md"] + records)
+            .map(Repository.text)
     }
 
     /// Returns all declarations by keyword and name, such as `func open`; initializers are `init`.
@@ -25,9 +27,11 @@ struct PublishedArchitectureTests {
 
     /// Returns the matches between backquotes.
     private func names<Match>(_ regex: Regex<Match>) -> [Match] {
-        page.split(separator: "`", omittingEmptySubsequences: false).enumerated()
-            .filter { !$0.offset.isMultiple(of: 2) }
-            .compactMap { (try? regex.wholeMatch(in: $0.element))?.output }
+        pages.flatMap { page in
+            page.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+                .filter { !$0.offset.isMultiple(of: 2) }
+                .compactMap { (try? regex.wholeMatch(in: $0.element))?.output }
+        }
     }
 
     @Test("each `Type.member` is a member of that type")
@@ -65,5 +69,20 @@ struct PublishedArchitectureTests {
         let names = names(/[\w\/+]+\.(sql|swift)/).map(\.0)
         #expect(names.count > 8)
         for name in names { #expect(all.contains { $0.hasSuffix("/\(name)") || $0 == name }, "\(name)") }
+    }
+
+    @Test("the overview lists each module of Swift, and no other")
+    func modules() throws {
+        let overview = try #require(pages.first)
+        let start = try #require(overview.range(of: "\n## Modules\n"))
+        let section = overview[start.upperBound...].prefix(while: { $0 != "#" })
+        let listed = Set(
+            section.split(separator: "\n").filter { $0.hasPrefix("| `") }.flatMap { row in
+                row.dropFirst(2).prefix(while: { $0 != "|" }).matches(of: /`([\w-]+)`/).map { String($0.1) }
+            })
+        let ofC: Set = ["CPostgres", "CArgon2", "CCrypt", "CCurl", "CZlib", "CClients", "CNotifyPeer"]
+        let modules = Set(
+            Repository.files(in: "Sources", endingIn: "swift").map { String($0.split(separator: "/")[1]) })
+        #expect(listed.subtracting(ofC) == modules)
     }
 }

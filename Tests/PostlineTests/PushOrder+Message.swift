@@ -4,7 +4,7 @@ extension PushOrder {
     /// Returns a message push with the longest device token and the largest numbers.
     static func message(_ content: String?, by sender: String, in title: String?) -> PushOrder {
         PushOrder(
-            kind: .tell,
+            kind: .notify,
             device: Device(
                 id: .random(), platform: .apns, token: String(repeating: "t", count: 2_048), isSandbox: false,
                 locale: "de"),

@@ -31,13 +31,13 @@ struct PushSettingsTests {
         let apns = try sentence {
             ($0.apnsKeyFile, $0.apnsKeyID, $0.apnsTeamID, $0.apnsTopic) = (try file("no key"), "k", "t", "a")
         }
-        #expect(apns == "POSTLINE_PUSH_APNS_KEY_FILE is no private key of APNs (a .p8 file, PEM, P-256).")
+        #expect(apns == "POSTLINE_PUSH_APNS_KEY_FILE must be an APNs private key (a .p8 file: PEM, P-256).")
         #expect(
             try sentence { $0.fcmServiceAccountFile = folder.appending(path: "none").path }
                 .hasPrefix("POSTLINE_PUSH_FCM_SERVICE_ACCOUNT_FILE cannot be used: "))
         #expect(
             try sentence { $0.fcmServiceAccountFile = try file("{}") }
-                .hasPrefix("POSTLINE_PUSH_FCM_SERVICE_ACCOUNT_FILE is no service account"))
+                .hasPrefix("POSTLINE_PUSH_FCM_SERVICE_ACCOUNT_FILE must be a service account"))
         #expect(
             try sentence { $0.webhookURL = "https://example.com/hook" }
                 == "POSTLINE_PUSH_WEBHOOK_URL needs POSTLINE_PUSH_WEBHOOK_SECRET, of at least 32 bytes.")
@@ -57,8 +57,10 @@ struct PushSettingsTests {
             }
         }
         #expect(try texts(#"{"de": {"image": "Foto", "group_title": "{group}: {sender}"}}"#) == "something")
-        #expect(try texts("[]").hasPrefix("POSTLINE_PUSH_TEXTS_FILE is no JSON object of languages"))
-        #expect(try texts(#"{"de": {"titel": "x"}}"#).contains(#"a text "de.titel", of which there is none"#))
-        #expect(try texts(#"{"de": {"body": "{sendr}"}}"#).contains("a brace that is none of {sender}, {group}"))
+        #expect(try texts("[]").hasPrefix("POSTLINE_PUSH_TEXTS_FILE must be a JSON object of languages"))
+        #expect(try texts(#"{"de": {"titel": "x"}}"#).contains(#"an unknown text "de.titel""#))
+        #expect(
+            try texts(#"{"de": {"body": "{sendr}"}}"#).contains(
+                #"an unknown placeholder in "de.body"; use {sender}, {group}"#))
     }
 }

@@ -1,5 +1,5 @@
--- Whether row-level security would not hold for the role that asks. Asked by the service too, of databases that have no
--- function of ours yet.
+-- True if row-level security does not hold for the current role. The service runs this too, on databases that may have
+-- no function of ours yet.
 select exists (select from pg_catalog.pg_roles r
                 where r.rolname = current_user
                   and (r.rolsuper or r.rolbypassrls

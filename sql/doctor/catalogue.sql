@@ -1,7 +1,7 @@
--- Digests of the objects that `functions/`, `policies.sql` and `bootstrap/` define, one a part: functions, views and
--- triggers, owners and rights, row-level security, policies and roles. They are the same in every cluster, so they tell
--- a database that was restored without them, or in which one was changed. $1: Postline's tables; $2: its policies, as
--- `name on table`.
+-- Digests of the objects that `functions/`, `policies.sql` and `bootstrap/` define, one per part: functions, views,
+-- triggers, owners and rights, row-level security, policies and roles. They are equal in every cluster, so they detect
+-- a database that was restored without some of them, or changed. $1: Postline's tables; $2: its policies, as `name on
+-- table`.
 with schemas as (
     select n.oid, n.nspname from pg_namespace n
      where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed', 'admin')
@@ -41,7 +41,7 @@ with schemas as (
                      pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
       from pg_policy p join relations r on r.oid = p.polrelid
       join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace
-     -- Those that others made stay, and `doctor` names them.
+     -- Policies of others stay, and `doctor` lists them.
      where p.polname || ' on ' || n.nspname || '.' || c.relname = any ($2::text[])
     union all
     select 'role', concat_ws(' ', w.name, r.oid is not null, r.rolsuper, r.rolbypassrls, r.rolcreaterole, r.rolinherit)
@@ -59,12 +59,12 @@ with schemas as (
     union all
     select 'view', concat_ws(' ', r.name, md5(pg_get_viewdef(r.oid))) from relations r where r.relkind = 'v'
     union all
-    -- Triggers of an app's own functions are the app's.
+    -- Triggers that call an app's own functions are the app's.
     select 'trigger', concat_ws(' ', r.name, t.tgname, t.tgenabled, md5(pg_get_triggerdef(t.oid)))
       from pg_trigger t join relations r on r.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
      where not t.tgisinternal and p.pronamespace in (select s.oid from schemas s)
     union all
-    -- Those of foreign keys have names of the cluster.
+    -- Triggers of foreign keys have names that differ between clusters.
     select 'disabled', concat_ws(' ', r.name, count(*))
       from pg_trigger t join relations r on r.oid = t.tgrelid
      where t.tgisinternal and t.tgenabled <> 'O' group by r.name

@@ -1,2 +1,2 @@
--- Whether a commit outlives a crash.
+-- Settings that decide whether a commit survives a crash.
 select name, setting from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit') order by name

@@ -1,13 +1,13 @@
--- The rights that a role of requests, or everybody, has on what is ours, as `policies.sql` would give them: `granted`,
--- and `wider`, which would give them too. Those of everybody are told once. `statement` revokes what `migrate` does
--- not: rights on auth.users where Postline made it, and default privileges of the owner. $1: the tables of ours.
+-- The rights that the roles of requests, or everyone, have on our objects, as `policies.sql` would grant them:
+-- `granted`, and `wider`, a right that includes them. Rights of everyone are listed once. `statement` revokes what
+-- `migrate` does not: rights on auth.users if Postline created it, and default privileges of the owner. $1: our tables.
 with roles (name, shown) as (
     select 'public', 'everybody'
     union all
     select r.rolname, r.rolname from pg_roles r
      where r.rolname in ('anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline_sender')
 ), owner as (
-    -- Not by to_regclass, for which the login role lacks the right to use the schema.
+    -- Not by to_regclass: the login role may not use the schema.
     select c.relowner as oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'app' and c.relname = 'migrations'
 ), relations as (
@@ -48,7 +48,7 @@ select r.shown || ' may call ' || f.name, r.shown || ' may call ' || f.all_of_sc
  where has_function_privilege(r.name, f.oid, 'execute')
    and (r.name = 'public' or not has_function_privilege('public', f.oid, 'execute'))
 union all
--- By default everybody may call each new function and use each new type: in a row of all schemas that is no excess.
+-- By default everyone may call new functions and use new types: in a row for all schemas that is not an excess.
 select format('everybody has %s on each new %s%s', lower(a.privilege_type), k.kind, ' of the schema ' || n.nspname),
        null,
        format('alter default privileges for role %I%s revoke %s on %ss from public;', pg_get_userbyid(d.defaclrole),

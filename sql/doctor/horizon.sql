@@ -1,4 +1,4 @@
--- What keeps dead rows of this database from being removed, with its age in seconds (null: not known).
+-- What prevents vacuum from removing dead rows of this database, with its age in seconds (null: unknown).
 select pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') as sees_all, 'transaction' as kind,
        format('process %s of the role %s, %s, %s', a.pid, a.usename,
               coalesce(nullif(a.application_name, ''), 'unnamed'), a.state) as name,
@@ -14,6 +14,6 @@ union all
 select true, 'slot', s.slot_name::text, null
   from pg_replication_slots s where not s.active
 union all
--- So that there is a row.
+-- Ensures that there is a row.
 select pg_has_role(current_user, 'pg_read_all_stats', 'USAGE'), 'none', '', 0
 order by seconds desc nulls last

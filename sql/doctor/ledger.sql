@@ -1,2 +1,2 @@
--- What `migrate` has applied, as only the owner sees it.
+-- The steps that `migrate` has applied. Only the owner can read them.
 select name, hash from app.migrations

@@ -1,5 +1,5 @@
--- How much log (WAL) was written since that is counted, how much of it whole pages, and what says how often a
--- checkpoint comes, after which each changed page is written whole once.
+-- The log (WAL) written since the statistics began, the part of it that is full pages, and the settings that decide how
+-- often a checkpoint comes, after which each changed page is written in full once.
 select wal_bytes as written, wal_fpi * current_setting('block_size')::bigint as pages,
        extract(epoch from clock_timestamp() - stats_reset) as seconds,
        current_setting('wal_compression') as compression,

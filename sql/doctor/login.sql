@@ -1,4 +1,4 @@
--- The role that asks, and what it may do without taking on another. $1: the tables of ours.
+-- The current role, and its rights without setting another role. $1: our tables.
 select current_user as name,
        r.rolsuper as is_superuser,
        r.rolbypassrls as bypasses,

@@ -1,5 +1,5 @@
--- The reasons why a migration cannot be applied, one sentence each; no row where there are none. It reads the catalogue
--- alone, so it can be asked before the first statement that writes. $1: the relations, types and functions that the
+-- The reasons why a migration cannot be applied, one sentence each; no row if there are none. It reads only the
+-- catalogue, so it can run before the first statement that writes. $1: the relations, types and functions that the
 -- pending migrations create; $2: the schemas; $3: the extensions; $4: Postline's tables.
 with me as (
     select r.oid, r.rolname as name, r.rolsuper as is_super, r.rolsuper or r.rolcreaterole as may_make_roles
@@ -7,7 +7,7 @@ with me as (
 ), schemas as (
     select s.name, n.oid from unnest($2::text[]) as s (name) left join pg_namespace n on n.nspname = s.name
 ), emptied as (
-    -- The ledger is Postline's and lists nothing, and all that it would list is there.
+    -- The ledger is Postline's and empty, but all the objects exist.
     select from pg_class c
      where c.oid = to_regclass('app.migrations') and 'app.settings' = any ($1::text[])
        and not exists (select from unnest($4::text[]) as t (name) where to_regclass(t.name) is null)
@@ -15,7 +15,7 @@ with me as (
     select c.oid, c.relkind from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'auth' and c.relname = 'users'
 ), needed (name, types) as (
-    -- The columns of an account that functions and triggers read and write, with the types that do.
+    -- The columns of an account that functions and triggers use, with the types that work.
     select c.name, t.types
       from (values ('{uuid}'::text[], '{id,instance_id}'::text[]),
                    ('{boolean}', '{is_sso_user,is_anonymous}'),
@@ -32,7 +32,7 @@ with me as (
       from account u join pg_attribute a on a.attrelid = u.oid and a.attnum > 0 and not a.attisdropped
 )
 select 0 as place,
-       'The database takes no writes: it is a standby, or default_transaction_read_only is on.' as obstacle
+       'The database accepts no writes: it is a standby, or default_transaction_read_only is on.' as obstacle
  where pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean
 union all
 select 4, format('The database''s encoding is %1$s, and Postline needs UTF8: create the database with '

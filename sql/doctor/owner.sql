@@ -1,5 +1,5 @@
--- Whether the role that asks may apply migrations: where there is nothing yet it needs the right to make schemas and
--- roles, later it must be the owner.
+-- True in each column if the current role has that right. To apply the first migration it must be able to create
+-- schemas and roles, later it must be the owner.
 select current_user as name,
        has_database_privilege(current_database(), 'create') as may_create,
        (select rolcreaterole or rolsuper from pg_roles where rolname = current_user) as may_make_roles,

@@ -1,5 +1,5 @@
--- Everything of Postline's that belongs to another role than the ledger app.migrations does, with the statement that
--- changes it. $1: Postline's tables.
+-- Objects of Postline whose owner is not that of the ledger app.migrations, with the statements that change it. $1:
+-- Postline's tables.
 with owner as (
     select c.relowner as oid, pg_get_userbyid(c.relowner) as name from pg_class c
      where c.oid = to_regclass('app.migrations')
@@ -9,7 +9,7 @@ with owner as (
 ), others (kind, name, owner) as (
     select 'schema', format('%I', s.nspname), s.nspowner from schemas s
     union all
-    -- A sequence of a column follows its table.
+    -- The sequence of a column follows its table.
     select case c.relkind when 'v' then 'view' when 'm' then 'materialized view' else 'table' end,
            format('%I.%I', n.nspname, c.relname), c.relowner
       from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -1,4 +1,4 @@
--- A sample of the pictures whose bytes must be in the store, and how many there are.
+-- A sample of the pictures whose bytes must be in the store, and their total.
 select m.id, m.purpose, m.mime_type, m.bytes, count(*) over () as total
   from public.media m
  where m.used_at is not null and m.removed_at is null

@@ -1,2 +1,2 @@
--- The records of the catalogue and the structure that `migrate` left, which only the owner may read.
+-- The catalogue and structure that `migrate` recorded. Only the owner can read them.
 select name, value from app.settings where name in ('catalogue', 'structure')

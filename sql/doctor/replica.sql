@@ -1,4 +1,4 @@
--- Which database of which cluster this is, whether it follows another one and how, and how far its log is.
+-- The identity of cluster and database, whether it is a standby and with which feedback, and the end of its log.
 select (select s.system_identifier from pg_control_system() s) as cluster,
        (select d.oid from pg_database d where d.datname = current_database()) as database,
        pg_is_in_recovery() as is_standby,

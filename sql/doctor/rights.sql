@@ -1,5 +1,5 @@
--- The rights that a role of the service needs and has not: on schemas, on functions, and on the tables that have a
--- policy for it, which is of no use without. $1: the tables of ours.
+-- The rights that the service's roles need and lack: on schemas, on functions, and on tables that have a policy for the
+-- role, which is useless without. $1: our tables.
 with wanted_schemas (role, schema) as (
     values ('anon', 'api'), ('authenticated', 'public'), ('authenticated', 'app'), ('authenticated', 'api'),
            ('authenticated', 'rest'), ('postline_feed', 'public'), ('postline_feed', 'app'), ('postline_feed', 'feed'),

@@ -1,5 +1,5 @@
--- The roles that the service takes on, and service_role: whether the role that asks may take them on, whether they can
--- log in, and which of them they are members of. Migrations make none a member of another.
+-- The roles that the service sets, and service_role: whether the current role can set them, whether they can log in,
+-- and which of these roles they are members of. Migrations make none a member of another.
 select wanted.name,
        r.oid is not null as is_there,
        coalesce(r.rolsuper or r.rolbypassrls or r.rolcreaterole, false) and wanted.name <> 'service_role' as is_strong,

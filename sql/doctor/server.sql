@@ -1,4 +1,4 @@
--- What answers: its version, the database, and its clock.
+-- The server's version, the database, and the server's clock.
 select current_setting('server_version') as version,
        current_setting('server_version_num') as version_number,
        current_database() as database,

@@ -1,4 +1,4 @@
--- How many connections there may be, and are: of the server, of the database, and of the role that asks (-1: any).
+-- The limits and the present numbers of connections: of the server, the database and the current role (-1: no limit).
 select current_setting('max_connections')::integer
          - current_setting('superuser_reserved_connections')::integer
          - coalesce(current_setting('reserved_connections', true)::integer, 0) as allowed,

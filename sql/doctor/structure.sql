@@ -1,6 +1,6 @@
--- The indexes and constraints of our tables, schemas and domains: those that there are, and those that `migrate` has
--- recorded. `statement` creates one, `repair` makes an invalid one valid. Those that belong to others are not recorded.
--- $1: Postline's tables; $2: what is recorded, as a JSON object of statements by name.
+-- The indexes and constraints of our tables, schemas and domains: those that exist, and those that `migrate` has
+-- recorded. `statement` creates one, `repair` makes an invalid one valid. Those of others are not recorded. $1:
+-- Postline's tables; $2: the record, a JSON object of statements by name.
 with schemas as (
     select n.oid, n.nspname from pg_namespace n
      where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed', 'admin')

@@ -1,5 +1,5 @@
--- Row-level security on every table of ours. $1: those that policies.sql names; to these come all others of our
--- schemas, and auth.users where Postline made it, whose owner then is that of the ledger.
+-- Row-level security of our tables. $1: the tables that policies.sql names; the result also has all others of our
+-- schemas, and auth.users if Postline created it, so that its owner is that of the ledger.
 select coalesce(there.name, wanted.name) as name,
        there.name is not null as is_there,
        coalesce(there.relrowsecurity, false) as has_security,

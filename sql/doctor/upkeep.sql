@@ -1,4 +1,4 @@
--- What grows unless it is looked after.
+-- Resources that grow without maintenance.
 select pg_notification_queue_usage() as queue,
        current_setting('autovacuum') as autovacuum,
        current_setting('track_counts') as track_counts,

@@ -1,8 +1,12 @@
--- Runs first, and stays: the helpers that the other files use.
---     pg_prove -d <a database that was bootstrapped and migrated> sql/tests/*.sql     (as a superuser, in this order)
--- Every other file is `begin; select plan(n); … rollback;` and leaves nothing behind. They need no seed and mind none.
--- In one transaction all rows carry one transaction id, so "before" is made by tests.age(), which gives every row
--- the id 3, and '4:4:' is the snapshot that saw just those.
+-- Helpers for the other files. Runs first, and its objects stay.
+--
+--   pg_prove -d <a database that was bootstrapped and migrated> sql/tests/*.sql     (as a superuser, in this order)
+--
+-- Every other file is `begin; select plan(n); … rollback;` and leaves nothing behind. They do not need the seed, and it
+-- does not disturb them.
+--
+-- In one transaction all rows have one transaction id. tests.age() gives every row the id 3, as if it were written
+-- before, and '4:4:' is the snapshot that sees exactly those.
 \set QUIET 1
 set client_min_messages = warning;
 create extension if not exists pgtap;
@@ -11,7 +15,7 @@ create schema tests;
 grant usage on schema tests to public;
 
 do $$ begin create role tests_login noinherit nologin; exception when duplicate_object then null; end $$;
-select app.admit('tests_login');
+select app.grant_service_roles('tests_login');
 
 create table tests.ids (name text primary key, id uuid not null);
 grant select on tests.ids to public;
@@ -47,10 +51,10 @@ begin
            (tests.id('group'), tests.id('carol'), 'member', now() - interval '1 minute');
 end $$;
 
--- Until the end of the transaction groups have no events: for tests of what else a change of a group does.
+-- Turns events of groups off until the end of the transaction, for tests of other effects of a change.
 create function tests.without_events() returns void language plpgsql as $$
 begin
-    create or replace function app.tells_events(conversation_id uuid) returns boolean language sql as 'select false';
+    create or replace function app.creates_event(conversation_id uuid) returns boolean language sql as 'select false';
 end $$;
 
 create function tests.conversation(room text) returns public.conversations language sql stable as $$
@@ -66,7 +70,7 @@ create function tests.say(room text, sender text, content text) returns uuid lan
     values (tests.id(room), tests.id(sender), say.content) returning id
 $$;
 
--- The role and claims that the server sets for a request, until the end of the transaction.
+-- Sets the role and claims that the server sets for a request, until the end of the transaction.
 create function tests.authenticate_as(name text) returns void language plpgsql as $$
 begin
     if name in ('anon', 'service_role', 'postline_feed', 'postline_accounts', 'postline_sender', 'tests_login',
@@ -86,7 +90,7 @@ begin
     perform set_config('role', 'none', true);
 end $$;
 
--- What comes of a statement as somebody: the rows it touched, or its SQLSTATE. It leaves no trace.
+-- Returns the number of rows that a statement returns or changes for a user, or its SQLSTATE. Its changes are undone.
 create function tests.attempt(who text, statement text) returns text language plpgsql as $$
 declare
     touched bigint;
@@ -162,12 +166,12 @@ exception
         return to_json(sqlstate);
 end $$;
 
--- Moves the clock of the rules on to so much later than now.
+-- Moves the clock of app.now() forward.
 create function tests.forward(by interval) returns void language sql as $$
     insert into app.settings values ('clock_offset', by::text) on conflict (name) do update set value = excluded.value
 $$;
 
--- Makes the rows whose transaction id is beyond `past` ones of the transaction `age`.
+-- Gives rows with a transaction id beyond `past` the id `age`.
 create function tests.age(age xid8 default '3', past xid8 default '0') returns void language plpgsql as $$
 begin
     update public.user_profiles set changed_xid = age where changed_xid > past;
@@ -188,16 +192,16 @@ begin
     alter table public.conversation_mutes enable trigger keep;
 end $$;
 
--- Whether feed.missed_nothing speaks of somebody. Each delta that a test reads is held against it: of whom it speaks
--- the delta is empty, and the conversations are the same.
-create function tests.missed_nothing(who text, since text, changes text default null, conversations text default null)
+-- Returns true if feed.has_no_changes returns the user. Each delta that a test reads is compared with it: then the
+-- delta is empty, and the conversations are the same.
+create function tests.has_no_changes(who text, since text, changes text default null, conversations text default null)
 returns boolean language plpgsql as $$
 declare
     said record;
 begin
     perform tests.authenticate_as('postline_feed');
     select * into said
-      from feed.missed_nothing(array[app.epoch()], array[tests.id(who)], array[since::pg_snapshot]);
+      from feed.has_no_changes(array[app.epoch()], array[tests.id(who)], array[since::pg_snapshot]);
     perform tests.owner();
     if said.place is not null and changes is not null
        and (changes, conversations) is distinct from ('{}', said.conversation_ids) then

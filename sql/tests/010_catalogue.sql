@@ -1,4 +1,4 @@
--- What must hold of every object there is, also of those to come.
+-- Rules for every object, also for new ones.
 begin;
 select plan(13);
 
@@ -54,16 +54,16 @@ select is_empty($$
      where n.nspname in ('accounts', 'feed', 'admin') and has_function_privilege('authenticated', p.oid, 'execute')
 $$, 'a user calls no function of accounts, feed or admin');
 
--- Each takes the user from the request and checks what that user may do. A new one belongs here once that was reviewed.
+-- Each takes the user from the request and checks the user's rights. Add a new one after a review of that.
 select set_eq($$
     select p.oid::regproc::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed', 'admin') and p.prosecdef
        and has_function_privilege('authenticated', p.oid, 'execute')
-$$, array['app.claim_message', 'app.create_media', 'app.epoch', 'app.give_role', 'app.is_member',
-    'app.lock_conversation', 'app.make_group', 'app.manages', 'app.message_page', 'app.my_conversations',
-    'app.my_groups', 'app.my_message', 'app.my_sight', 'app.news', 'app.note_ended',
-    'app.register_device', 'app.seat_participants', 'app.split_full_name', 'app.standby_snapshot',
-    'app.users_in_sight', 'app.whole_attachment'],
+$$, array['app.move_message', 'app.create_media', 'app.epoch', 'app.set_member_role', 'app.is_member',
+    'app.lock_conversation', 'app.create_group', 'app.is_manager', 'app.message_page', 'app.my_conversations',
+    'app.my_groups', 'app.my_message', 'app.presence_visibility', 'app.changes_since', 'app.record_ended_transactions',
+    'app.register_device', 'app.ensure_participants', 'app.split_full_name', 'app.standby_snapshot',
+    'app.presence_visible_users', 'app.complete_attachment'],
     'a user calls no other function that runs with its owner''s rights');
 
 select is_empty($$

@@ -1,8 +1,8 @@
--- The login role that `migrate` makes, and how it signs.
+-- The login role that `migrate` creates, and the versions that it records.
 begin;
 select plan(8);
 
-select app.make_login('Tests "login" \', e'it''s a \\ secret');
+select app.create_login_role('Tests "login" \', e'it''s a \\ secret');
 select results_eq($$
     select rolcanlogin, rolinherit, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb
       from pg_roles where rolname = 'Tests "login" \'
@@ -16,20 +16,20 @@ $$, array['anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postli
 
 create temporary table before as select rolpassword from pg_authid where rolname = 'Tests "login" \';
 alter role "Tests ""login"" \" inherit;
-select app.make_login('Tests "login" \', 'another');
+select app.create_login_role('Tests "login" \', 'another');
 select is(a.rolpassword, b.rolpassword, 'one that is there keeps its password')
   from pg_authid a, before b where a.rolname = 'Tests "login" \';
 select is(rolinherit, false, 'and inherits nothing any more') from pg_roles where rolname = 'Tests "login" \';
 
-select app.make_login('tests_without', null);
+select app.create_login_role('tests_without', null);
 select is(rolpassword, null, 'one without a password has none') from pg_authid where rolname = 'tests_without';
 
 create function tests.signed() returns text language sql as $$ select obj_description('api'::regnamespace) $$;
 create temporary table signed as select tests.signed();
-select app.sign('0123456789abcdef');
+select app.record_schema_version('0123456789abcdef');
 select is(tests.signed(), concat_ws(' ', s.signed, '0123456789abcdef'), 'a version signs behind those before it')
   from signed s;
-select app.sign('0123456789abcdef');
+select app.record_schema_version('0123456789abcdef');
 select is(tests.signed(), concat_ws(' ', s.signed, '0123456789abcdef'), 'and once') from signed s;
 
 select * from finish();

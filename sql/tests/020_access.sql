@@ -1,4 +1,4 @@
--- Every table, read and written as every role: how many rows, or 42501.
+-- Every table, read and written as every role: the number of rows, or 42501.
 begin;
 select no_plan();
 select tests.make_world();
@@ -10,7 +10,7 @@ select app.report_presence(gen_random_uuid(), 10, array(select id from tests.ids
 
 create temporary table expected (who text, statement text, outcome text);
 insert into expected
--- Reading: what the four users may see of the world's rows (others' rows are left out by the where).
+-- Reads: what the four users see of the world's rows. The where excludes other rows.
 select who, format('select from %s where %s', t.name, t.mine), case
          when who = 'service_role' and t.name = 'app.former_members' then '1'
          when who = 'service_role'
@@ -50,7 +50,7 @@ select who, format('select from %s where %s', t.name, t.mine), case
        unnest(array['service_role', 'postline_feed', 'alice', 'mallory', 'carol', 'anon', 'postline_accounts',
                     'tests_login']) who;
 
--- Writing, as nobody who may.
+-- Writes of roles that may write nothing.
 insert into expected
 select who, statement, '42501'
   from unnest(array['anon', 'postline_feed', 'postline_accounts', 'tests_login']) who,
@@ -85,7 +85,7 @@ select who, statement, '42501'
         $$delete from rest.user_profiles$$]) statement;
 
 insert into expected values
--- A user: its own, and no more.
+-- A user: only its own rows.
 ('alice', $$update public.user_profiles set bio = 'x'$$, '1'),
 ('alice', $$update public.user_profiles set bio = 'x' where id = tests.id('bob')$$, '0'),
 ('alice', $$update public.user_profiles set is_verified = true$$, '42501'),
@@ -200,7 +200,7 @@ insert into expected values
 ('alice', $$update public.messages set sender_id = tests.id('bob')$$, '42501'),
 ('alice', $$update public.messages set changed_xid = '3'$$, '42501'),
 ('alice', $$delete from public.messages$$, '42501'),
--- The same through the views that apps use: the table's rights, and `is_read`, which is one's own mark.
+-- The views for apps: the rights of the table, and `is_read`, which moves the user's own read mark.
 ('alice', $$update rest.user_profiles set bio = 'x'$$, '1'),
 ('alice', $$update rest.user_profiles set bio = 'x' where id = tests.id('bob')$$, '0'),
 ('alice', $$update rest.user_profiles set is_verified = true$$, '42501'),
@@ -242,7 +242,7 @@ insert into expected values
 ('alice', $$update rest.messages set edited_at = null$$, '42501'),
 ('alice', $$update rest.messages set sender_id = tests.id('bob')$$, '42501'),
 ('alice', $$delete from rest.messages$$, '42501'),
-('alice', $$select app.move_noted_mark()$$, '42501'),
+('alice', $$select app.move_recorded_mark()$$, '42501'),
 ('service_role', $$select from rest.messages$$, '42501'),
 ('alice', $$insert into app.former_members (conversation_id, user_id, wrote)
     values (tests.id('group'), tests.id('alice'), true)$$, '42501'),
@@ -255,13 +255,13 @@ insert into expected values
 ('alice', $$delete from public.presence$$, '42501'),
 ('alice', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '42501'),
 ('alice', $$select app.end_nodes()$$, '42501'),
-('alice', $$select app.settle_presence('{}')$$, '42501'),
+('alice', $$select app.update_presence('{}')$$, '42501'),
 ('alice', $$select app.hide_presence(tests.id('bob'))$$, '42501'),
 ('alice', $$select app.show_presence(tests.id('bob'))$$, '42501'),
-('alice', $$select feed.next_look('4:4:', '{presence}')$$, '42501'),
+('alice', $$select feed.poll_changes('4:4:', '{presence}')$$, '42501'),
 ('alice', $$select from app.live_page(null, null, null, null, 20, 1000)$$, '1'),
-('alice', $$select from app.users_in_sight()$$, '2'),
-('mallory', $$select from app.users_in_sight()$$, '0'),
+('alice', $$select from app.presence_visible_users()$$, '2'),
+('mallory', $$select from app.presence_visible_users()$$, '0'),
 ('service_role', $$insert into public.presence (user_id) values (tests.id('alice'))$$, '42501'),
 ('service_role', $$update public.presence set is_online = false$$, '42501'),
 ('service_role', $$delete from public.presence$$, '42501'),
@@ -270,18 +270,18 @@ insert into expected values
 ('service_role', $$select api.presence(array[tests.id('alice')])$$, '42501'),
 ('postline_feed', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '1'),
 ('postline_feed', $$select app.end_nodes()$$, '1'),
-('postline_feed', $$select app.settle_presence('{}')$$, '42501'),
+('postline_feed', $$select app.update_presence('{}')$$, '42501'),
 ('postline_feed', $$select app.hide_presence(tests.id('alice'))$$, '42501'),
 ('postline_feed', $$select app.show_presence(tests.id('alice'))$$, '42501'),
 ('postline_feed', $$select api.presence(array[tests.id('alice')])$$, '42501'),
-('postline_feed', $$select from feed.next_look(null, '{presence}')$$, '1'),
+('postline_feed', $$select from feed.poll_changes(null, '{presence}')$$, '1'),
 ('postline_accounts', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '42501'),
-('postline_accounts', $$select feed.next_look('4:4:', '{presence}')$$, '42501'),
+('postline_accounts', $$select feed.poll_changes('4:4:', '{presence}')$$, '42501'),
 ('anon', $$select api.presence(array[tests.id('alice')])$$, '42501'),
 ('anon', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '42501'),
 ('anon', $$select app.live_page(null, null, null, null, 20, 1000)$$, '42501'),
 ('tests_login', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '42501'),
-('tests_login', $$select feed.next_look('4:4:', '{presence}')$$, '42501'),
+('tests_login', $$select feed.poll_changes('4:4:', '{presence}')$$, '42501'),
 ('alice', $$insert into app.sessions (user_id) values (tests.id('alice'))$$, '42501'),
 ('alice', $$select accounts.credentials('tap.bob@example.org')$$, '42501'),
 ('alice', $$select accounts.merge_guest(tests.id('alice'), null, gen_random_uuid(), 1, 10)$$, '42501'),
@@ -293,43 +293,43 @@ insert into expected values
 ('alice', $$delete from public.username_history$$, '42501'),
 ('alice', $$insert into public.username_history (user_id, old_username, held_until)
     values (tests.id('alice'), 'tap_bob', now())$$, '42501'),
-('alice', $$select feed.look('4:4:')$$, '42501'),
-('alice', $$select feed.next_look('4:4:')$$, '42501'),
-('alice', $$select from feed.missed_nothing('{}', '{}', '{}')$$, '42501'),
+('alice', $$select feed.read_changes('4:4:')$$, '42501'),
+('alice', $$select feed.poll_changes('4:4:', '{}')$$, '42501'),
+('alice', $$select from feed.has_no_changes('{}', '{}', '{}')$$, '42501'),
 ('alice', $$select from app.sync_page(null, null, null, null, 20, 1000)$$, '1'),
 ('alice', $$select app.renew_epoch()$$, '42501'),
-('alice', $$select app.admit('authenticated')$$, '42501'),
-('alice', $$select app.make_login('tests_other', null)$$, '42501'),
-('alice', $$select app.sign('x')$$, '42501'),
-('alice', $$select app.seat_owner(tests.id('group'))$$, '42501'),
+('alice', $$select app.grant_service_roles('authenticated')$$, '42501'),
+('alice', $$select app.create_login_role('tests_other', null)$$, '42501'),
+('alice', $$select app.record_schema_version('x')$$, '42501'),
+('alice', $$select app.ensure_owner(tests.id('group'))$$, '42501'),
 ('alice', $$select app.touch_conversation(tests.id('group'))$$, '42501'),
-('service_role', $$select app.make_login('tests_other', null)$$, '42501'),
-('service_role', $$select feed.next_look('4:4:')$$, '42501'),
-('service_role', $$select from feed.missed_nothing('{}', '{}', '{}')$$, '42501'),
+('service_role', $$select app.create_login_role('tests_other', null)$$, '42501'),
+('service_role', $$select feed.poll_changes('4:4:', '{}')$$, '42501'),
+('service_role', $$select from feed.has_no_changes('{}', '{}', '{}')$$, '42501'),
 ('service_role', $$select app.sync_page(null, null, null, null, 20, 1000)$$, '42501'),
-('postline_feed', $$select from feed.next_look(null)$$, '1'),
-('postline_feed', $$select from feed.missed_nothing('{}', '{}', '{}')$$, '0'),
+('postline_feed', $$select from feed.poll_changes(null, '{}')$$, '1'),
+('postline_feed', $$select from feed.has_no_changes('{}', '{}', '{}')$$, '0'),
 ('postline_feed', $$select app.sync_page(null, null, null, null, 20, 1000)$$, '42501'),
-('postline_feed', $$select app.make_login('tests_other', null)$$, '42501'),
-('postline_feed', $$select app.sign('x')$$, '42501'),
+('postline_feed', $$select app.create_login_role('tests_other', null)$$, '42501'),
+('postline_feed', $$select app.record_schema_version('x')$$, '42501'),
 ('postline_feed', $$select api.me()$$, '42501'),
 ('postline_accounts', $$select api.me()$$, '42501'),
-('postline_accounts', $$select feed.look('4:4:')$$, '42501'),
-('postline_accounts', $$select feed.next_look('4:4:')$$, '42501'),
-('postline_accounts', $$select from feed.missed_nothing('{}', '{}', '{}')$$, '42501'),
+('postline_accounts', $$select feed.read_changes('4:4:')$$, '42501'),
+('postline_accounts', $$select feed.poll_changes('4:4:', '{}')$$, '42501'),
+('postline_accounts', $$select from feed.has_no_changes('{}', '{}', '{}')$$, '42501'),
 ('postline_accounts', $$select app.sync_page(null, null, null, null, 20, 1000)$$, '42501'),
-('postline_accounts', $$select app.make_login('tests_other', null)$$, '42501'),
+('postline_accounts', $$select app.create_login_role('tests_other', null)$$, '42501'),
 ('anon', $$select api.me()$$, '42501'),
 ('anon', $$select api.avatars()$$, '1'),
 ('anon', $$select app.sync_page(null, null, null, null, 20, 1000)$$, '42501'),
-('anon', $$select feed.next_look('4:4:')$$, '42501'),
-('anon', $$select from feed.missed_nothing('{}', '{}', '{}')$$, '42501'),
-('tests_login', $$select feed.next_look('4:4:')$$, '42501'),
-('tests_login', $$select from feed.missed_nothing('{}', '{}', '{}')$$, '42501'),
-('tests_login', $$select app.make_login('tests_other', null)$$, '42501'),
+('anon', $$select feed.poll_changes('4:4:', '{}')$$, '42501'),
+('anon', $$select from feed.has_no_changes('{}', '{}', '{}')$$, '42501'),
+('tests_login', $$select feed.poll_changes('4:4:', '{}')$$, '42501'),
+('tests_login', $$select from feed.has_no_changes('{}', '{}', '{}')$$, '42501'),
+('tests_login', $$select app.create_login_role('tests_other', null)$$, '42501'),
 ('tests_login', $$select api.avatars()$$, '42501'),
 ('tests_login', $$select app.epoch()$$, '42501'),
--- The trusted backend: every row, under the same triggers.
+-- A trusted backend: every row, with the same triggers.
 ('service_role', $$update public.user_profiles set attributes = '{"tier":"gold"}' where id = tests.id('alice')$$, '1'),
 ('service_role', $$insert into public.messages (conversation_id, sender_id, content)
     values (tests.id('direct'), tests.id('bob'), 'x')$$, '1'),
@@ -340,7 +340,7 @@ insert into expected values
 select is(tests.attempt(who, statement), outcome, who || ': ' || regexp_replace(statement, '\s+', ' ', 'g'))
   from expected;
 
--- Without claims a user's role is nobody.
+-- Without claims the role of users is no user.
 select set_config('request.jwt.claims', '', true), set_config('role', 'authenticated', true);
 select is_empty('select from public.messages', 'no claims: no messages');
 select is_empty('select from public.user_private', 'no claims: nobody''s private data');
@@ -359,7 +359,7 @@ select throws_ok('create temporary table messages (id uuid)', '42501', null, 'a 
 select throws_ok('create domain pg_temp.uuid as pg_catalog.uuid', '42501', null, 'a user creates no temporary type');
 select tests.owner();
 
--- Where it may all the same (a database whose owner is not ours), a table of its own takes no definer function in.
+-- If it may, since the owner of the database is another role, a temporary table does not deceive a definer function.
 do $$ begin execute format('grant temporary on database %I to authenticated', current_database()); end $$;
 select tests.authenticate_as('mallory');
 create temporary table conversation_members (conversation_id uuid, user_id uuid);

@@ -1,15 +1,15 @@
--- Types in pg_temp: PostgreSQL looks type names up there first, unless the search path says otherwise. A user who may
--- create temporary objects shadows every type that our functions name, and must not learn to run code as their owner.
+-- Types in pg_temp: PostgreSQL looks up types there first, unless the search path says otherwise. A user who may create
+-- temporary objects shadows every type that our functions name, and must not get code to run as their owner.
 begin;
 select plan(3);
 select tests.make_world();
 do $$ begin execute format('grant temporary on database %I to authenticated', current_database()); end $$;
 create table tests.ran_as (name name, type name, is_control boolean default false);
 grant insert on tests.ran_as to public;
--- The control: an empty search path, as our functions had.
+-- The control: an empty search path, as our functions once had.
 create function tests.naive() returns void language plpgsql security definer set search_path = '' as
     $$ declare me uuid := pg_catalog.gen_random_uuid(); begin end $$;
--- A session compiles a function once. As in a new one, none is compiled when the types appear.
+-- A session compiles a function once. As in a new session, none is compiled when the types appear.
 update pg_proc set prosrc = prosrc
  where pronamespace in (select oid from pg_namespace where nspname in ('public', 'app', 'api', 'tests'));
 

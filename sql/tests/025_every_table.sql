@@ -1,5 +1,5 @@
--- Every table and view there is, read and written in every way as every role: what is not refused, and the rows of it.
--- A table that is new, or a grant, is refused by this list until it stands there.
+-- Every table and view, read and written in every way as every role: the number of rows of all that is not refused. A
+-- new table or grant fails this test until the list has it.
 begin;
 select plan(4);
 select tests.make_world();
@@ -31,7 +31,7 @@ select case when a.nspname = 'public' then '' else a.nspname || '.' end || a.rel
        unnest(array['alice', 'mallory', 'anon', 'service_role', 'postline_feed', 'postline_accounts', 'postline_sender',
                     'tests_login']) who;
 
--- 42501 is a right that is missing, 55000 a view that nobody can write through.
+-- 42501 is a missing right, 55000 a view that is not updatable.
 select set_eq($$
     select name || ' ' || verb || ': ' || string_agg(who || ' ' || outcome, ', ' order by who)
       from attempts where outcome not in ('42501', '55000') group by name, verb
@@ -99,7 +99,7 @@ select is((select array_agg(distinct name order by name) from attempts
 select is((select count(*) filter (where outcome in ('42501', '55000')) || ' of ' || count(*) from attempts),
     '1354 of 1472', 'row 39: so many of the attempts are refused');
 
--- TRUNCATE asks no policy. MAINTAIN is there from 17 on.
+-- TRUNCATE ignores policies. MAINTAIN exists from 17 on.
 select is_empty($$
     select r.rolname || ' may ' || privilege || ' ' || c.oid::regclass
       from pg_class c

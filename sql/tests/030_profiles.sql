@@ -1,4 +1,4 @@
--- What holds of a profile whoever writes it, and the operations on it.
+-- Rules of profiles for all writers, and the operations on them.
 begin;
 select no_plan();
 select tests.make_world();

@@ -1,4 +1,4 @@
--- A8, F7, E28: the URLs that profiles and messages take. A browser test asks `new URL` of every accepted one.
+-- A8, F7, E28: the URLs that profiles and messages accept. A browser test passes every accepted one to `new URL`.
 begin;
 select no_plan();
 select tests.make_world();
@@ -127,7 +127,7 @@ select ok(not app.is_https(url), 'refused: ' || url) from unnest(array[
 ]) url;
 select is(app.is_https(null), null, 'no URL is neither');
 
--- Wherever a URL is given.
+-- Every field with a URL.
 select is(tests.as('alice', 'api.update_me(''{"website":"HTTPS://Example.com/A"}'') ->> ''website'''),
     'https://Example.com/A',
     'a profile stores the scheme in small letters');

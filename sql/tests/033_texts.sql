@@ -1,9 +1,9 @@
--- Texts that people see nothing of, names out of other programs, languages and times.
+-- Invisible texts, names from other programs, languages and times.
 begin;
 select no_plan();
 select tests.make_world();
 
--- E17: what shows nothing is no name and no title.
+-- E17: a text that shows nothing is not a name or title.
 select ok(app.is_blank(text), 'shows nothing: ' || coalesce(nullif(convert_to(text, 'UTF8')::text, '\x'),
     'an empty text'))
   from unnest(array[
@@ -25,7 +25,7 @@ select is(tests.field_of('alice', format('select api.update_me(%L)', json_build_
     'PL001 full_name',
     'no name of U+' || to_hex(ascii(text))) from unnest(array[e'\u2800', e'\uffa0', e'\u3164', e'\ufe0f',
         e'\U000e0100']) text;
--- Without their bound these took PostgreSQL half a minute each, whatever its timeouts.
+-- Without their bound these took PostgreSQL half a minute each, in spite of its timeouts.
 set local statement_timeout = '5s';
 select is(tests.field_of('alice', format('select api.%s', call)), 'PL001 ' || field, field || ' of 64 kB of accents')
   from (select 'a' || repeat(e'\u0301\u0316', 16000) as text) accents,
@@ -36,7 +36,7 @@ select is(tests.field_of('alice', format('select api.%s', call)), 'PL001 ' || fi
             ('title', format('create_group(%L, array[tests.id(''bob'')])', text)),
             ('query', format('search_profiles(%L, 20)', text))) as c (field, call);
 select is(app.normalized(e' \u3000' || repeat(' ', 3000) || e'e\u0301\n'), 'é', 'blanks do not count');
--- Nor does PostgreSQL write numbers of 100,000 digits before it refuses them.
+-- PostgreSQL does not format numbers of 100,000 digits before it refuses them.
 select is(tests.field_of('alice', format('update public.user_private set preferences = %L where id = auth.uid()',
         '{"a":[' || repeat('1e100000,', 1500) || '0]}')), 'PL001 preferences', 'numbers beyond any double');
 set local statement_timeout = 0;
@@ -59,7 +59,7 @@ select is(tests.as('alice',
         format('api.update_me(%L) ->> ''bio''', json_build_object('bio', e'one\ntwo\u2028three'))),
     e'one\ntwo\u2028three', 'a bio may have lines of each kind');
 
--- E18: whatever another server knows of a user, the user signs up.
+-- E18: a user can sign up whatever another server has stored about it.
 create function pg_temp.signs_up(metadata jsonb) returns text language plpgsql as $$
 declare
     made uuid := gen_random_uuid();
@@ -116,7 +116,7 @@ select is(app.language_tag(given), tag, format('%s is %s', coalesce(given, 'null
         ('de-DE-aaaaaaaa-bbbbbbbb-cccccc-u-cd-x', 'de-DE-aaaaaaaa-bbbbbbbb-cccccc-u-cd'),
         ('de-DE-aaaaaaaa-bbbbbbbb-cccccccc-u-cdefg', 'de-DE-aaaaaaaa-bbbbbbbb-cccccccc'),
         ('x-a', 'x-a'), ('de-x-a', 'de-x-a'), ('de-x', 'de'), ('en_US@rg=gbzzzz', 'en-US'),
-        -- RFC 5646, 2.2.5 and 2.2.6: no variant and no singleton twice, but for what is private.
+        -- RFC 5646, 2.2.5 and 2.2.6: no variant and no singleton twice, except in private use.
         ('de-1901-1901', null), ('DE-1996-De-1996', null), ('sl-rozaj-biske-ROZAJ', null),
         ('de-u-co-phonebk-u-ca-buddhist', null), ('en-t-it-u-ca-iso8601-T-fr', null), ('de-1901-1996', 'de-1901-1996'),
         ('de-a-foo-b-foo', 'de-a-foo-b-foo'), ('de-x-a-a', 'de-x-a-a'),

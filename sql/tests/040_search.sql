@@ -37,7 +37,7 @@ select is(tests.field_of('alice', format('select api.search_profiles(%L)', repea
     'PL001 query', '51 are too many');
 select is(tests.field_of('alice', 'select api.search_profiles(''xx'', 51)'),
     'PL001 limit', 'a limit over 50 is refused');
--- What is meant.
+-- Typos.
 update public.user_profiles set full_name = 'Jörmund Ålund' where id = tests.id('carol');
 select is(split_part(pg_temp.found('alice', query), ',', 1), 'tap_zz', query || ' is found')
   from unnest(array[

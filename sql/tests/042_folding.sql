@@ -1,4 +1,4 @@
--- Names compared by Unicode, the same in every database.
+-- Names are compared by Unicode, with the same results in every database.
 begin;
 select no_plan();
 select tests.make_world();
@@ -40,7 +40,7 @@ begin
 end
 $$;
 
--- Found, whichever way either is written.
+-- A name is found by either spelling.
 select ok(pg_temp.finds(name, query), format('%s is found by %s', name, query))
   from (values
         ('Анна Петрова', 'анна'), ('анна петрова', 'АННА'), ('Анна Петрова', 'Петрова Анна'), ('Анна Петрова', 'етров'),
@@ -70,7 +70,7 @@ select is(tests.field_of('alice', format('select api.search_profiles(%L)', query
     'too short: ' || query)
   from unnest(array[e'\u200b\u200b\u200b', e'x\u0301\u0302', null]) query;
 
--- Bounds: what a long name costs.
+-- Bounds of the cost of a long name.
 select is(cardinality(app.name_words(null, repeat('김', 100), null)), 6, 'suffixes of equal syllables are one word');
 select ok((select max(char_length(w)) <= 100 and count(*) <= 100
              from unnest(app.name_words(null, (select string_agg(chr(44032 + i * 7), '') from generate_series(1,

@@ -43,7 +43,8 @@ select throws_ok('delete from public.conversations', '23001', null, 'conversatio
 set local client_min_messages = warning;
 select throws_ok('truncate public.conversations cascade', '23001', null, 'nor truncated');
 
--- Member rows deleted by SQL are a removal, until either opens the conversation: that brings it back, with both in it.
+-- A member row deleted by SQL is a removal until either user opens the conversation, which restores it with both
+-- members.
 create function tests.opened(who text, other text, variadic gone text[]) returns text language plpgsql as $$
 declare
     answer text;
@@ -71,12 +72,12 @@ select is(tests.as('bob', format('api.messages(%L)::json -> ''messages'' -> 0 ->
 select is(tests.as('mallory', format('api.open_conversation(%L) ->> ''id''',
         tests.id('alice'))) = tests.id('direct')::text,
     false, 'a stranger opens its own');
-select is(tests.as('mallory', format('app.seat_participants(%L)', tests.id('carol'))),
+select is(tests.as('mallory', format('app.ensure_participants(%L)', tests.id('carol'))),
     null, 'and is seated in none that there is not');
 select set_eq($$select user_id from public.conversation_members where conversation_id = tests.id('direct')$$,
     array[tests.id('alice'), tests.id('bob')], 'the two and no other');
 
--- As one member sees it.
+-- The object, as one member sees it.
 select is((select string_agg(key, ',')
              from json_object_keys(tests.as('alice', format('api.conversation(%L)', tests.id('group')))::json) key),
     'id,kind,title,created_by,participant1_id,participant2_id,members,last_seq,version,last_message_content,'

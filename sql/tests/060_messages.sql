@@ -2,7 +2,7 @@ begin;
 select no_plan();
 select tests.make_world();
 
--- The last-message trigger, under psql.
+-- The numbering trigger, with plain SQL.
 insert into public.messages (conversation_id, sender_id, content)
 select tests.id('group'), tests.id(who), n || repeat('x', 300)
   from generate_series(1, 5) n, lateral (select (array['alice', 'bob', 'carol'])[1 + n % 3] as who) w order by n;
@@ -59,7 +59,7 @@ select lives_ok(format($$
         tests.id('direct'), tests.id('alice')),
     '8000 code points');
 
--- Sending. A call that sends to the group, or asks for what was sent to it, under one client_id.
+-- Sending. A call that sends to the group, or returns what was sent to it, with one client_id.
 create function pg_temp.call(name text, content text default e' kept \n as sent\u202e ') returns text language sql as $$
     select format('api.%s(%L, %L, %L)', name, tests.id('group'), content, '11111111-1111-4111-8111-111111111111')
 $$;
@@ -195,12 +195,12 @@ select is((tests.member('group', 'bob')).changed_xid::text,
 select is(tests.as('carol', format('api.mark_read(%L, 10) ->> ''unread_count''', tests.id('group'))), '0');
 select is((tests.member('group', 'carol')).changed_xid > '3', true, 'a mark that moved by itself is news');
 
--- Frozen while no checkpoint was since they were written (20261124000700_freezing).
+-- Vacuum freezes inserted rows before the next checkpoint (20261124000700_freezing).
 select ok(c.reloptions @> array['autovacuum_vacuum_insert_scale_factor=0', 'autovacuum_vacuum_insert_threshold=10000',
         'autovacuum_freeze_min_age=0'], 'messages are vacuumed and frozen every ten thousand')
   from pg_class c where c.oid = 'public.messages'::regclass;
 
--- What SQL deletes past the triggers is a gap, and a page is as long as ever.
+-- Messages that SQL deletes without the triggers leave a gap, and pages keep their length.
 set local session_replication_role = replica;
 delete from public.messages where conversation_id = tests.id('group') and seq in (4, 8, 9);
 update public.messages set sender_id = tests.id('mallory') where conversation_id = tests.id('direct');

@@ -1,4 +1,4 @@
--- Texts that are sent together: the same rows, answers, refusals and news as one by one.
+-- Texts that are sent as a batch have the same rows, responses, errors and changes as texts sent one by one.
 begin;
 select no_plan();
 select tests.make_world();
@@ -15,7 +15,7 @@ insert into tests.ids values ('none', gen_random_uuid());
 
 create type pg_temp.send as (place bigint, who text, room text, content text, client_id uuid);
 
--- As a node sends a group: answers by place, of those that were sent.
+-- A batch, as a node sends it: responses by place, for those that were sent.
 create function pg_temp.together(sends pg_temp.send[]) returns table (place bigint, answer text) language plpgsql as $$
 begin
     perform tests.authenticate_as('postline_sender');
@@ -30,7 +30,7 @@ begin
     perform tests.owner();
 end $$;
 
--- As a node sends one: where its client_id was used before, it asks what it stands for.
+-- A single send, as a node makes it: for a used client_id it reads the message that was sent with it.
 create function pg_temp.alone(send pg_temp.send) returns text language plpgsql as $$
 declare
     params text := format('(%L, %L, %L)', tests.id(send.room), send.content, send.client_id);
@@ -39,14 +39,13 @@ begin
     return case when answer like '23505 %' then tests.as(send.who, 'api.sent_message' || params) else answer end;
 end $$;
 
--- Without what differs each time: ids that are made up, and times. Whether a repeated send was read meanwhile depends
--- on when it is asked.
+-- Without values that differ each time: new ids, and times. Whether a repeated send was read depends on the time.
 create function pg_temp.plain(answer text) returns text language sql as $$
     select regexp_replace(regexp_replace(answer, '"(id|created_at)":"[^"]*",("conversation_id")?', '\2', 'g'),
                           '"is_read":(true|false),', '')
 $$;
 
--- All that is left of sends, and what the feed tells of it.
+-- Everything that sends leave, and what the feed returns for it.
 create function pg_temp.left_behind() returns jsonb language plpgsql as $$
 declare
     news jsonb;
@@ -54,7 +53,7 @@ begin
     perform set_config('role', 'postline_feed', true);
     select jsonb_agg(jsonb_build_array(l.kind, l.conversation_id, l.user_id, l.seq, pg_temp.plain(l.object), l.marks)
                      order by l.kind, l.conversation_id, l.user_id, l.seq)
-      into news from feed.look('4:4:') l;
+      into news from feed.read_changes('4:4:') l;
     perform tests.owner();
     return jsonb_build_array(
         news,
@@ -64,7 +63,7 @@ begin
         (select jsonb_agg(to_jsonb(m) order by m.conversation_id, m.user_id) from public.conversation_members m));
 end $$;
 
--- What comes of sends in one of the two ways; it is undone.
+-- Returns the outcome of sends in one of the two ways, which is undone.
 create function pg_temp.outcome(sends pg_temp.send[], grouped boolean) returns jsonb language plpgsql as $$
 declare
     answers text[] := array_fill(null::text, array[cardinality(sends)]);
@@ -111,7 +110,7 @@ select is((select array_agg(distinct left(a, 5) order by left(a, 5))
              from trials, jsonb_array_elements_text(single -> 0) a where a not like '{%'),
     '{PL001,PL008,PL012}', 'and some are refused, in each way');
 
--- What of a group is left to be sent alone.
+-- Texts of a batch that must be sent singly.
 create function pg_temp.sends(variadic sends text[]) returns pg_temp.send[] language sql as $$
     select array_agg(row(n, split_part(s, ' ', 1), split_part(s, ' ', 2), 'x', nullif(split_part(s, ' ', 3), ''))::
                      pg_temp.send order by n)
@@ -135,7 +134,7 @@ select is((select last_message_time from public.conversations where id = tests.i
 select is((select array_agg(m.seq order by m.created_at) from public.messages m
             where m.conversation_id = tests.id('group')), '{1,2}', 'which grow as numbers do');
 
--- E13: a clock that was set back by an hour: the message before is of an hour from now.
+-- E13: a clock that was set back by an hour, so that the previous message is an hour in the future.
 select is(pg_temp.alone(row(1, 'alice', 'group', 'Before', null)::pg_temp.send) is not null, true, 'a message is sent');
 update public.messages set created_at = now() + interval '1 hour'
  where conversation_id = tests.id('group') and seq = (select max(seq) from public.messages where conversation_id =
@@ -158,7 +157,7 @@ select is(tests.attempt('service_role', format($$insert into public.messages (co
     values (%L, %L, 'Imported', '2020-01-01')$$, tests.id('direct'), tests.id('alice'))), '1',
         'an import gives times of its own');
 
--- postline_sender writes in nobody's name who is no member, and reads no message.
+-- postline_sender writes only for members, and reads no message.
 select is(tests.attempt('postline_sender', format($$
         insert into public.messages (id, conversation_id, seq, sender_id, content, created_at)
         values (gen_random_uuid(), %L, 99, %L, 'x', now())$$, tests.id('direct'), tests.id(who))), outcome, who)

@@ -1,12 +1,12 @@
--- What the feed finds, of each kind. '4:4:' is the snapshot that saw the aged world and nothing since.
+-- The changes of each kind that the feed finds. '4:4:' is the snapshot that saw the aged world and nothing since.
 begin;
 select no_plan();
 select tests.make_world();
 select tests.say('group', 'alice', 'old ' || n) from generate_series(1, 3) n;
 select tests.say('direct', 'bob', 'old');
 
--- The facts as short lines, in order.
-create function tests.look(since text default '4:4:') returns text[] language plpgsql as $$
+-- Returns the changes as short lines, in order.
+create function tests.poll(since text default '4:4:') returns text[] language plpgsql as $$
 declare
     lines text[];
 begin
@@ -14,70 +14,70 @@ begin
     lines := array(
         select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
                          (select i.name from tests.ids i where i.id = l.user_id), l.seq)
-          from feed.look(since::pg_snapshot) l);
+          from feed.read_changes(since::pg_snapshot) l);
     perform tests.owner();
     return lines;
 end $$;
-create function tests.looked(wanted text, since text default '4:4:') returns table (
+create function tests.polled(wanted text, since text default '4:4:') returns table (
     kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
     marks bigint[]) language plpgsql as $$
 begin
     perform set_config('role', 'postline_feed', true);
-    return query select l.* from feed.look(since::pg_snapshot) l where l.kind = wanted;
+    return query select l.* from feed.read_changes(since::pg_snapshot) l where l.kind = wanted;
     perform tests.owner();
 end $$;
 
 select tests.age();
-select is(tests.look(), '{}', 'an aged world holds no news');
-select is(cardinality(tests.look('3:3:')) > 0, true, 'and is all news to a snapshot before it');
-select is(tests.look('4:4:'), '{}');
-select is(cardinality(tests.look('3:9:3')) > 0, true, 'a transaction that was open in the snapshot is news');
-select is(tests.look('2:9:2'), '{}', 'another that was open is not');
+select is(tests.poll(), '{}', 'an aged world holds no news');
+select is(cardinality(tests.poll('3:3:')) > 0, true, 'and is all news to a snapshot before it');
+select is(tests.poll('4:4:'), '{}');
+select is(cardinality(tests.poll('3:9:3')) > 0, true, 'a transaction that was open in the snapshot is news');
+select is(tests.poll('2:9:2'), '{}', 'another that was open is not');
 
 select tests.say('direct', 'alice', 'new');
-select is(tests.look(), array['message direct alice 2', 'read direct alice 2'], 'a message, and its sender''s mark');
-select results_eq($$select xid = pg_current_xact_id()::text, object::json ->> 'content' from tests.looked('message')$$,
+select is(tests.poll(), array['message direct alice 2', 'read direct alice 2'], 'a message, and its sender''s mark');
+select results_eq($$select xid = pg_current_xact_id()::text, object::json ->> 'content' from tests.polled('message')$$,
     $$values (true, 'new')$$, 'it is whole, and names its transaction');
 
 select tests.age();
 update public.messages set content = 'edited' where conversation_id = tests.id('group') and seq = 2;
-select is(tests.look(), array['message group alice 2'], 'an edit moves no mark');
+select is(tests.poll(), array['message group alice 2'], 'an edit moves no mark');
 
 select tests.age();
 select tests.as('carol', format('api.mark_read(%L, 2)', tests.id('group')));
-select is(tests.look(), array['read group carol 2'], 'a mark');
+select is(tests.poll(), array['read group carol 2'], 'a mark');
 select tests.say('group', 'carol', 'x');
-select is(tests.look(),
+select is(tests.poll(),
     array['message group carol 4', 'read group carol 4'], 'a mark that moved in both ways is told once');
 
 select tests.age();
 update public.user_profiles set full_name = 'Tap Neu' where id = tests.id('bob');
-select is(tests.look(), array['me bob', 'profile bob'], 'a public change goes to both');
+select is(tests.poll(), array['me bob', 'profile bob'], 'a public change goes to both');
 select results_eq($$
     select audience @> array[tests.id('direct'), tests.id('group')] and cardinality(audience) = 2,
            object::json ->> 'full_name'
-      from tests.looked('profile')
+      from tests.polled('profile')
 $$, $$values (true, 'Tap Neu')$$, 'with the conversations it concerns');
 select tests.age();
 update public.user_private set phone_number = '+4512345678' where id = tests.id('bob');
-select is(tests.look(), array['me bob'], 'a private change goes to its own user');
+select is(tests.poll(), array['me bob'], 'a private change goes to its own user');
 
 select tests.age();
 update public.conversations set title = 'Neu' where id = tests.id('group');
-select is(tests.look(), array['conversation group 4'], 'a title');
+select is(tests.poll(), array['conversation group 4'], 'a title');
 select results_eq($$
     select (object || '7,"unread_count":8,"muted_until":null' || tail)::jsonb - '{last_read_seq,unread_count}'::text[]
            = tests.as('alice', format('api.conversation(%L)', tests.id('group')))::jsonb
              - '{last_read_seq,unread_count}'::text[],
            audience = array[tests.id('alice'), tests.id('bob'), tests.id('carol')],
            marks
-      from tests.looked('conversation')
+      from tests.polled('conversation')
 $$, $$values (true, true, array[3, 0, 4, 0, 0, 0]::bigint[])$$,
     'spliced, it is the object of the answers; members, marks and mutes stand in one order');
 
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
-select is(tests.look(),
+select is(tests.poll(),
     array['joined group mallory', 'conversation group 4', 'opening_profile group alice', 'opening_profile group bob',
         'opening_profile group carol', 'opening_profile group mallory', 'opening_message group alice 1',
         'opening_message group alice 2', 'opening_message group alice 3', 'opening_message group carol 4'],
@@ -86,19 +86,19 @@ select is(tests.look(),
 select tests.age();
 delete from public.conversation_members where user_id = tests.id('carol');
 delete from public.conversation_members where user_id = tests.id('mallory');
-select set_eq('select unnest(tests.look())', array['left group carol', 'left group mallory', 'conversation group 4'],
+select set_eq('select unnest(tests.poll())', array['left group carol', 'left group mallory', 'conversation group 4'],
     'who goes, and the conversation without them');
 select tests.age();
 update public.user_profiles set bio = 'gone' where id = tests.id('carol');
-select results_eq($$select audience from tests.looked('profile')$$,
+select results_eq($$select audience from tests.polled('profile')$$,
     $$select array[tests.id('group')]$$, 'who wrote and went is still of concern');
 select tests.age();
 update public.user_profiles set bio = 'gone' where id = tests.id('mallory');
-select results_eq($$select audience from tests.looked('profile')$$,
+select results_eq($$select audience from tests.polled('profile')$$,
     $$select '{}'::uuid[]$$, 'who only listened is not');
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
-select is(tests.look(),
+select is(tests.poll(),
     array['joined group mallory', 'conversation group 4', 'opening_profile group alice', 'opening_profile group bob',
         'opening_profile group mallory', 'opening_profile group carol', 'opening_message group alice 1',
         'opening_message group alice 2', 'opening_message group alice 3', 'opening_message group carol 4'],
@@ -110,7 +110,7 @@ set local session_replication_role = replica;
 insert into app.former_members (conversation_id, user_id, wrote, changed_xid)
 select tests.id('group'), gen_random_uuid(), true, '3' from generate_series(1, 5001);
 reset session_replication_role;
-select is(tests.look(), array['many'], 'where thousands have written and left, that is asked for in pages');
+select is(tests.poll(), array['many'], 'where thousands have written and left, that is asked for in pages');
 delete from app.former_members where user_id not in (select id from tests.ids);
 delete from public.conversation_members where user_id = tests.id('mallory');
 
@@ -118,42 +118,43 @@ select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
 delete from public.conversation_members where user_id = tests.id('carol');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
-select is((tests.look())[1:2], array['left group carol', 'joined group carol'], 'left stands before joined');
+select is((tests.poll())[1:2], array['left group carol', 'joined group carol'], 'left stands before joined');
 
 select tests.age();
 select tests.as('alice', format('api.open_conversation(%L)', tests.id('mallory')));
-select is((select count(*) from unnest(tests.look()) l where l like 'joined%'),
+select is((select count(*) from unnest(tests.poll()) l where l like 'joined%'),
     2::bigint, 'a conversation made is joined by both');
 
--- The doorbell.
+-- Notifications.
 create function tests.bells() returns bigint language sql as $$
     select count(*) from pg_trigger t join pg_proc p on p.oid = t.tgfoid
      where t.tgname = 'ring' and not t.tgisinternal
-       and pg_get_triggerdef(t.oid) like '%FOR EACH STATEMENT EXECUTE FUNCTION app.ring()'
+       and pg_get_triggerdef(t.oid) like '%FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change()'
        and p.prosrc like '%postline.quiet%pg_notify%'
 $$;
 select is(tests.bells(),
     6::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
 select isnt(app.epoch(), null, 'there is an epoch');
 
--- What a cursor has seen is on disk.
+-- What a cursor has seen is flushed.
 create temporary table sealed as select pg_current_wal_insert_lsn() as lsn;
-select is(tests.as('postline_feed', 'app.seal()'), '', 'the feed seals');
-select is(tests.as('authenticated', 'app.seal()'), '42501 permission denied for function seal', 'and nobody else');
+select is(tests.as('postline_feed', 'app.wait_for_wal_flush()'), '', 'the feed seals');
+select is(tests.as('authenticated', 'app.wait_for_wal_flush()'),
+    '42501 permission denied for function wait_for_wal_flush', 'and nobody else');
 
 -- A restored dump.
-select is(app.settle(), false, 'a database at home needs nothing');
+select is(app.renew_epoch_after_restore(), false, 'a database at home needs nothing');
 create temporary table before as select app.epoch() as epoch;
 update public.messages set changed_xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8
  where conversation_id = tests.id('direct');
-select is((select count(*) from unnest(tests.look()) l where l like 'message direct%'),
+select is((select count(*) from unnest(tests.poll()) l where l like 'message direct%'),
     0::bigint, 'ids of another cluster are no news');
 update app.settings set value = 'elsewhere' where name = 'home';
-select is(app.settle(), true, 'one that came here by a dump is settled');
+select is(app.renew_epoch_after_restore(), true, 'one that came here by a dump is settled');
 select isnt(app.epoch(), (select epoch from before), 'which ends all cursors');
 select is((select count(*) from public.messages where changed_xid > pg_current_xact_id()),
     0::bigint, 'and brings foreign ids home');
-select is(app.settle(), false, 'once');
+select is(app.renew_epoch_after_restore(), false, 'once');
 select is_empty($$
     select a.attrelid::regclass, a.attname
       from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
@@ -162,71 +163,75 @@ select is_empty($$
            !~ format('update %s.%s set [^;]*%s', n.nspname, c.relname, a.attname)
 $$, 'of every column that holds one');
 
--- More than one look tells: it says so and no more, and is asked who is concerned.
+-- More changes than one poll returns: it says so, and the affected users are queried.
 select tests.age();
-create function tests.concerned(variadic names text[]) returns text[] language plpgsql as $$
+create function tests.users_with_changes(variadic names text[]) returns text[] language plpgsql as $$
 declare
     concerned text[];
 begin
     perform set_config('role', 'postline_feed', true);
     concerned := array(
-        select i.name from feed.concerned('4:4:', (select array_agg(tests.id(n)) from unnest(names) n)) u (id)
+        select i.name from feed.users_with_changes('4:4:', (select array_agg(tests.id(n)) from unnest(names) n)) u (id)
           join tests.ids i on i.id = u.id order by i.name);
     perform tests.owner();
     return concerned;
 end $$;
-select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), '{}', 'nobody is concerned by what is no news');
+select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), '{}', 'nobody is concerned by what is no news');
 insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 1001);
-select is(tests.look(), array['many'], 'a thousand new profiles are more than a look tells');
-select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), '{}', 'which concern nobody');
+select is(tests.poll(), array['many'], 'a thousand new profiles are more than a look tells');
+select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), '{}', 'which concern nobody');
 update public.user_profiles set bio = 'changed' where id = tests.id('bob');
-select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob', 'carol'],
+select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob', 'carol'],
     'a profile concerns its user and whoever shares a conversation with it');
 select tests.age();
 select tests.say('direct', 'alice', 'new');
-select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob'], 'a message, its members');
+select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'),
+    array['alice', 'bob'], 'a message, its members');
 select tests.age();
 update public.messages set content = 'edited anew' where conversation_id = tests.id('direct') and seq = 1;
-select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob'], 'an edited one likewise');
+select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'),
+    array['alice', 'bob'], 'an edited one likewise');
 select tests.say('group', 'alice', 'to read');
 select tests.age();
 select tests.as('carol', format('api.mark_read(%L, 5)', tests.id('group')));
-select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob', 'carol'], 'a mark likewise');
+select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'),
+    array['alice', 'bob', 'carol'], 'a mark likewise');
 select tests.age();
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
-select is(tests.concerned('carol', 'mallory'), array['carol'], 'who is out of a conversation is concerned by that');
+select is(tests.users_with_changes('carol', 'mallory'), array['carol'],
+    'who is out of a conversation is concerned by that');
 select tests.age();
 update public.user_profiles set is_deleted = true where id = tests.id('carol');
-select is((tests.look())[1], 'deleted carol', 'a deleted user is told, whatever else is');
+select is((tests.poll())[1], 'deleted carol', 'a deleted user is told, whatever else is');
 insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 1001);
-select is(tests.look(), array['deleted carol', 'many'], 'and where there is too much to tell');
+select is(tests.poll(), array['deleted carol', 'many'], 'and where there is too much to tell');
 
--- The look as the service asks for it: beside the moment that it is of.
+-- The poll that the service runs: with its moment.
 select tests.age();
 select tests.say('direct', 'alice', 'news');
 create temporary table flushed as select pg_current_wal_flush_lsn() as log_end;
 grant select on flushed to postline_feed;
 select tests.authenticate_as('postline_feed');
 select results_eq($$
-    select kind, xid, conversation_id, user_id, seq, audience, object, tail, marks from feed.next_look('4:4:')
-$$, $$select * from feed.look('4:4:')$$, 'the service''s look is the same');
-select is((select array_agg(distinct l::text) from (select epoch, snapshot from feed.next_look('4:4:')) l),
+    select kind, xid, conversation_id, user_id, seq, audience, object, tail, marks from feed.poll_changes('4:4:', '{}')
+$$, $$select * from feed.read_changes('4:4:')$$, 'the service''s look is the same');
+select is((select array_agg(distinct l::text) from (select epoch, snapshot from feed.poll_changes('4:4:', '{}')) l),
     array[row(app.epoch(), pg_current_snapshot())::text], 'of one moment, whose snapshot is the next to ask since');
 select ok(bool_and(coalesce(l.log_end >= f.log_end, true)), 'the log has to be on disk no less far than it is')
-  from feed.next_look('4:4:') l, flushed f;
-select results_eq('select epoch, snapshot, kind from feed.next_look(pg_current_snapshot())',
+  from feed.poll_changes('4:4:', '{}') l, flushed f;
+select results_eq('select epoch, snapshot, kind from feed.poll_changes(pg_current_snapshot(), ''{}'')',
     $$select app.epoch(), pg_current_snapshot()::text, unnest(array['message', 'read'])$$,
     'of what a snapshot does not see, also where it is of now: this transaction');
-select results_eq('select epoch, snapshot, kind from feed.next_look(null)',
+select results_eq('select epoch, snapshot, kind from feed.poll_changes(null, ''{}'')',
     'select app.epoch(), pg_current_snapshot()::text, null::text', 'since nothing: the moment alone');
 select tests.owner();
 select tests.age();
 select tests.authenticate_as('postline_feed');
-select results_eq($$select epoch, snapshot, kind from feed.next_look('4:4:')$$,
+select results_eq($$select epoch, snapshot, kind from feed.poll_changes('4:4:', '{}')$$,
     'select app.epoch(), pg_current_snapshot()::text, null::text', 'nothing new: the moment alone');
 select tests.owner();
 
--- Whatever the tables hold, a look reads what has changed.
+-- A poll reads only what has changed, whatever the tables contain.
 select tests.age();
 set local session_replication_role = replica;
 insert into public.messages (conversation_id, seq, sender_id, content, created_at, changed_xid, sent_xid)
@@ -240,10 +245,10 @@ create function tests.entries_read() returns bigint language sql as $$
       from pg_index i where i.indrelid = 'public.messages'::regclass
 $$;
 select tests.entries_read() as before \gset
-select is(cardinality(tests.look()), 2, 'one of many messages is found, and the mark that it moved');
+select is(cardinality(tests.poll()), 2, 'one of many messages is found, and the mark that it moved');
 select cmp_ok(tests.entries_read() - :before, '<', 200::bigint, 'by itself: what was there before is not read');
 
--- Who joins, writes and leaves between two looks.
+-- Users who join, write and leave between two polls.
 with c as (insert into public.conversations (kind, title) values ('group', 'Crew') returning id)
 insert into tests.ids select 'crew', id from c;
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('alice'));
@@ -251,14 +256,14 @@ select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('bob'));
 select tests.say('crew', 'bob', 'Hello, and goodbye.');
 delete from public.conversation_members where conversation_id = tests.id('crew') and user_id = tests.id('bob');
-select is(tests.look(), array['left crew bob', 'profile bob', 'conversation crew 1', 'message crew bob 1'],
+select is(tests.poll(), array['left crew bob', 'profile bob', 'conversation crew 1', 'message crew bob 1'],
     'is told of to those who are there');
-select results_eq($$select audience, object::json ->> 'id' from tests.looked('profile')$$,
+select results_eq($$select audience, object::json ->> 'id' from tests.polled('profile')$$,
     $$select array[tests.id('crew')], tests.id('bob')::text$$, 'by the whole profile');
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('bob'));
 delete from public.conversation_members where conversation_id = tests.id('crew') and user_id = tests.id('bob');
-select is(tests.look(), array['left crew bob', 'conversation crew 1'], 'once');
+select is(tests.poll(), array['left crew bob', 'conversation crew 1'], 'once');
 
 select * from finish();
 rollback;

@@ -1,10 +1,10 @@
--- What a node asks of a standby. On a primary, where these tests run, it says that it is none, and what it sees is what
--- pg_current_snapshot says; StandbyTests asks real ones.
+-- The queries of a standby. On a primary, where these tests run, they report no standby, and the snapshot is
+-- pg_current_snapshot. StandbyTests runs them on real standbys.
 begin;
 select no_plan();
 select tests.make_world();
 
-select is((select replayed from app.note_ended(null, null)), null, 'a primary replays nothing');
+select is((select replayed from app.record_ended_transactions(null, null)), null, 'a primary replays nothing');
 select is(app.snapshot_of('{}', 7)::text, '7:7:', 'all before the next is seen');
 select is(app.snapshot_of('{5,3}', 7)::text, '3:7:3,5', 'but for what is open');
 
@@ -21,13 +21,13 @@ select is(tests.attempt(who, 'select app.log_end()'), outcome, who || ' asks how
   from (values ('postline_feed', '1'), ('alice', '42501'), ('anon', '42501'), ('tests_login', '42501'))
        t (who, outcome);
 
--- A transaction that ended about now is not taken for seen where no row is there to say so.
+-- A transaction that ended just now counts as not seen without a row that proves it.
 create temporary table done as
 select max(x) as xid from generate_series(3, pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1) x
  where pg_xact_status(x::text::xid8) = 'committed';
 select set_config('postline.ended', app.snapshot_of(array[xid], xid + 1)::text, true) from done;
 select is(pg_visible_in_snapshot(xid::text::xid8, app.standby_snapshot()), false, 'where it ended just now') from done;
--- Nor where a row is there of another that ended just now, with columns that are null.
+-- Nor is it seen if there is a row of another such transaction, with columns that are null.
 create temporary table other as
 select max(x) as xid from done d, generate_series(3, d.xid - 1) x where pg_xact_status(x::text::xid8) = 'committed';
 set local session_replication_role = replica;
@@ -43,9 +43,9 @@ select is(pg_visible_in_snapshot(xid::text::xid8, app.standby_snapshot()), true,
 
 select is(tests.attempt(who, statement), '42501', who || ' may not ask: ' || statement)
   from unnest(array['anon', 'service_role', 'postline_sender', 'postline_accounts', 'tests_login']) who,
-       unnest(array['select app.note_ended(null, null)', 'select app.standby_snapshot()']) statement;
+       unnest(array['select app.record_ended_transactions(null, null)', 'select app.standby_snapshot()']) statement;
 select is(tests.attempt(who, statement), '1', who || ' asks: ' || statement)
   from unnest(array['postline_feed', 'alice']) who,
-       unnest(array['select app.note_ended(null, null)', 'select app.standby_snapshot()']) statement;
+       unnest(array['select app.record_ended_transactions(null, null)', 'select app.standby_snapshot()']) statement;
 select * from finish();
 rollback;

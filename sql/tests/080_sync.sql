@@ -1,4 +1,4 @@
--- A user's view: whole, what changed, and in pages. '4:4:' is the snapshot that saw the aged world.
+-- A user's view: whole, its changes, and in pages. '4:4:' is the snapshot that saw the aged world.
 begin;
 select no_plan();
 select tests.make_world();
@@ -18,11 +18,11 @@ begin
     select * into answer from api.sync(epoch, since::pg_snapshot, until::pg_snapshot, "position", messages, bytes);
     perform tests.owner();
     if since is not null and "position" is null and epoch = app.epoch() then
-        perform tests.missed_nothing(who, since, answer.changes::text, answer.conversation_ids::text);
+        perform tests.has_no_changes(who, since, answer.changes::text, answer.conversation_ids::text);
     end if;
     return answer;
 end $$;
--- The changes as short words: what a client would learn.
+-- Returns the changes as short words, as a client would see them.
 create function tests.words(changes jsonb) returns text[] language sql as $$
     select coalesce(array_agg(word order by kind, room, seq, word), '{}') from (
         select 1 as kind, '' as room, 0 as seq, 'me' as word where changes ? 'me'
@@ -44,7 +44,7 @@ create function tests.news(who text) returns text[] language sql as $$ select te
 create function tests.numbers(room text, first integer, last integer) returns text[] language sql as $$
     select array_agg(room || ' ' || n order by n) from generate_series(first, last) n
 $$;
--- A view walked to its end, put together as a client does.
+-- Reads all pages of a view, and puts them together as a client does.
 create function tests.walk(who text, since text, bytes integer, messages integer default 20,
                            out changes jsonb, out pages integer) language plpgsql as $$
 declare
@@ -114,7 +114,7 @@ select is((tests.sync('alice', null, '4:4:', good)).reset,
         'reads:' || gen_random_uuid()
         || ':']) prefix,
        lateral (select case when prefix like '%:' then prefix || gen_random_uuid() else prefix end) g (good);
--- What changes after the first page is for the delta that follows.
+-- Changes after the first page are in the delta that follows.
 create temporary table page as select (tests.sync('alice', null, bytes => 0)).*;
 select tests.say('group', 'bob', 'after');
 update public.user_profiles set bio = 'after' where id = tests.id('carol');
@@ -139,7 +139,7 @@ select is(tests.news('carol'), array['group 2', 'group 31'], 'edited and deleted
 select tests.say('group', 'carol', 'x');
 select is(tests.news('carol'),
     array['group 2', 'group 31', 'group 32', 'read group carol 32'], 'beside new ones, each once');
--- A later page sees what its view's first page saw: that must be older than this transaction.
+-- A later page shows what its view's first page saw: that must be older than this transaction.
 select tests.age('5', '4');
 select is((tests.walk('carol', '4:4:', 0)).changes,
     (tests.sync('carol')).changes, 'a delta in pages is the same delta');
@@ -170,7 +170,7 @@ select is(tests.news('alice'), tests.numbers('direct', 8, 107) || array['read di
 select tests.age('5', '4');
 select is((tests.walk('alice', '4:4:', 3000)).changes, (tests.sync('alice')).changes, 'in pages too');
 
--- Coming and going.
+-- Joining and leaving.
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
 select is(tests.news('mallory'),
@@ -199,7 +199,7 @@ select is((tests.sync('carol')).conversation_ids @> array[tests.id('group')]
     and cardinality((tests.sync('carol')).conversation_ids) = 2,
     true, 'streams on');
 
--- Many that were left, and many of which nothing is given but that they are limited.
+-- Many left conversations, and many of which the page only says that they are limited.
 select tests.age();
 create temporary table rooms (id uuid);
 with made as (
@@ -219,35 +219,35 @@ select cmp_ok((tests.walk('mallory', null, 0, 0)).pages, '>', 80, 'row 58a: that
 select ok((tests.walk('mallory', null, bytes, 0)).changes = changes, 'each once, in pages of ' || bytes)
   from whole, unnest(array[0, 390, 12000]) bytes;
 
--- The frequent case: nothing was missed. Then the rest of the page is not asked for.
+-- The frequent case without changes: the rest of the page is not read.
 select tests.age();
 create temporary table people as select unnest(array['alice', 'bob', 'carol', 'mallory']) as who;
 select is((tests.sync(who)).changes, '{}', who || ' has missed nothing') from people;
 select is((tests.sync(who)).conversation_ids, (tests.sync(who, null)).conversation_ids,
     'and streams on in the conversations of a whole view') from people;
-select ok(tests.missed_nothing(who, '4:4:', '{}', (tests.sync(who)).conversation_ids::text),
+select ok(tests.has_no_changes(who, '4:4:', '{}', (tests.sync(who)).conversation_ids::text),
     'of ' || who || ' that is said at once, with the same conversations') from people;
 select tests.say('direct', 'alice', 'new');
-select is(tests.missed_nothing(who, '4:4:'), who in ('carol', 'mallory'), 'and not of whom a message is for: ' || who)
+select is(tests.has_no_changes(who, '4:4:'), who in ('carol', 'mallory'), 'and not of whom a message is for: ' || who)
   from people;
 select tests.age();
--- Asked together, each with a cursor of its own.
+-- Several users in one call, each with its cursor.
 select tests.say('direct', 'bob', 'new');
 select tests.authenticate_as('postline_feed');
 select results_eq($$
-    select place, epoch, snapshot, sees_presence from feed.missed_nothing(
+    select place, epoch, snapshot, sees_presence from feed.has_no_changes(
         array[app.epoch(), app.epoch(), 'another', app.epoch(), app.epoch()],
         array(select tests.id(who) from unnest(array['mallory', 'alice', 'mallory', 'mallory', 'mallory']) who),
         array['4:4:', '4:4:', '4:4:', '99999999999:99999999999:', '3:3:']::pg_snapshot[])
 $$, $$values (1, app.epoch(), pg_current_snapshot()::text, true)$$,
     'of who missed something, comes from another epoch, from the future or from long ago it does not speak');
-select is((select count(*) from feed.missed_nothing('{}', '{}', '{}')), 0::bigint, 'of nobody: nothing');
+select is((select count(*) from feed.has_no_changes('{}', '{}', '{}')), 0::bigint, 'of nobody: nothing');
 select tests.owner();
 select tests.age();
 insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 511);
-select is(tests.missed_nothing('alice', '4:4:'), true, 'of 511 strangers'' profiles it asks whose they are');
+select is(tests.has_no_changes('alice', '4:4:'), true, 'of 511 strangers'' profiles it asks whose they are');
 insert into auth.users (id, is_anonymous) values (gen_random_uuid(), true);
-select is(tests.missed_nothing('alice', '4:4:'), false, 'of 512 it does not');
+select is(tests.has_no_changes('alice', '4:4:'), false, 'of 512 it does not');
 select tests.age();
 with made as (
     insert into public.conversations (kind, title)
@@ -257,18 +257,18 @@ with made as (
     returning id)
 insert into public.conversation_members (conversation_id, user_id) select m.id, tests.id('mallory') from made m;
 select tests.age();
-select is(tests.missed_nothing('mallory', '4:4:'), false, 'nor does it speak of who is in 257 conversations');
+select is(tests.has_no_changes('mallory', '4:4:'), false, 'nor does it speak of who is in 257 conversations');
 delete from public.conversation_members m
  where (m.conversation_id, m.user_id) in (
     select o.conversation_id, o.user_id from public.conversation_members o
      where o.user_id = tests.id('mallory') limit 1);
 select tests.age();
-select is(tests.missed_nothing('mallory', '4:4:'), true, 'of who is in 256 it does');
+select is(tests.has_no_changes('mallory', '4:4:'), true, 'of who is in 256 it does');
 select is(tests.account(format('accounts.delete_user(%L, null)', tests.id('mallory'))), '{"deleted":true}', 'one goes');
 select tests.age();
 select is((tests.sync('mallory')).conversation_ids, '{}', 'who is deleted streams on in none');
 
--- Whoever wrote and left is part of the world of those who stay, and of those who come.
+-- Users who wrote and left stay visible to the members and to those who join.
 select tests.make_user(name) from unnest(array['dave', 'erin', 'frank']) name;
 with c as (insert into public.conversations (kind, title) values ('group', 'Crew') returning id)
 insert into tests.ids select 'crew', id from c;
@@ -294,7 +294,7 @@ insert into public.conversation_members (conversation_id, user_id) values (tests
 delete from public.conversation_members where user_id in (tests.id('frank'));
 select is(tests.news('dave'), array['conversation crew'], 'and no second time');
 
--- What the service calls: the same page, and whether it may become a cursor at once.
+-- The function that nodes call: the same page, and whether it may become a cursor at once.
 select tests.authenticate_as('alice');
 select results_eq($$
     select epoch_now, snapshot, reset, next_position, changes, conversation_ids
@@ -304,7 +304,7 @@ select isnt(is_durable, null, 'and says whether the log is on disk')
   from app.sync_page(app.epoch(), '4:4:', null, null, 20, 1000);
 select tests.owner();
 
--- A page ends after a time, and the next goes on: here after each few conversations.
+-- A page ends after a time, and the next continues: here after each few conversations.
 select tests.age();
 insert into public.conversations (kind, title, created_by)
 select 'group', 'many ' || n, tests.id('erin') from generate_series(1, 70) n;
@@ -328,7 +328,7 @@ select cmp_ok((tests.walk('erin', null, 524288)).pages, '>', 3, 'which are sever
 select is(w.changes, h.changes, 'also where they end by bytes too')
   from views h cross join lateral tests.walk(h.who, h.since, 3000) w;
 
--- No word of others' conversations.
+-- Other users' conversations do not appear.
 select unalike((tests.sync('mallory', null)).changes::text, '%secret%', 'a stranger''s world holds nothing of it');
 select set_config('role', 'authenticated', true);
 select throws_ok('select api.sync(null, null, null, null, 20, 1)', 'PL002', null, 'nobody has no world');

@@ -1,4 +1,4 @@
--- E23, E24, E10: one address is one account's, in any case of ASCII and whatever the locale.
+-- E23, E24, E10: an address belongs to one account, in any case of ASCII and in any locale.
 begin;
 select no_plan();
 select tests.make_world();
@@ -28,7 +28,7 @@ select lives_ok($$select accounts.register('Mixed@Case.Example', 'h', null, 'Ann
     'capitals are registered');
 select is(pg_temp.signs_in('mixed@CASE.example'), 'h', 'and found');
 
--- Letters beyond ASCII are what they are: of a Kelvin sign and a dotted capital I none is made.
+-- Letters beyond ASCII are not converted: neither a Kelvin sign nor a dotted capital I.
 select lives_ok(format('select accounts.register(%L, ''kelvin'', null, ''Ann'', false, null)',
     e'\u212aarl@example.com'),
     'a Kelvin sign is in an address');
@@ -40,7 +40,7 @@ select throws_ok(format('select accounts.register(%L, ''h'', null, ''Ann'', true
   from unnest(array[e'\u212aarl@example.com', e'info@\u0130.example', e'\uff41nn@example.com',
       e'ann@e\u017fsen.example']) email;
 
--- Behind the "@" is the name of a host, as in URLs, and no address of one; nothing of it is invisible.
+-- After the "@" is the name of a host, as in URLs, not its address; no part is invisible.
 select throws_ok(format('select accounts.register(%L, ''h'', null, ''Ann'', false, null)', email), 'PL001', null,
     'no account has ' || left(email, 30))
   from unnest(array['a@x-.de', 'a@-x.de', 'a@x.-y', 'a@x.y-', 'a@' || repeat('x', 64) || '.de',
@@ -60,7 +60,7 @@ update auth.users set email_confirmed_at = now() where email = 'karl@example.com
 select is(accounts.identified_account('apple', 'subject', 'KARL@Example.com'),
     (select id from auth.users where email = 'karl@example.com'), 'also by a provider that writes capitals');
 select is(accounts.identified_account('apple', 'subject', e'\u212aarl@example.com'), null, 'not by a Kelvin sign');
-select is((select array_agg(n) from admin.named(who) n),
+select is((select array_agg(n) from admin.matching_users(who) n),
     array(select id from auth.users where email = 'karl@example.com'),
     'an operator finds it as ' || who) from unnest(array['karl@example.com', 'KARL@EXAMPLE.COM']) who;
 select * from finish();

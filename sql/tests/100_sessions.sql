@@ -86,7 +86,7 @@ select is(tests.account(format('accounts.use_session(%L, %L)', tests.id('bob'), 
 select is(tests.account(format('accounts.password_hash(%L)', tests.id('bob'))),
     'new', 'and the password is the new one');
 
--- What the nodes learn.
+-- Ended sessions, as nodes read them.
 select is(tests.account('(select session_ids from accounts.ended_sessions(null))'), '{}', 'without a snapshot: none');
 select is(cardinality(tests.account('(select session_ids from accounts.ended_sessions(''4:4:''))')::uuid[]),
     5, 'those that ended since');
@@ -104,7 +104,7 @@ select is(tests.account('(select session_ids from accounts.ended_sessions(''4:4:
 update app.sessions set revoked_at = null where id = (select bobs from s);
 select isnt((select revoked_at from app.sessions where id = bobs), null, 'an end is for good') from s;
 
--- A password that is changed while somebody signs in with the old one.
+-- A password that changes during a sign-in with the old one.
 update auth.users set encrypted_password = 'old' where id = tests.id('carol');
 create temporary table c as select tests.open('carol') as id;
 select is(tests.account(format('accounts.change_password(%L, %L, ''old'', ''new'')', tests.id('carol'), id)),
@@ -124,7 +124,7 @@ select matches(tests.account(format('(select generation from accounts.open_sessi
         tests.id('alice'))),
     '^PL003 ', 'nor a hash where there is none');
 
--- Who is banned or deleted by SQL is signed out.
+-- Users who are banned or deleted by SQL are signed out.
 select is((select array_agg(i.name order by i.name) from tests.open('bob'), app.sessions s
              join tests.ids i on i.id = s.user_id
             where s.revoked_at is null),
@@ -151,7 +151,7 @@ select is((select count(*) from app.sessions where user_id = tests.id('carol') a
 select is((select count(*) from app.sessions where user_id = tests.id('bob') and revoked_at is null),
     1::bigint, 'and nobody else');
 
--- How many there are.
+-- The number of sessions is bounded.
 truncate app.sessions cascade;
 create temporary table many as select number, gen_random_uuid() as id from generate_series(1, 101) number;
 select tests.account(format('accounts.open_session(%L, %L, null)', id, tests.id('alice')))
@@ -167,7 +167,7 @@ select tests.open('bob');
 select is((select count(*) from app.sessions where user_id = tests.id('bob') and revoked_at is null),
     1::bigint, 'another user has its own');
 
--- What has ended is forgotten.
+-- Ended sessions are deleted.
 update app.sessions set revoked_at = now() where user_id = tests.id('alice');
 select is((select count(*) from app.sessions where revoked_at is not null), 101::bigint, 'ended');
 select tests.forward('10 years 6 days 23 hours');

@@ -1,4 +1,4 @@
--- Guests, and how one becomes a full account.
+-- Guests, and their upgrade to a full account.
 begin;
 select no_plan();
 
@@ -64,7 +64,7 @@ $$, $$values ('Named', 'Named')$$, 'and is kept in both places');
 select matches(tests.account('accounts.register(''tap.up3@example.org'', ''x'', null, ''X'')'),
     '^PL010 ', 'the address is taken now');
 
--- A user that another auth server creates, with no right but on its own tables.
+-- A user that another auth server creates, whose role has rights on its own tables only.
 do $$ begin create role tests_auth_admin noinherit nologin; exception when duplicate_object then null; end $$;
 grant usage on schema auth to tests_auth_admin;
 grant insert, update on auth.users to tests_auth_admin;

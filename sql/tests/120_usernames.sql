@@ -1,4 +1,4 @@
--- Cooldown, hold and history of usernames, whoever writes them.
+-- Cooldown, hold and history of usernames, for all writers.
 begin;
 select no_plan();
 select tests.make_world();

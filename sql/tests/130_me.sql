@@ -98,7 +98,7 @@ select is(tests.as('alice', format('api.set_avatar(''custom'', null, %L) ->> ''a
         'https://x.example/' || repeat('a', 2030))),
     'https://x.example/' || repeat('a', 2030), 'an address of 2048 characters');
 
--- Each answers the complete Me, and as another user nothing is changed.
+-- Each returns the complete own object, and changes nothing of another user.
 select is(tests.keys(tests.as('bob', call)), tests.keys(tests.as('bob', 'api.me()')), call)
   from unnest(array['api.update_me(''{}'')', 'api.update_physical(''{}'')', 'api.set_avatar(null)',
                     'api.change_username(''tap_bob'')', 'api.save_me(''{}'')']) call;

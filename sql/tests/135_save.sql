@@ -1,4 +1,4 @@
--- All of a user's own data saved at once: what each single operation takes, under the same rules, or nothing.
+-- Saving all of a user's own data at once: what each single operation accepts, with the same rules, or nothing.
 begin;
 select no_plan();
 select tests.make_world();

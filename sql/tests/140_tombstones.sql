@@ -1,4 +1,4 @@
--- A deleted user: what goes, and what stays.
+-- A deleted user: what is removed, and what stays.
 begin;
 select no_plan();
 select tests.make_world();
@@ -78,7 +78,7 @@ select matches(tests.as('carol', 'api.change_username(''tap_alice'')'), '^PL009 
 select tests.forward('120 days');
 select is(tests.as('carol', 'api.change_username(''tap_alice'') ->> ''username'''), 'tap_alice', 'for 120 days');
 
--- For good, whoever tries.
+-- A deletion is final, for all writers.
 update public.user_profiles set full_name = 'Back', bio = 'b', username = 'tap_back' where id = tests.id('alice');
 select results_eq($$select full_name, bio, username from public.user_profiles where id = tests.id('alice')$$,
     $$values (null::text, null::text, null::text)$$, 'nothing is written on a tombstone');
@@ -90,7 +90,7 @@ select matches(tests.as('alice', 'api.update_me(''{"bio":"x"}'')'), '^PL004 ', '
 select is((select count(*) from public.user_profiles where is_deleted and not (username is null and full_name is null)),
     0::bigint, 'no tombstone has a name');
 
--- By psql, and a guest.
+-- Deletion by plain SQL, and of a guest.
 select alike(tests.as('bob', format('app.my_message(%L, 1)', tests.id('direct'))), '%hello%',
     'a member reads a message');
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
@@ -101,7 +101,7 @@ select results_eq($$
      where id = tests.id('bob')
 $$, $$values (null::text, null::text, null::text)$$, 'setting is_deleted is all it takes');
 select is(tests.as('bob', format('app.my_message(%L, 1)', tests.id('direct'))), null, 'a deleted user reads none');
-select is(tests.as('bob', format('app.seat_participants(%L)', tests.id('alice'))), null, 'nor comes back');
+select is(tests.as('bob', format('app.ensure_participants(%L)', tests.id('alice'))), null, 'nor comes back');
 select is((select role::text from public.conversation_members where conversation_id = tests.id('group')),
     'owner', 'the last member of a group owns it');
 select tests.make_user('visitor', true);

@@ -1,4 +1,4 @@
--- A guest whose holder signs in to an account that was there already.
+-- Merging a guest into an existing account.
 begin;
 select no_plan();
 select tests.make_world();
@@ -34,8 +34,8 @@ create function tests.lines(room text) returns text language sql as $$
       from public.messages m join tests.ids i on i.id = m.sender_id where m.conversation_id = tests.id(room)
 $$;
 
--- The account is alice. Both talk with bob; the guest alone with carol; both are in the group `common`; the guest alone
--- in `club`, which it owns; it wrote in `gone` and went; and it talks with alice herself.
+-- The account is alice. Both talk with bob; only the guest with carol; both are in the group `common`; only the guest
+-- in `club`, which it owns; it wrote in `gone` and left; and it talks with alice herself.
 select tests.talk('guest bob', 'direct', array['guest', 'bob']),
        tests.talk('guest carol', 'direct', array['carol', 'guest']),
        tests.talk('guest alice', 'direct', array['guest', 'alice']),
@@ -55,7 +55,7 @@ select tests.say('club', 'guest', 'g1'), tests.say('club', 'carol', 'c2'), tests
        tests.say('gone', 'carol', 'c2');
 delete from public.conversation_members where conversation_id = tests.id('gone') and user_id = tests.id('guest');
 update public.messages set deleted_at = now() where conversation_id = tests.id('guest bob') and seq = 3;
--- The same client_id in both of two that become one, from either side; and in the common group.
+-- The same client_id in both of two conversations that become one, from either side; and in the common group.
 insert into public.messages (conversation_id, sender_id, client_id, content) values
     (tests.id('direct'), tests.id('bob'), '00000000-0000-4000-8000-00000000000b', 'b4'),
     (tests.id('guest bob'), tests.id('bob'), '00000000-0000-4000-8000-00000000000b', 'b5'),
@@ -87,7 +87,7 @@ $$;
 create temporary table before as select id, conversation_id, content, version, created_at from public.messages;
 select tests.age();
 
--- What is refused, and then nothing happens.
+-- Refused merges change nothing.
 select matches(tests.merge('alice', gen_random_uuid()), '^PL004 ', 'an unknown session');
 select matches(tests.merge('alice', bob), '^PL004 ', 'one of a full account') from s;
 select matches(tests.merge('alice', alice), '^PL004 ', 'one of the account itself') from s;
@@ -97,7 +97,7 @@ select matches(tests.merge('mallory', guest), '^PL004 ', 'into a deleted account
 select is((select count(*) from public.messages where version > 1 and deleted_at is null)
         + (select count(*) from app.merged_guests),
     0::bigint, 'nothing happened');
--- The rule behind it holds without a merge.
+-- The rule is enforced without a merge too.
 select throws_ok('update public.messages set sender_id = tests.id(''alice'') where sender_id = tests.id(''guest'')',
     '23001', null, 'a message keeps its sender');
 select throws_ok(
@@ -109,7 +109,7 @@ select is(tests.merge('alice', guest), '{"conversations":5,"messages":10}', 'aga
 select is(tests.merge('alice', guest, 0), '{"conversations":5,"messages":10}', 'whichever token') from s;
 select matches(tests.merge('bob', guest), '^PL004 ', 'another account gets nothing') from s;
 
--- Two direct conversations with one person are one.
+-- Two direct conversations with one user become one.
 select is(tests.lines('direct'),
     '1 alice a1, 2 bob b2, 3 alice a3, 4 bob b4, 5 alice g1, 6 bob b2, 7 alice -, 8 alice g4, 9 bob b5, 10 alice g6',
     'the guest''s stand at the end, in order');
@@ -133,7 +133,7 @@ select is(tests.as('alice', format('api.open_conversation(%L) ->> ''id''', tests
     tests.id('direct')::text, 'it is the one they have');
 select is(tests.as('alice', format($$api.send_message(%L, 'next') ->> 'seq'$$, tests.id('direct'))),
     '11', 'and it goes on');
--- One that the account did not have comes over.
+-- A conversation that the account did not have becomes its own.
 select is(tests.as('alice', format('api.open_conversation(%L) ->> ''id''', tests.id('carol'))),
     tests.id('guest carol')::text, 'the guest''s direct conversation is the account''s');
 select is(tests.lines('guest carol') || ' / ' || tests.marks('guest carol'),
@@ -153,7 +153,7 @@ select is(tests.lines('gone') || ' / ' || tests.marks('gone'),
 select ok((select wrote from app.former_members
             where conversation_id = tests.id('gone') and user_id = tests.id('alice')),
     'whose profile is told there');
--- The one with each other.
+-- The direct conversation of guest and account.
 select is(tests.marks('guest alice'), null, 'a conversation of guest and account with each other goes');
 select set_eq($$
     select conversation_id from app.former_members where user_id = tests.id('alice') and changed_xid > '3'
@@ -163,7 +163,7 @@ select is((select joined_xid > '3' from app.former_members
             where conversation_id = tests.id('gone') and user_id = tests.id('alice')), true,
     'so that those who are there are told of it');
 
--- Nothing lost, nothing twice.
+-- No message is lost or duplicated.
 select set_eq('select id, content, created_at from public.messages where content is distinct from ''next''',
     'select id, content, created_at from before', 'every message is there, once, with its id and time');
 select is_empty($$
@@ -222,7 +222,7 @@ select matches(tests.account(format('accounts.merge_guest(%L, ''old'', %L, 1, 10
     '^PL003 ', 'a password that was changed since it was verified merges nothing')
   from s;
 
--- What the others hear. (In one transaction a membership that ended and one that began carry one id.)
+-- The changes that other users get. (In one transaction, a membership that ended and one that began have one id.)
 create function tests.heard(who text) returns jsonb language plpgsql as $$
 declare answer jsonb;
 begin
@@ -255,7 +255,7 @@ select ok(tests.named(tests.heard('alice') -> 'conversations') @> array['club', 
 select is(tests.named(tests.heard('alice') -> 'left'), array['gone', 'guest alice'],
     'and loses one, and hears of another that it wrote in and is not in');
 
--- A token that was rotated, whose answer was lost; too much to keep; a deleted guest.
+-- A rotated token whose response was lost; more data than the bounds; a deleted guest.
 select tests.make_user('second', true);
 insert into app.sessions (id, user_id, generation, refreshed_at)
 values ('f0000000-0000-4000-8000-0000000000b1', tests.id('second'), 5, app.now());
@@ -274,7 +274,7 @@ select tests.account(format('accounts.delete_user(%L, null)', tests.id('third'))
 select matches(tests.merge('alice', 'f0000000-0000-4000-8000-0000000000b2'),
     '^PL004 ', 'a deleted guest is not merged');
 
--- Names that come with many guests.
+-- Held names of many guests.
 do $$
 begin
     for number in 1..8 loop

@@ -17,7 +17,7 @@ begin
         select made, tests.id(m) from unnest(members) m;
     end if;
 end $$;
--- Without the triggers, by which many messages of one transaction would take long.
+-- Without triggers, by which many messages of one transaction would take long.
 create function tests.say_many(room text, who text, how_many integer, content text default 'many') returns void
 language plpgsql as $$
 declare
@@ -50,7 +50,7 @@ insert into tests.ids values ('node one', gen_random_uuid()), ('node two', gen_r
 create function tests.move(node text default 'node one', waits boolean default false) returns text language sql as $$
     select tests.as('postline_feed', format('app.move_messages(%L, %L)', tests.id(node), waits))
 $$;
--- Moves all that is left. Returns in how many batches.
+-- Moves all that is left, and returns the number of batches.
 create function tests.move_all() returns integer language plpgsql as $$
 declare batches integer := 0;
 begin
@@ -72,14 +72,14 @@ $$;
 select is(tests.move(), 'none', 'where nothing is to be moved nothing is done');
 select is((select count(*) from app.leases), 0::bigint, 'and nothing is written');
 
--- The guest has written 2,500 messages in a group, and talks with bob, whom alice talks with too.
+-- The guest has written 2,500 messages in a group, and talks with bob, as alice does.
 select tests.talk('club', 'group', array['guest', 'bob', 'alice']),
        tests.talk('guest bob', 'direct', array['guest', 'bob']);
 select tests.say_many('club', 'guest', 1700), tests.say_many('club', 'bob', 10), tests.say_many('club', 'guest', 800);
 select tests.say_many('guest bob', 'guest', 650), tests.say_many('guest bob', 'bob', 2),
        tests.say_many('guest bob', 'guest', 648);
 select tests.say('direct', 'alice', 'a1'), tests.say('direct', 'bob', 'b2');
--- A client_id of the guest's that alice has used too, in the group and in the direct conversation.
+-- A client_id of the guest that alice has used too, in the group and in the direct conversation.
 insert into public.messages (conversation_id, sender_id, client_id, content)
 select m.conversation_id, tests.id('alice'), m.client_id, 'same'
   from public.messages m where m.conversation_id = tests.id('club') and m.seq = 5;
@@ -96,14 +96,14 @@ select is(tests.written('club', 'alice') || ' ' || tests.written('direct', 'alic
     'and the newest are moved: of each conversation its share of 1,000');
 select is(tests.left_to_move('guest'), 'club below 2011, guest bob below 801', 'what is left is noted');
 select is((select count(*) from app.message_moves), 2::bigint, 'once for each conversation');
--- Bob's place is behind what alice has read.
+-- Bob's read mark is after what alice has read.
 select results_eq($$
     select c.last_seq, m.sent_seq, m.last_read_seq >= m.sent_seq from public.conversations c
       join public.conversation_members m on m.conversation_id = c.id and m.user_id = tests.id('alice')
      where c.id = tests.id('direct')
 $$, 'values (1303::bigint, 1303::bigint, true)', 'numbers are reserved for all, and the marks are where they will be');
 
--- Until they are moved.
+-- Before they are moved.
 select is(tests.page('bob', 'direct', 804) -> -1 ->> 'seq', '3', 'a page leaves out what is to be moved there');
 select is((select m from jsonb_array_elements(tests.page('bob', 'club', 600)) m where m ->> 'seq' = '599') -> 'sender',
     jsonb_build_object('id', tests.id('guest'), 'username', null, 'full_name', null, 'avatar_type', null,
@@ -114,9 +114,9 @@ select ok((select bool_or(p ->> 'id' = tests.id('guest')::text and (p ->> 'is_de
              from jsonb_array_elements(tests.changes('bob') -> 'profiles') p), 'whose profile is known');
 select matches(tests.as('bob', format('api.edit_message(%L, 1, ''x'')', tests.id('club'))),
     '^PL007 ', 'who was not its sender does not edit it');
-select matches(tests.as('mallory', format('app.claim_message(%L, 1)', tests.id('club'))),
+select matches(tests.as('mallory', format('app.move_message(%L, 1)', tests.id('club'))),
     '^PL008 ', 'nor does a stranger get it');
-select is(tests.as('bob', format('app.claim_message(%L, 1)', tests.id('club'))), 'false', 'nor another member');
+select is(tests.as('bob', format('app.move_message(%L, 1)', tests.id('club'))), 'false', 'nor another member');
 select is(tests.as('carol', format('api.messages(%L)', tests.id('guest bob')))::text like 'PL008%', true,
     'what has left its conversation is seen by nobody');
 select is(tests.as('alice', format('api.edit_message(%L, 1, ''edited'')', tests.id('club')))::jsonb
@@ -126,7 +126,7 @@ select is(tests.as('alice', format('api.edit_message(%L, 1, ''edited'')', tests.
 select ok(tests.as('alice', format('api.delete_message(%L, 2) ->> ''deleted_at''', tests.id('club'))) is not null,
     'and deletes it');
 
--- The rule behind it.
+-- The rule of moves.
 select is(tests.attempt('none', format('update public.messages set %s where conversation_id = %L and seq = 3',
         change, tests.id('club'))), '23001', change)
   from unnest(array[
@@ -192,7 +192,7 @@ select is(tests.merge('long', 'alice'), '{"conversations":1,"messages":300}', 'l
 select ok(tests.written('texts', 'alice') between 140 and 160, 'and moved a mebibyte at a time');
 select is(tests.move_all() || ' ' || tests.written('texts', 'alice'), '1 300', 'to the last');
 
--- One that wrote in a group and left: its newest message is far back. The account's marks follow.
+-- A guest that wrote in a group and left: its newest message is far back. The account's marks follow.
 select tests.talk('left', 'group', array['bob', 'other', 'alice']);
 select tests.say_many('left', 'other', 30);
 delete from public.conversation_members where conversation_id = tests.id('left') and user_id = tests.id('other');
@@ -204,7 +204,7 @@ select is((select sent_seq || ' ' || (last_read_seq >= sent_seq)
              from public.conversation_members where conversation_id = tests.id('left') and user_id = tests.id('alice')),
     '30 true', 'and moves the mark');
 
--- The account is deleted meanwhile.
+-- The account is deleted before all messages are moved.
 select tests.talk('early', 'group', array['last', 'bob']);
 select tests.say_many('early', 'last', 1200);
 select is(tests.merge('last', 'carol'), '{"conversations":1,"messages":1200}', 'another guest');
@@ -217,7 +217,7 @@ select is((select count(*) from app.message_moves), 0::bigint, 'and nothing is l
 select ok((select bool_and(m -> 'sender' -> 'full_name' = 'null' and m ->> 'sender_id' = tests.id('carol')::text)
              from jsonb_array_elements(tests.page('bob', 'early', 100)) m), 'as bob sees');
 
--- Two guests who talk with each other, and come into two accounts that do.
+-- Two guests who talk with each other are merged into two accounts that do.
 select tests.talk('near far', 'direct', array['near', 'far']),
        tests.talk('alice mallory', 'direct', array['alice', 'mallory']);
 select tests.say('alice mallory', 'mallory', 'm1');
@@ -236,7 +236,7 @@ select results_eq($$
 $$, $$values ('alice', 2::bigint, 1301::bigint, 1300::bigint), ('mallory', 1302, 2601, 1300)$$,
     'to their accounts, in their order');
 
--- Two guests of one account, who talk with one person: the place of the one is reserved before that of the other.
+-- Two guests of one account, who talk with one user: the numbers of one are reserved before those of the other.
 select tests.make_user(name, true) from unnest(array['left one', 'right one']) name;
 select tests.talk('left bob', 'direct', array['left one', 'bob']),
        tests.talk('right bob', 'direct', array['right one', 'bob']);

@@ -1,4 +1,4 @@
--- Groups: making, naming, filling and leaving them, and who may.
+-- Groups: creating, naming, adding, removing and leaving, and the rights for each.
 begin;
 select no_plan();
 select tests.make_world();
@@ -6,7 +6,7 @@ select tests.make_user(name) from unnest(array['dora', 'erik', 'gone']) name;
 select tests.make_user('visitor', true);
 update public.user_profiles set is_deleted = true where id = tests.id('gone');
 
--- The members of a room with their roles, oldest first.
+-- Returns the members of a conversation with their roles, oldest first.
 create function tests.seats(room uuid) returns text language sql as $$
     select string_agg(i.name || ' ' || m.role, ', ' order by m.joined_at, m.user_id)
       from public.conversation_members m join tests.ids i on i.id = m.user_id where m.conversation_id = room
@@ -20,7 +20,7 @@ $$;
 create function tests.users(variadic names text[]) returns text language sql as $$
     select quote_literal(array(select tests.id(n) from unnest(names) n)::text) || '::uuid[]'
 $$;
--- An operation on a room as somebody; others of its answers than an object are told as they are.
+-- Each calls an operation on a conversation as a user, and returns the response.
 create function tests.create_group(who text, title text, members text) returns text language sql as $$
     select tests.as(who, format('api.create_group(%L, %s)', title, members)) $$;
 create function tests.rename(who text, title text, room text default 'group') returns text language sql as $$
@@ -44,7 +44,7 @@ begin
     perform tests.age();
 end $$;
 
--- Making one.
+-- Creating.
 create temporary table made as
 select tests.create_group('alice', ' New  group ', tests.users('carol', 'bob', 'carol', 'alice'))::json as o;
 insert into tests.ids select 'made', (o ->> 'id')::uuid from made;
@@ -88,7 +88,7 @@ select is(tests.create_group('alice', 'x', tests.users('bob', 'gone')),
     tests.create_group('alice', 'x', 'array[gen_random_uuid()]'), 'a deleted user and none are one');
 select is((select count(*) from public.conversations), (select n from count), 'whole or nothing');
 
--- Naming it.
+-- Naming.
 select tests.fresh_world();
 create temporary table version as select tests.version() as v;
 select is(tests.rename('alice', '  Named ')::json ->> 'title', 'Named', 'the owner names a group');
@@ -106,7 +106,7 @@ select is(tests.field_of('alice', format('select api.update_conversation(%L, %L)
     'PL001 title', 'title ' || coalesce(bad, 'null'))
   from unnest(array[null, '', e'\u200b', repeat('x', 101), e'a\u0007']) bad;
 
--- Filling it.
+-- Adding.
 select tests.fresh_world();
 truncate version;
 insert into version select tests.version();
@@ -142,7 +142,7 @@ select is(json_array_length(tests.as('erik', format('api.messages(%L)::json -> '
         tests.id('group')))::json),
     (tests.conversation('group')).last_seq::integer, 'and it sees all that was before');
 
--- 256 in all.
+-- At most 256 members.
 select tests.make_user('m' || n) from generate_series(1, 256) n;
 select is(json_array_length(tests.create_group('alice', 'Full',
         'array(select tests.id(''m'' || n) from generate_series(1, 255) n)')::json -> 'members'),
@@ -232,7 +232,7 @@ select alike(tests.role('alice', 'carol', 'owner'), '{%', 'the owner hands over'
 select is(tests.seats(), 'alice admin, bob admin, carol owner, dora admin', 'and is an admin then');
 select matches(tests.role('alice', 'alice', 'owner'), '^PL007 ', 'who cannot take it back');
 
--- A stranger is told nothing, of any of them.
+-- Every operation is not_found for a user who is not a member.
 select is(tests.as(who, replace(call, '$', quote_literal(tests.id(room)))),
     'PL008 There is no such conversation.', format('%s of %s: %s', who, room, call))
   from (values
@@ -260,7 +260,7 @@ select throws_ok('select ' || call, 'PL002', null, 'no claims: ' || call)
         'api.edit_message(gen_random_uuid(), 1, ''x'')', 'api.delete_message(gen_random_uuid(), 1)']) call;
 select tests.owner();
 
--- By a user's own SQL: as open and as closed as the operations.
+-- The user's own SQL has the rights of the operations.
 select tests.fresh_world();
 insert into tests.ids values ('nowhere', gen_random_uuid());
 create function tests.try(who text, statement text) returns text language sql as $$
@@ -295,7 +295,7 @@ select is(tests.try(who, statement), outcome, who || ': ' || statement)
             'values (tests.id(''group''), tests.id(''erik''))', '42501'),
         ('bob', 'insert into members (conversation_id, user_id) '
             'values (tests.id(''direct''), tests.id(''erik''))', '42501'),
-        -- Hidden ones and none are one; a member of a hidden one is told of by no unique violation.
+        -- Hidden and missing conversations are indistinguishable; a unique violation does not reveal a hidden member.
         ('mallory', 'insert into members (conversation_id, user_id) '
             'values (tests.id(''full''), tests.id(''mallory''))', '42501'),
         ('mallory', 'insert into members (conversation_id, user_id) '
@@ -304,14 +304,14 @@ select is(tests.try(who, statement), outcome, who || ': ' || statement)
             'values (tests.id(''direct''), tests.id(''erik''))', '42501'),
         ('mallory', 'insert into members (conversation_id, user_id) '
             'values (tests.id(''nowhere''), tests.id(''erik''))', '42501'),
-        ('mallory', 'select app.make_group(''x'')', '1'),
-        ('mallory', 'select app.give_role(tests.id(''group''), tests.id(''mallory''), ''owner'')', 'PL008'),
-        ('bob', 'select app.give_role(tests.id(''group''), tests.id(''bob''), ''owner'')', 'PL007'),
+        ('mallory', 'select app.create_group(''x'')', '1'),
+        ('mallory', 'select app.set_member_role(tests.id(''group''), tests.id(''mallory''), ''owner'')', 'PL008'),
+        ('bob', 'select app.set_member_role(tests.id(''group''), tests.id(''bob''), ''owner'')', 'PL007'),
         ('mallory', 'select app.lock_conversation(tests.id(''group''))', 'PL008'),
         ('service_role', 'delete from members where $(''alice'')', '1'),
         ('service_role', 'update members set role = ''owner'' where $(''carol'')', '1')) as t (who, statement, outcome);
 
--- One owner, whatever psql does.
+-- One owner, also with plain SQL.
 select tests.fresh_world();
 update public.conversation_members set role = 'owner'
  where user_id = tests.id('carol') and conversation_id = tests.id('group');

@@ -1,10 +1,10 @@
--- The profiles of a conversation's members, beside it where they are asked for.
+-- The profiles of a conversation's members, returned with it on request.
 begin;
 select no_plan();
 select tests.make_world();
 select tests.make_user('dora');
 
--- Each operation that answers with a conversation, done again without a change; with more members where it makes one.
+-- Each operation that returns a conversation, repeated without a change; with more members if it creates one.
 create temporary table calls (name text, call text, members text[]);
 grant select on calls to public;
 insert into calls
@@ -35,7 +35,7 @@ select ok(not tests.answer(name, given) ? 'profiles', name || ': none with "' ||
 select is(tests.answer(name, ', profiles => true') - 'profiles', tests.answer(name, ''), name || ': else the same')
   from calls where name <> 'create_group';
 
--- Who is in it alone. The other answer is that of a conversation which is not there.
+-- Only members get it. Others get the response for a missing conversation.
 select is(tests.as('mallory', format('api.conversation(%L, true)', room)),
     tests.as('mallory', format('api.conversation(%L, true)', gen_random_uuid())), 'strangers are told nothing')
   from unnest(array[tests.id('direct'), tests.id('group')]) room;
@@ -51,14 +51,14 @@ select is(tests.as('alice', format('json_array_length(api.conversation(%L, true)
 select is(tests.as('dora', format('api.conversation(%L, true)', tests.id('group'))),
     'PL008 There is no such conversation.', 'nor finds it any more');
 
--- The deleted: a direct conversation keeps its tombstone.
+-- Deleted users: a direct conversation keeps the tombstone.
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is((select p from jsonb_array_elements(tests.answer('open', ', true') -> 'profiles') p
             where p ->> 'id' = tests.id('bob')::text),
     tests.object('bob'), 'a deleted member is a tombstone');
 select is(tests.object('bob') ->> 'full_name', null, 'without a name');
 
--- Without them no member's profile is read. Whether the caller was deleted is asked of its own.
+-- Without them no member's profile is read. The caller's own is, to check that it is not deleted.
 create function tests.reads() returns bigint language sql volatile as $$
     select seq_scan + idx_scan from pg_stat_xact_user_tables where relid = 'public.user_profiles'::regclass $$;
 create function tests.reads_of(room text, more text default '') returns bigint language plpgsql volatile as $$
@@ -71,7 +71,7 @@ end $$;
 select cmp_ok(tests.reads_of('group'), '<', tests.reads_of('group', ', true'),
     'a conversation alone costs no look at its members'' profiles');
 
--- No more than an answer has room for.
+-- As many as fit into a response.
 select tests.make_user('crowd' || n) from generate_series(1, 250) n;
 update public.user_profiles set attributes = jsonb_build_object('a', repeat('x', 32000))
  where username like 'tap\_crowd%';

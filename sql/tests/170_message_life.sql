@@ -1,4 +1,4 @@
--- What becomes of a message: edits and deletions, whose they are, and what follows them.
+-- Edits and deletions of messages: who may make them, and their effects.
 begin;
 select no_plan();
 select tests.make_world();
@@ -67,7 +67,7 @@ select is(tests.edit('bob', 2, 'bob, again', 'direct')::json ->> 'content',
     'bob, again', 'in a direct conversation too');
 select matches(tests.edit('bob', 1, 'x', 'direct'), '^PL007 ', 'each its own');
 
--- Of an image its caption; of what a service wrote in a user's name nothing.
+-- Of an image the caption can be edited; a system message cannot.
 select results_eq($$
     select o ->> 'content', o -> 'attachment' ->> 'url' from (select tests.edit('carol', 5, 'another')::json as o) e
 $$, $$values ('another', 'https://x.example/a')$$, 'an image''s caption');
@@ -77,7 +77,7 @@ select matches(tests.edit(who, 6, 'x'), '^PL007 ', who || ' edits no system mess
   from unnest(array['carol', 'alice']) who;
 select matches(tests.edit('bob', 3, 'x', 'direct'), '^PL007 ', 'nor in a direct conversation');
 
--- Sent again after an edit.
+-- A repeated send after an edit.
 select tests.edit('carol', 7, 'second');
 create function tests.resend(content text) returns text language sql as $$
     select tests.as('carol', format('api.sent_message(%L, %L, %L)',
@@ -136,12 +136,12 @@ select results_eq($$
      where conversation_id = tests.id('group') and user_id = tests.id('carol')
 $$, $$values ('member', 7::bigint)$$, 'marks stay where they are');
 
--- A former admin, and one that is it no more, have a member's rights.
+-- Former admins have a member's rights.
 select tests.as('alice', format('api.set_member_role(%L, %L, ''member'')', tests.id('group'), tests.id('bob')));
 select matches(tests.remove('bob', 4), '^PL007 ', 'who is no admin any more deletes no other''s');
 select is(tests.remove('bob', 3)::json ->> 'content', null, 'its own still');
 
--- By a user's own SQL.
+-- The user's own SQL.
 select tests.say('group', who, who) from unnest(array['alice', 'bob', 'carol']) who;  -- 8, 9, 10
 insert into public.messages (conversation_id, sender_id, kind, content)
 values (tests.id('group'), tests.id('alice'), 'system', 'said');  -- 11

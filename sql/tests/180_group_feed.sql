@@ -1,11 +1,11 @@
--- What clients hear of groups and of edits: by the feed while they stream, by a delta when they come back.
--- '4:4:' is the snapshot that saw the aged world and nothing since.
+-- Changes of groups and edits that clients get: from the feed while they are live, in a delta when they return. '4:4:'
+-- is the snapshot that saw the aged world and nothing since.
 begin;
 select no_plan();
 select tests.make_world(), tests.without_events();
 select tests.say('group', 'bob', 'old ' || n) from generate_series(1, 3) n;
 
-create function tests.look() returns text[] language plpgsql as $$
+create function tests.poll() returns text[] language plpgsql as $$
 declare
     lines text[];
 begin
@@ -13,11 +13,11 @@ begin
     lines := array(
         select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
                          (select i.name from tests.ids i where i.id = l.user_id), l.seq)
-          from feed.look('4:4:') l);
+          from feed.read_changes('4:4:') l);
     perform tests.owner();
     return lines;
 end $$;
--- A fact of the look as an object, without what is a member's own.
+-- Returns a change of the poll as an object, without values that differ between members.
 create function tests.object(wanted text) returns jsonb language plpgsql as $$
 declare
     found jsonb;
@@ -27,7 +27,7 @@ begin
                              else '' end)::jsonb
            || coalesce(jsonb_build_object('audience', (select jsonb_agg(i.name order by place)
                 from unnest(l.audience) with ordinality a (id, place) join tests.ids i using (id))), '{}')
-      into found from feed.look('4:4:') l where l.kind = wanted;
+      into found from feed.read_changes('4:4:') l where l.kind = wanted;
     perform tests.owner();
     return found;
 end $$;
@@ -38,10 +38,10 @@ begin
     perform tests.authenticate_as(who);
     select * into answer from api.sync(app.epoch(), since::pg_snapshot, null, null, 20, 524288);
     perform tests.owner();
-    perform tests.missed_nothing(who, since, answer.changes, answer.conversation_ids);
+    perform tests.has_no_changes(who, since, answer.changes, answer.conversation_ids);
     return answer.changes::jsonb;
 end $$;
--- A delta as short words.
+-- Returns a delta as short words.
 create function tests.news(who text) returns text[] language sql as $$
     select coalesce(array_agg(word order by kind, seq, word), '{}') from (select tests.delta(who) as d) d, lateral (
         select 1 as kind, 0 as seq, 'me' as word where d ? 'me'
@@ -74,7 +74,7 @@ select tests.age();
 
 -- A title, a role.
 select tests.act('alice', 'api.update_conversation($, ''Neu'')');
-select is(tests.look(), array['conversation group 3'], 'a title');
+select is(tests.poll(), array['conversation group 3'], 'a title');
 select is(tests.object('conversation') - '{last_read_seq,unread_count,audience}'::text[],
     tests.as('bob', format('api.conversation(%L)', tests.id('group')))::jsonb - '{last_read_seq,unread_count}'::text[],
     'whole');
@@ -82,43 +82,43 @@ select is(tests.object('conversation') ->> 'version', '6', 'in a grown version')
 select is(tests.news('carol'), array['conversation group 6'], 'and by a delta');
 select tests.age();
 select tests.act('alice', format('api.set_member_role($, %L, ''owner'')', tests.id('carol')));
-select is(tests.look(), array['conversation group 3'], 'handing over');
+select is(tests.poll(), array['conversation group 3'], 'handing over');
 select is(jsonb_path_query_array(tests.object('conversation'), '$.members[*].role'),
     '["admin", "admin", "owner"]', 'with the roles');
 select is(tests.object('conversation') ->> 'version', '7', 'one version on');
 select tests.act('carol', format('api.set_member_role($, %L, ''owner'')', tests.id('alice')));
 select tests.act('alice', format('api.set_member_role($, %L, ''member'')', tests.id('carol')));
 
--- What changes nothing is no news.
+-- A call that changes nothing causes no change.
 select tests.age();
 select tests.act('alice', 'api.update_conversation($, ''Neu'')'),
        tests.act('alice', format('api.add_members($, %s)', tests.users('bob', 'carol'))),
        tests.act('alice', format('api.set_member_role($, %L, ''member'')', tests.id('carol'))),
        tests.act('bob', 'api.edit_message($, 1, ''old 1'')');
-select is(tests.look(), '{}', 'what changes nothing is no news');
+select is(tests.poll(), '{}', 'what changes nothing is no news');
 
--- A group made.
+-- Creating a group.
 select tests.age();
 insert into tests.ids
 select 'made', (tests.as('alice', format('api.create_group(''Made'', %s)',
     tests.users('bob', 'mallory')))::json ->> 'id')::uuid;
-select set_eq('select unnest(tests.look())',
+select set_eq('select unnest(tests.poll())',
     array['joined made alice', 'joined made bob', 'joined made mallory', 'conversation made 0',
         'opening_profile made alice', 'opening_profile made bob', 'opening_profile made mallory'],
     'a group made is joined by all its members');
 select is(tests.news('mallory'), array['profile alice', 'profile bob', 'conversation made 1'], 'and is in their delta');
 select is(tests.news('carol'), '{}', 'and in no other''s');
 
--- One who comes, goes, and comes again.
+-- A user who joins, leaves, and joins again.
 select tests.age();
 select tests.act('bob', format('api.add_members($, %s)', tests.users('mallory')));
-select is(tests.look(),
+select is(tests.poll(),
     array['joined group mallory', 'conversation group 3', 'opening_profile group alice', 'opening_profile group bob',
         'opening_profile group carol', 'opening_profile group mallory', 'opening_message group bob 1',
         'opening_message group bob 2', 'opening_message group bob 3'], 'a new member joins with its opening');
 savepoint bounded;
 create or replace function app.opening_bytes() returns bigint language sql immutable as $$ select 100::bigint $$;
-select is(tests.look(),
+select is(tests.poll(),
     array['joined group mallory', 'behind mallory', 'conversation group 3', 'opening_profile group mallory'],
     'a newcomer to a group beyond the bound resyncs, and the others get its profile');
 rollback to bounded;
@@ -130,7 +130,7 @@ select is(tests.news('carol'), array['profile mallory', 'conversation group 8'],
 select tests.age();
 select tests.act('mallory', 'api.send_message($, ''hi'')'),
        tests.act('alice', format('api.remove_member($, %L)', tests.id('mallory')));
-select is((tests.look())[1:2], array['left group mallory', 'conversation group 4'], 'one who is removed has left');
+select is((tests.poll())[1:2], array['left group mallory', 'conversation group 4'], 'one who is removed has left');
 select is(tests.object('conversation') -> 'audience',
     '["alice", "bob", "carol"]', 'and is not among those who are told');
 select is(tests.news('mallory'), array['left group'], 'its delta says so, and no more: not even its own last message');
@@ -146,25 +146,25 @@ select is(tests.news('mallory'),
     array['profile alice', 'profile bob', 'profile carol', 'left group', 'conversation group 9', 'group 1 v2 edited',
         'group 2 v1 old 2', 'group 3 v1 old 3', 'group 4 v2', 'group 5 v1 behind its back'],
     'one who comes back sees all');
-select is((tests.look())[1:2], array['left group mallory', 'joined group mallory'], 'left stands before joined');
+select is((tests.poll())[1:2], array['left group mallory', 'joined group mallory'], 'left stands before joined');
 select tests.age();
-select is(tests.look(), '{}');
+select is(tests.poll(), '{}');
 select is(tests.news('mallory'), '{}', 'then nothing');
 select tests.act('bob', 'api.mark_read($, 5)');
 select is(tests.news('mallory'), array['read group bob 5'], 'and what is new again');
 
--- Leaving, and the owner's.
+-- Leaving, also by the owner.
 select tests.age();
 select tests.act('mallory', format('api.remove_member($, %L)', tests.id('mallory')));
-select is(tests.look(), array['left group mallory', 'conversation group 5'], 'one who leaves has left');
+select is(tests.poll(), array['left group mallory', 'conversation group 5'], 'one who leaves has left');
 select tests.age();
 select tests.act('alice', format('api.remove_member($, %L)', tests.id('alice')));
-select is(tests.look(), array['left group alice', 'conversation group 5'], 'the owner too');
+select is(tests.poll(), array['left group alice', 'conversation group 5'], 'the owner too');
 select is(jsonb_path_query_array(tests.object('conversation'), '$.members[*].role'),
     '["owner", "member"]', 'and the next is told in the same');
 select is(tests.object('conversation') ->> 'version', '11', 'version');
 select is(tests.news('alice'), array['left group'], 'by a delta: left');
--- The two share the direct conversation still.
+-- The two still share the direct conversation.
 select is(tests.news('bob'), array['conversation group 11'], 'by a delta: the conversation');
 select is(tests.delta('alice', '3:3:')::text like '%' || tests.id('group') || '%',
     true, 'a cursor from before the world says left as well');
@@ -174,12 +174,12 @@ select unalike((tests.delta('alice', '3:3:') - 'left')::text, '%' || tests.id('g
 -- Messages.
 select tests.age();
 select tests.act('bob', 'api.edit_message($, 2, ''two'')');
-select is(tests.look(), array['message group bob 2'], 'an edit');
+select is(tests.poll(), array['message group bob 2'], 'an edit');
 select results_eq($$
     select o ->> 'version', o ->> 'content', o ->> 'edited_at' is not null from tests.object('message') o
 $$, $$values ('2', 'two', true)$$, 'whole, in a grown version');
 select tests.act('bob', 'api.delete_message($, 2)');
-select is(tests.look(), array['message group bob 2'], 'edited and deleted are told once');
+select is(tests.poll(), array['message group bob 2'], 'edited and deleted are told once');
 select results_eq($$
     select o ->> 'version', o ->> 'content', o ->> 'deleted_at' is not null from tests.object('message') o
 $$, $$values ('3', null, true)$$, 'as it is last');

@@ -1,4 +1,4 @@
--- Events of groups: who is told what, and by whom no event is made.
+-- Events of groups: their receivers, and changes without an event.
 begin;
 select no_plan();
 select tests.make_world();
@@ -13,7 +13,7 @@ create function tests.by_name(event jsonb) returns text language sql as $$
                         join tests.ids i on i.id = u.id::uuid),
                      event ->> 'title')
 $$;
--- The messages that a user sees from a number on.
+-- Returns the messages that a user sees from a number on.
 create function tests.seen(who text, since bigint default 2) returns text[] language plpgsql as $$
 declare
     seen text[];
@@ -61,7 +61,7 @@ select is((select f.wrote from app.former_members f
             where f.conversation_id = tests.id('group') and f.user_id = tests.id('dora')), true,
     'the profile of one who is named stays in the members'' sight');
 
--- As objects, and what the conversation says.
+-- The objects, and the last message of the conversation.
 select is((tests.as('carol', 'api.messages(' || quote_literal(tests.id('group')) || ')')::jsonb -> 'messages' -> -1)
           - '{id,sender,created_at,is_read}'::text[],
     jsonb_build_object('conversation_id', tests.id('group'), 'seq', 5, 'sender_id', tests.id('erik'),
@@ -73,7 +73,7 @@ select ok(not (tests.as('carol', 'api.messages(' || quote_literal(tests.id('grou
 select is(row((tests.conversation('group')).last_seq, (tests.conversation('group')).last_message_content)::text,
     '(5,"Left the group.")', 'it is the conversation''s newest message');
 
--- Nobody writes one: not by a message of their own, and none is changed.
+-- Users cannot write or change one.
 select is(tests.attempt('carol', format($$
     insert into public.messages (conversation_id, sender_id, content, event)
     values (%L, %L, 'x', '{"type":"renamed","title":"Mine"}')$$, tests.id('group'), tests.id('carol'))),
@@ -87,7 +87,7 @@ select alike(tests.as('alice', 'api.delete_message(' || quote_literal(tests.id('
 select is((select m.event from public.messages m where m.conversation_id = tests.id('group') and m.seq = 3), null,
     'with what it said');
 
--- By SQL of a user's own.
+-- The user's own SQL.
 select is(tests.attempt('alice', format('insert into public.conversation_members (conversation_id, user_id)
     values (%L, %L)', tests.id('group'), tests.id('dora'))), '1', 'a user''s own insert is possible');
 select tests.authenticate_as('alice');
@@ -100,7 +100,7 @@ select is(tests.seen('carol', 6), array[
     '7 system alice member_removed dora A member was removed.',
     '8 system alice renamed By SQL The group is called “By SQL” now.'], 'and is told alike');
 
--- No events: an operator's changes, a new group, the last member's end.
+-- No events: an operator's changes, a new group, the last member's departure.
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('dora'));
 update public.conversations set title = 'By psql' where id = tests.id('group');
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('dora');

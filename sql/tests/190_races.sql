@@ -1,6 +1,5 @@
--- Two at once, in sessions of their own: the second waits for the first, and then finds what it left. Their world must
--- be committed; at the end it is taken away again. Needs dblink, which comes with PostgreSQL; without it all is
--- skipped.
+-- Two concurrent transactions in sessions of their own: the second waits for the first, and then sees its result. Their
+-- world is committed, and removed at the end. Needs dblink, which comes with PostgreSQL; without it all is skipped.
 \set QUIET 1
 set client_min_messages = warning;
 select exists (select from pg_available_extensions where name = 'dblink') as possible \gset
@@ -21,7 +20,7 @@ begin
     perform dblink_exec(link, 'begin');
     perform from dblink(link, format('select tests.authenticate_as(%L)::text', who)) as t (answer text);
 end $$;
--- A statement with the group's id for $, and a user's for its name in braces.
+-- Replaces $ by the group's id, and a user's name in braces by its id.
 create function tests.with_ids(statement text) returns text language plpgsql as $$
 declare
     i tests.ids;
@@ -31,7 +30,7 @@ begin
     end loop;
     return replace(statement, '$', quote_literal(tests.id('group')));
 end $$;
--- Sends a statement, and comes back when it has ended or waits for a lock: which of the two.
+-- Sends a statement, and returns whether it has ended or waits for a lock.
 create function tests.start(link text, statement text) returns text language plpgsql as $$
 declare
     backend integer;
@@ -44,7 +43,7 @@ begin
         perform pg_sleep(0.002);
     end loop;
 end $$;
--- What came of it, and commits; of an error its SQLSTATE.
+-- Commits, and returns the result of the statement or its SQLSTATE.
 create function tests.finish(link text) returns text language plpgsql as $$
 declare
     answer text := '';
@@ -60,8 +59,8 @@ begin
     perform dblink_exec(link, 'commit');
     return answer;
 end $$;
--- Both as their users, each in a transaction: the first has done its statement when the second begins its own. What
--- came of the first, whether the second waited, and what came of it.
+-- Runs both as their users, each in a transaction: the first has executed its statement when the second begins. Returns
+-- the first result, whether the second waited, and the second result.
 create function tests.race(first_user text, first text, second_user text, second text) returns text
 language plpgsql as $$
 declare
@@ -80,7 +79,7 @@ create function tests.seats() returns text language sql as $$
       from public.conversation_members m join tests.ids i on i.id = m.user_id
      where m.conversation_id = tests.id('group')
 $$;
--- Another group of the name 'group', with one message of carol's.
+-- Creates another group named 'group', with one message of carol's.
 create function tests.fresh_world() returns void language plpgsql as $$
 declare
     made uuid;
@@ -102,7 +101,7 @@ create function tests.last_seq() returns bigint language sql as $$
 $$;
 select tests.connect('one'), tests.connect('two');
 
--- Who removes and is removed.
+-- Users who remove and are removed at once.
 select tests.fresh_world();
 select is(tests.race('alice', 'select api.remove_member($, {bob})', 'bob', 'select api.remove_member($, {carol})'),
     'ok waits PL008', 'an admin that is removed removes nobody any more');
@@ -166,7 +165,7 @@ select is(tests.race('alice', 'select api.add_members($, array[{erik}]::uuid[])'
 select is((select count(*) from public.conversation_members where conversation_id = tests.id('group')),
     256::bigint, 'there are 256');
 
--- Messages of one who is being removed.
+-- Messages of a user who is being removed.
 select tests.fresh_world();
 select is(tests.race('alice', 'select api.remove_member($, {carol})', 'carol', 'select api.send_message($, ''late'')'),
     'ok waits PL008', 'one who is removed sends no more');
@@ -208,7 +207,7 @@ select is(tests.race('carol', 'select api.edit_message($, 2, ''once'')',
 select is((select version from public.messages where conversation_id = tests.id('group') and seq = 2),
     3::bigint, 'is one version');
 
--- Of one who comes back.
+-- Messages of a user who returns.
 select tests.fresh_world();
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
 select is(tests.race('alice', 'select api.add_members($, array[{carol}]::uuid[])',
@@ -236,7 +235,7 @@ do $$ begin
 end $$;
 select is(tests.version_of('erik'), (:version + 2)::bigint, 'and so is one by a transaction that began before it');
 
--- Who is online, of one who comes to one node and goes from another at the same moment.
+-- Presence of a user who arrives at one node and leaves another at once.
 create function tests.report(node integer, arrived text, gone text, is_whole boolean default false) returns text
 language sql as $$
     select format('select app.report_presence(''00000000-0000-4000-8000-00000000000%s'', 60, array[%s]::uuid[], '
@@ -250,13 +249,13 @@ create function tests.online() returns text language sql as $$
     select string_agg(i.name, ' ' order by i.name)
       from public.presence p join tests.ids i on i.id = p.user_id where p.is_online
 $$;
--- As the nodes, or a user, do it; and then what was left of both.
+-- Two calls of nodes or a user, and the state after both.
 create function tests.presence_race(first text, second text, second_user text default 'postline_feed') returns text
 language plpgsql as $$
 declare
     answers text := tests.race('postline_feed', first, second_user, second);
 begin
-    perform app.settle_presence('{}');
+    perform app.update_presence('{}');
     return answers || ': ' || coalesce(tests.online(), 'nobody');
 end $$;
 select is(tests.presence_race(tests.report(1, '', '', true), tests.report(2, '', '', true)),
@@ -293,7 +292,7 @@ select is(tests.presence_race(tests.report(1, '{alice}', '', true), tests.report
 select tests.lapse(1);
 select is(tests.presence_race('select app.end_nodes()::text', tests.report(2, '', '{alice}')),
     '1 done true: nobody', 'one ended while the user goes from the other');
--- One who hides it, or is deleted.
+-- A user who hides its presence, or is deleted.
 create function tests.hide(value text) returns text language sql as $$
     select format('select api.update_me(''{"preferences":{"presence":%s}}'')', to_json(value))
 $$;
@@ -303,7 +302,7 @@ select is(tests.presence_race(tests.report(2, '', '{alice}'), tests.hide('contac
     'true waits ok: nobody', 'goes, and shows itself');
 select is(tests.presence_race(tests.report(2, '{carol}', ''), 'select app.hide_presence({carol})::text', 'none'),
     'true waits : nobody', 'comes, and is deleted');
--- A transaction that is open for long.
+-- A transaction that stays open for long.
 select tests.report(2, '{alice}', '') as arrival \gset
 select from dblink('two', tests.with_ids(:'arrival')) as t (answer text);
 select is(tests.online(), 'alice');
@@ -326,7 +325,7 @@ end $$;
 select from dblink('two', tests.with_ids(:'renewal')) as t (answer text);
 select is(tests.online() || (select count(*) from app.unsettled_users), 'bob0', 'the call after that sees to it');
 
--- An operator's word and a sign-in.
+-- An operator's command and a sign-in.
 select is(tests.race('postline_accounts',
         'select generation from accounts.open_session(gen_random_uuid(), {frank}, null)',
         'none', 'select admin.end_sessions(''me'', ''tap_frank'', null) ->> ''ended_sessions'''),
@@ -340,7 +339,7 @@ select is(tests.race('none', 'select admin.disable(''me'', ''tap_frank'', null, 
         'postline_accounts', 'select generation from accounts.open_session(gen_random_uuid(), {frank}, null)'),
     '0 waits PL003', 'a sign-in that came second is refused');
 
--- Another program's transaction holds up its own user, and nobody else.
+-- Another program's transaction delays its own user only.
 create function tests.call_beside(statement text, call text) returns text language plpgsql as $$
 declare
     answer text;
@@ -367,7 +366,7 @@ select is((select count(*) from public.presence p where p.is_online and p.user_i
 delete from app.node_users;
 select tests.fresh_world();
 delete from app.push_cursor;
-select tests.call_beside('lock table tests.ids in access share mode', 'select app.note_pushes()');
+select tests.call_beside('lock table tests.ids in access share mode', 'select app.queue_pushes()');
 insert into app.devices (user_id, platform, token, environment)
 select tests.id(n), 'apns', 'race ' || n, 'production' from unnest(array['carol', 'dora']) n;
 select tests.say('group', 'alice', 'to both');
@@ -375,16 +374,16 @@ create function tests.noted() returns text language sql as $$
     select coalesce(string_agg(d.token, ', ' order by d.token), 'none')
       from app.pushes p join app.devices d on d.id = p.device_id and d.token like 'race %'
 $$;
-select tests.call_beside('delete from app.devices where token = ''race dora''', 'select app.note_pushes()');
+select tests.call_beside('delete from app.devices where token = ''race dora''', 'select app.queue_pushes()');
 select is(tests.noted(), 'race carol', 'a device that is just going keeps nobody''s pushes back');
-select tests.call_beside('lock table tests.ids in access share mode', 'select app.note_pushes()');
+select tests.call_beside('lock table tests.ids in access share mode', 'select app.queue_pushes()');
 select is(tests.noted(), 'race carol, race dora', 'and where it stays it is told too');
 select is((select count(*) from app.push_backlog), 0::bigint, 'once');
 drop function tests.call_beside, tests.noted();
 delete from app.devices where token like 'race %';
 delete from app.push_cursor;
 
--- No trace.
+-- Cleanup.
 select dblink_disconnect('one'), dblink_disconnect('two');
 set session_replication_role = replica;
 delete from app.sessions where user_id in (select id from tests.ids);

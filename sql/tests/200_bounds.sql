@@ -1,9 +1,9 @@
--- How much there may be: of what is stored, whoever writes it, and of what is answered.
+-- Bounds of stored data, for all writers, and of responses.
 begin;
 select no_plan();
 select tests.make_world();
 
--- A JSON value is counted as it is written without blanks, whatever is in it.
+-- A JSON value is counted as written without blanks, whatever it contains.
 select is(app.json_bytes(value::jsonb), octet_length(value)::bigint, 'counted truly: ' || left(value, 40))
   from unnest(array[
         '{}', '{"a":null}', '{"k":{"a":null,"b":[null,{"c":null}]}}', '{"null":"null","a":[1,true,1.50]}',
@@ -30,7 +30,7 @@ select is(tests.attempt('alice', format('update public.user_private set preferen
 select is(tests.attempt('alice', format('update public.user_private set preferences = %L', tests.nulls('a', 1050))),
     '1', 'which may write what the method may');
 
--- Those that are longer, from before they were truly counted.
+-- Values that exceed the bound, which was once counted differently.
 set local session_replication_role = replica;
 update public.user_private set preferences = tests.nulls('a', 5000)::jsonb where id = tests.id('bob');
 update public.user_profiles set attributes = jsonb_build_object('a', repeat('x', 50000)),
@@ -63,7 +63,7 @@ select is(tests.attempt('service_role',
     outcome, 'attributes of ' || most + 9)
   from (values (32768 - 10, '1'), (32768 - 8, 'PL001')) t (most, outcome);
 
--- Numbers that no double holds: readers of JSON refuse the whole line.
+-- Numbers that do not fit in a double: JSON parsers refuse the whole line.
 select is(tests.attempt('service_role',
         format('update public.user_profiles set attributes = %L where id = tests.id(''carol'')', value)),
     outcome, 'attributes ' || value)
@@ -75,7 +75,7 @@ select is(tests.attempt('carol', format('update public.user_private set preferen
     outcome, 'preferences ' || value)
   from (values ('{"a": 1e308}', '1'), ('{"a": [1e309]}', 'PL001')) t (value, outcome);
 
--- What a user may write by plain SQL is bounded in each column that holds text or JSON, one added later too.
+-- Every column with text or JSON that a user may write by plain SQL is bounded, also new ones.
 create temporary table columns as
 select a.attrelid::regclass as relation, a.attname as name,
        coalesce(nullif(t.typbasetype, 0), t.oid)::regtype::text as type
@@ -134,7 +134,7 @@ select is(tests.attempt('alice',
         ('-1', 'PL001'), ('1e-1', 'PL001'), ('1e400', 'PL001'), ('"3"', 'PL001'), ('true', 'PL001'), ('[1]', 'PL001'))
        t (number, outcome), unnest(array['width', 'height', 'bytes']) name;
 
--- The objects of an answer.
+-- The objects of a response.
 select is(length(app.joined(array_fill(repeat('x', 1000000), array[n]), last)),
     length, format('%s of a million, from the last: %s', n, last))
   from (values (4, 4000003), (5, 4000003), (1, 1000000)) t (n, length), unnest(array[true, false]) last;
@@ -143,7 +143,7 @@ select is(app.joined(null), '', 'nor of null');
 select is(length(app.joined(array[repeat('x', 5000000), 'y'])), 5000000, 'one at least, however long');
 select is(app.joined(array[repeat('x', 5000000), 'y'], true), 'y', 'from the last on');
 
--- A hundred profiles, each as long as it may be, are one answer.
+-- A hundred profiles of the longest kind fit into a response.
 create function tests.make_long(number integer) returns uuid language plpgsql as $$
 declare
     made uuid := ('00000000-0000-4000-8000-' || lpad(number::text, 12, '0'))::uuid;
@@ -232,7 +232,7 @@ select is((select count(distinct p ->> 'id') from pages join on_page o using (pl
     (select json_array_length(page -> 'profiles')::bigint from pages join on_page o using (place)
       where o.title = 'huge'), 'each once');
 
--- Messages: the page ends at the end that the next one goes on from.
+-- Messages: a page ends where the next continues.
 select tests.say('direct', 'alice', repeat(e'\u0001', 8000)) from generate_series(1, 200);
 create function tests.seqs(bounds text) returns int8range language plpgsql as $$
 declare
@@ -249,7 +249,7 @@ select cmp_ok(upper(newest) - lower(newest), '>=', 10::bigint, 'as many as there
 select is(upper(tests.seqs(lower(newest) || ', null')), lower(newest), 'those before go on without a gap') from ranges;
 select is(lower(tests.seqs('null, ' || upper(oldest) - 1)), upper(oldest), 'and those after') from ranges;
 
--- Who is in a conversation, and which client_ids were used, is asked in vain.
+-- Errors do not reveal who is a member, or which client_ids were used.
 create function tests.refusal(who text, statement text) returns text language plpgsql as $$
 declare
     state text; message text; detail text; hint text; name text;
@@ -295,7 +295,7 @@ select is(tests.attempt('service_role',
             tests.id('group'), tests.id('carol'))),
     '1', 'a trusted backend in anybody''s');
 
--- A page of a list has half a mebibyte; the next goes on from there (A9).
+-- A page of a list has half a mebibyte; the next continues after it (A9).
 select tests.make_user('wide' || n) from generate_series(1, 60) n;
 update public.user_profiles p set attributes = jsonb_build_object('a', repeat('x', 30000))
   from tests.ids i where i.id = p.id and i.name like 'wide%';

@@ -1,5 +1,5 @@
--- The tables as PostgREST serves them to an app: the columns that are the caller's own, the read mark that is written
--- as `is_read`, and rows that come back from an insert.
+-- The tables as PostgREST serves them to an app: the caller's own columns, the read mark that is set as `is_read`, and
+-- rows that an insert returns.
 begin;
 select no_plan();
 select tests.make_world();
@@ -25,14 +25,14 @@ create function tests.marks() returns text language sql as $$
       from public.conversation_members m
       join tests.ids i on i.id = m.user_id join tests.ids r on r.id = m.conversation_id
 $$;
-create function tests.looked() returns text[] language plpgsql as $$
+create function tests.polled() returns text[] language plpgsql as $$
 declare
     lines text[];
 begin
     perform set_config('role', 'postline_feed', true);
     lines := array(select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
                                     (select i.name from tests.ids i where i.id = l.user_id), l.seq)
-                     from feed.look('4:4:') l);
+                     from feed.read_changes('4:4:') l);
     perform tests.owner();
     return lines;
 end $$;
@@ -41,7 +41,7 @@ create function tests.columns(name text) returns text language sql as $$
         tests.request('alice', 'select * from ' || name || ' limit 1', 'rest') -> 0) k
 $$;
 
--- What `select *` has.
+-- The columns of `select *`.
 select is(tests.columns('conversations'),
     'id,kind,participant1_id,participant2_id,title,created_by,last_seq,last_message_content,last_message_time,'
     'last_message_sender_id,unread_count,version,created_at,updated_at', 'the columns of rest.conversations');
@@ -52,7 +52,7 @@ select is(tests.columns('user_profiles'),
     'id,username,full_name,bio,avatar_type,avatar_id,avatar_url,website,location,language_code,is_verified,is_guest,'
     'is_deleted,attributes,version,created_at,updated_at', 'the columns of rest.user_profiles');
 
--- unread_count: each its own, as on the wire.
+-- unread_count: each user's own, as in the protocol.
 create temporary table counted as
 select who, schema, tests.request(
            who, 'select id, conversations.unread_count from conversations order by kind, id', schema) as counts
@@ -73,7 +73,7 @@ select is(tests.rest('alice', 'select count(*) from messages v join public.messa
                                 where v.is_read is distinct from public.is_read(t)'),
     '[{"count":0}]', 'as the computed field says');
 
--- The usual statement is the caller's read mark, and nobody else's; it is told as every mark is; no message is written.
+-- The usual statement moves the caller's read mark only; it is distributed as any mark; no message is written.
 create temporary table rows_before as select id, ctid as place, xmin::text as writer from public.messages;
 select is(tests.read_as('alice', tests.in_room('direct') || ' and ' || tests.not_by('alice')),
     '[{"content":"one 1","is_read":true}, {"content":"one 2","is_read":true}, {"content":"one 3","is_read":true}]',
@@ -86,12 +86,12 @@ select is(tests.rest('bob', 'select bool_and(is_read) as read from messages wher
 select is((select count(*) from rows_before b
              join public.messages m on m.id = b.id and m.ctid = b.place and m.xmin::text = b.writer),
     6::bigint, 'no message was written');
-select is(tests.looked(), array['read direct alice 3'], 'the feed tells of one mark, and of nothing else');
+select is(tests.polled(), array['read direct alice 3'], 'the feed tells of one mark, and of nothing else');
 select tests.age();
 select isnt(tests.read_as('alice', tests.in_room('direct')), '[]', 'again');
-select is(tests.looked(), '{}', 'is no news');
+select is(tests.polled(), '{}', 'is no news');
 
--- In a group a message is read when all others have read it: the answer says so too.
+-- In a group a message is read when all other members have read it: the response says so too.
 select is((select jsonb_agg(o order by o ->> 'content') from jsonb_array_elements(
             tests.read_as(
                 'alice', tests.in_room('group') || ' and not is_read and ' || tests.not_by('alice'))::jsonb) o),
@@ -102,7 +102,7 @@ select is(json_array_length(tests.read_as('bob', 'true')::json), 6, 'of all that
 select is(tests.marks(), 'alice 3, bob 3, alice 3, bob 3, carol 3', 'in every conversation');
 select is(tests.rest('carol', 'select count(*) from messages where not is_read'), '[{"count":0}]', 'now all is read');
 
--- One message in the middle: a mark reaches from the first to it, and never goes back.
+-- One message in the middle: the mark covers all before it, and never moves back.
 select tests.say('direct', 'bob', 'two ' || n) from generate_series(4, 6) n;
 select is(tests.read_as('alice', 'content = ''two 5'''), '[{"content":"two 5","is_read":true}]', 'one message');
 select is(tests.marks(), 'alice 5, bob 6, alice 3, bob 3, carol 3', 'is a mark that has reached it');
@@ -114,7 +114,7 @@ select is(tests.rest('alice', 'update messages set is_read = true
                                returning 1'),
     '[{"?column?":1}, {"?column?":1}, {"?column?":1}]', 'of several conversations');
 select is(tests.marks(), 'alice 6, bob 6, alice 5, bob 3, carol 5', 'each has its farthest');
--- In whatever order the rows come: an edited row stands behind the others.
+-- The order of the rows does not matter: an edited row comes after the others.
 select tests.say('direct', 'bob', 'two ' || n) from generate_series(7, 8) n;
 update public.messages set content = 'two 7, edited' where content = 'two 7';
 select set_config('enable_indexscan', 'off', true), set_config('enable_bitmapscan', 'off', true);
@@ -134,7 +134,7 @@ select is(tests.rest('alice', 'update messages set is_read = false where content
     '[{"is_read":false}]', 'what is so already may be said');
 select throws_ok('update rest.messages set is_read = true', 'PL002', null, 'a mark is somebody''s');
 
--- What is noted while a statement runs moves nobody's mark but one's own.
+-- The record of a running statement moves the caller's own mark only.
 select set_config('postline.read', tests.id('group') || ' 2 9', true);
 select is(tests.read_as('mallory', 'true'), '[]', 'a stranger reads nothing');
 select is(tests.marks(), 'alice 9, bob 8, alice 5, bob 3, carol 5', 'and moves no mark, whatever is noted');
@@ -151,7 +151,7 @@ select is(tests.rest('alice', 'update messages set content = ''x'' where ' || te
                               || ' and ' || tests.not_by('alice') || ' returning id'),
     '[]', 'another''s message of a direct conversation is not found for it');
 
--- A conversation comes back from its insert, of the table as of the view.
+-- An insert returns the conversation, from table and view.
 create function tests.pair(one uuid, other uuid, clause text default '') returns text language sql as $$
     select format('insert into conversations (participant1_id, participant2_id) values (%L, %L) %s returning *',
                   one, other, clause)
@@ -175,7 +175,7 @@ select is((select count(*) from public.conversation_members m join public.conver
     6::bigint, 'each has its two members');
 select is(tests.rest('mallory', 'select count(*) from conversations'), '[{"count":3}]', 'and both see it');
 
--- A pair that is there is a unique violation to the two; to others it is what every pair is in which they are not.
+-- An existing pair is a unique violation for the two; for others it is refused as every pair without them.
 select is(tests.rest('bob', tests.pair('bob', 'alice'), schema), '"23505"', 'a pair that is there: ' || schema)
   from unnest(array['public', 'rest']) schema;
 select is(tests.rest('bob', tests.pair('bob', 'alice', 'on conflict (participant1_id, participant2_id)
@@ -188,19 +188,19 @@ select is(tests.rest('carol', tests.pair(one, other, clause), schema), '"42501"'
                (tests.id('alice'), gen_random_uuid())) as pair (one, other),
        unnest(array['', 'on conflict do nothing', 'on conflict (participant1_id, participant2_id) do nothing']) clause,
        unnest(array['public', 'rest']) schema;
--- Who began it sees it without being a member in that transaction alone.
+-- The user who began it sees it without being a member in that transaction only.
 select tests.age();
 delete from public.conversation_members where user_id = tests.id('carol');
 select is(tests.rest('carol', 'select count(*) from conversations', schema), '[{"count":0}]',
     'who is no member any more of what it began sees nothing of it: ' || schema)
   from unnest(array['public', 'rest']) schema;
 
--- A message comes back from its insert, not yet read.
+-- An insert returns the message, unread.
 select is(tests.rest('alice', format('insert into messages (conversation_id, sender_id, content)
         values (%L, %L, ''new'') returning content, is_read', tests.id('direct'), tests.id('alice'))),
     '[{"content":"new","is_read":false}]', 'a message of one''s own');
 
--- A deleted user's token may have time left.
+-- A deleted user's access token may still be valid.
 select tests.say('direct', 'alice', 'are you there?');
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is(tests.rest('bob', statement, schema), '[]', format('a deleted user, %s: %s', schema, statement))
@@ -211,7 +211,8 @@ select is(tests.rest('bob', statement, schema), '[]', format('a deleted user, %s
                     'update user_profiles set bio = ''x'' returning id']) statement;
 select is(tests.rest('bob', 'select * from conversation_members', 'public'), '[]', 'nor sees who is in it');
 select is(tests.read_as('bob', 'true'), '[]', 'nor reads');
--- A seat that does not say so may be one that was taken while its user was deleted under `repeatable read`.
+-- A member row may not say that its user is deleted, if it was inserted while the user was deleted under `repeatable
+-- read`.
 update public.conversation_members set is_deleted = false where user_id = tests.id('bob');
 select is(tests.rest('bob', 'select * from ' || relation, 'public'), '[]',
         format('nor by a seat that does not say so: %s', relation))

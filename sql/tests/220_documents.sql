@@ -1,6 +1,6 @@
--- The queries of the documents that apps were built by, each as PostgREST runs it for an app: on the tables of
--- `public`, and on the views of `rest`, which have the same names. What each answers, and who gets how many rows, or is
--- denied.
+-- The queries of the documents by which apps were built, each as PostgREST runs it for an app: on the tables of
+-- `public`, and on the views of `rest`, which have the same names. With the result of each, and the number of rows or
+-- the error for each user.
 begin;
 select no_plan();
 select tests.make_world();
@@ -10,8 +10,8 @@ create function tests.meet(one text, other text) returns void language sql as $$
                values (tests.id(one), tests.id(other)) returning id)
     insert into tests.ids select one || '-' || other, id from c
 $$;
--- alice talked with bob, dave and carol, with carol last, and has not yet with erin. Two left: carol the group, and
--- dave the conversation with alice, by psql. gone talked with erin, and is deleted. mallory is in none of it.
+-- alice talked with bob, dave and carol, with carol last, and has an empty conversation with erin. Two left: carol the
+-- group, and dave the conversation with alice, by SQL. gone talked with erin, and is deleted. mallory is in none.
 select tests.meet(one, other)
   from (values ('alice', 'dave'), ('alice', 'carol'), ('alice', 'erin'), ('erin', 'gone')) as t (one, other);
 select tests.say(room, sender, content)
@@ -26,7 +26,7 @@ delete from public.conversation_members where conversation_id = tests.id('alice-
 update public.user_profiles set is_deleted = true where id = tests.id('gone');
 select tests.age();
 
--- {me} and other names in braces are ids. PostgREST names the schema of each table. It leaves no trace.
+-- {me} and other names in braces are ids. PostgREST qualifies each table with its schema. The changes are undone.
 create function tests.document(who text, query text, schema text, me text) returns json language plpgsql as $$
 declare
     name text;
@@ -49,7 +49,7 @@ $$;
 create function tests.name_of(answer json, field text) returns text language sql as $$
     select coalesce((select i.name from tests.ids i where i.id::text = answer ->> field), answer ->> field)
 $$;
--- Of each row r that was answered, what is to be looked at; or the SQLSTATE.
+-- Returns the expression `look` for each row r of the response, or the SQLSTATE.
 create function tests.shown(answer json, look text) returns text language plpgsql as $$
 declare
     line text;
@@ -62,8 +62,8 @@ begin
     return line;
 end $$;
 
--- A query, what is looked at, what that is of the rows that alice gets, and of the same by others, each with its own
--- id: how many rows, or the SQLSTATE. `posing` is mallory with alice's id.
+-- A query, the expression for its rows, the values for alice, and for other users, each with its own id, the number of
+-- rows or the SQLSTATE. `posing` is mallory with alice's id.
 create temporary table queries (
     name text, schemas text[], query text, look text,
     alice text, bob text, mallory text, carol text, dave text, gone text, posing text);
@@ -75,7 +75,7 @@ insert into queries values
        OR participant2_id = {me}
     ORDER BY last_message_time DESC$$,
     $$tests.name_of(r, 'id')$$, 'alice-erin, alice-carol, alice-dave, direct', '1', '0', '1', '0', '0', '0'),
--- As supabase-swift orders: what was never written in stands last.
+-- As supabase-swift orders: conversations without messages are last.
 ('fetchConversations: previews', '{public,rest}', $$
     select * from conversations where (participant1_id = {me} or participant2_id = {me})
      order by last_message_time desc nulls last limit 50$$,
@@ -218,7 +218,8 @@ select is(tests.outcome(tests.document('anon', query, schema, 'alice')), '42501'
           format('%s: %s, by nobody', schema, name))
   from queries, unnest(schemas) schema;
 
--- What a send does besides: the last message's content and time, for the other too, who has it unread until it is read.
+-- Other effects of a send: the last message's content and time, also for the other user, who has it unread until it
+-- reads.
 select tests.request('alice', format('INSERT INTO messages (conversation_id, sender_id, content)
     VALUES (%L, %L, ''Hello!'') returning id', tests.id('direct'), tests.id('alice')), 'rest');
 select is(tests.shown(tests.request('bob', 'select * from conversations where kind = ''direct''', 'rest'),

@@ -1,4 +1,4 @@
--- Who is online, and who is told: two nodes, leases, those who hide it; the feed and sync. Two at once: 190_races.sql.
+-- Presence and its receivers: two nodes, leases, hidden users; feed and sync. Concurrent calls are in 190_races.sql.
 -- '4:4:' is the snapshot that saw the aged world and nothing since.
 begin;
 select no_plan();
@@ -28,7 +28,7 @@ create function tests.online() returns text language sql as $$
     select coalesce(string_agg(i.name, ' ' order by i.name), 'nobody')
       from public.presence p join tests.ids i on i.id = p.user_id where p.is_online
 $$;
--- An object of presence as words: a name with `on`, `off` for one who was online, or `-`.
+-- Returns a presence object as words: a name with `on`, `off` for a user who was online, or `-`.
 create function tests.word(object jsonb) returns text language sql as $$
     select i.name || case when (object ->> 'is_online')::boolean then ' on'
                           when object -> 'last_seen_at' <> 'null' then ' off' else ' -' end
@@ -39,7 +39,7 @@ create function tests.seen(who text, names text default 'alice bob carol mallory
       from jsonb_array_elements(tests.as(who, format('api.presence(%L)', tests.users(names)))::jsonb -> 'presence')
            with ordinality as p (o, place)
 $$;
--- The rows of the table as a user's own SQL sees them.
+-- The rows of the table that a user's own SQL sees.
 create function tests.rows_of(who text) returns text language sql as $$
     select tests.as(who, $q$select string_agg(i.name || case when p.is_online then ' on' else '' end, ', '
                                               order by i.name)
@@ -55,7 +55,7 @@ begin
       from app.live_page(app.epoch(), since::pg_snapshot, until::pg_snapshot, "position", 20, bytes) p;
     perform tests.owner();
     if since is not null and "position" is null then
-        perform tests.missed_nothing(who, since, answer.changes::text, answer.conversation_ids);
+        perform tests.has_no_changes(who, since, answer.changes::text, answer.conversation_ids);
     end if;
     return answer;
 end $$;
@@ -87,8 +87,8 @@ begin
     told := (select coalesce(string_agg(tests.word(o), ', ' order by tests.word(o)), 'nothing')
                from jsonb_array_elements(objects) o);
 end $$;
--- What the feed tells of presence, each row as words.
-create function tests.look(since text default '4:4:') returns text[] language plpgsql as $$
+-- The presence that the feed returns, each row as words.
+create function tests.poll(since text default '4:4:') returns text[] language plpgsql as $$
 declare
     lines text[];
 begin
@@ -96,16 +96,16 @@ begin
     lines := array(
         select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
                          coalesce(tests.word(l.object::jsonb), (select i.name from tests.ids i where i.id = l.user_id)))
-          from feed.next_look(since::pg_snapshot, '{presence}') l where l.kind ~ 'presence|behind|many');
+          from feed.poll_changes(since::pg_snapshot, '{presence}') l where l.kind ~ 'presence|behind|many');
     perform tests.owner();
     return lines;
 end $$;
-create function tests.concerned() returns text language plpgsql as $$
+create function tests.users_with_changes() returns text language plpgsql as $$
 declare
     users uuid[];
 begin
     perform tests.authenticate_as('postline_feed');
-    users := array(select feed.concerned('4:4:', array(select i.id from tests.ids i)));
+    users := array(select feed.users_with_changes('4:4:', array(select i.id from tests.ids i)));
     perform tests.owner();
     return (select coalesce(string_agg(i.name, ' ' order by i.name), 'nobody') from tests.ids i
              where i.id = any(users));
@@ -124,8 +124,8 @@ select is(tests.report(1, 'alice', is_whole => true), true, 'it says the whole')
 select is(tests.online(), 'alice');
 select ok(bool_and(lease_until between clock_timestamp() + interval '9 s' and clock_timestamp() + interval '10 s'),
     'its lease goes by the clock of the database') from app.nodes;
-select is(tests.as('alice', '(app.news(''4:4:'')).of_presence'), 'false', 'to oneself one''s own is no news');
-select is(tests.as('bob', '(app.news(''4:4:'')).of_presence'), 'true', 'but to others');
+select is(tests.as('alice', '(app.changes_since(''4:4:'')).has_presence'), 'false', 'to oneself one''s own is no news');
+select is(tests.as('bob', '(app.changes_since(''4:4:'')).has_presence'), 'true', 'but to others');
 select is(tests.report(1, 'bob', 'alice'), true, 'some come, some go');
 select is(tests.online(), 'bob');
 select is(last_seen_at, now(), 'since when one is not online is kept') from public.presence
@@ -149,7 +149,7 @@ select is(app.report_presence(tests.node(2), 10, array[gen_random_uuid(), null, 
 select is(tests.online(), 'alice bob carol', 'nothing is kept');
 select is((select count(*) from app.node_users), 3::bigint);
 
--- A lease that is over.
+-- An expired lease.
 select is(tests.as('postline_feed', 'app.end_nodes()'), '0', 'nodes that are up are not ended');
 select tests.report(1, 'alice');
 select tests.lapse(2);
@@ -168,7 +168,7 @@ select is(tests.as('postline_feed', 'app.end_nodes()'), '2');
 select is(tests.online(), 'nobody', 'without nodes nobody is online');
 select is_empty('select from app.nodes', 'and nothing is left of them');
 
--- Who sees it.
+-- Users who see it.
 select is(tests.seen('alice'), 'alice off, bob off, carol off, mallory -', 'whoever shares a conversation');
 select tests.report(1, 'alice bob carol mallory', is_whole => true);
 select is(tests.seen('alice'), 'alice on, bob on, carol on, mallory -', 'and nobody else');
@@ -191,7 +191,7 @@ select is(tests.seen('alice') || '; ' || tests.seen('carol'),
     'who was removed sees and shows no more');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
 
--- Who hides it.
+-- Users who hide it.
 select tests.prefer('bob', 'nobody');
 select is(tests.seen('alice'), 'alice on, bob -, carol on, mallory -', 'who hides it is shown to nobody');
 select is(tests.seen('bob'), 'alice -, bob -, carol -, mallory -', 'and is shown nobody, nor itself');
@@ -202,7 +202,7 @@ select throws_ok(format('update public.presence set is_online = true where user_
 select tests.age();
 select tests.report(1, '', 'bob');
 select tests.report(1, 'bob', '');
-select is(tests.look(), '{}', 'that it comes and goes is not told, not even that something was');
+select is(tests.poll(), '{}', 'that it comes and goes is not told, not even that something was');
 select is(tests.seen('alice', 'bob'), 'bob -');
 select tests.prefer('bob', 'contacts');
 select is(tests.seen('alice', 'bob') || ', ' || tests.seen('bob', 'alice'), 'bob on, alice on', 'until it shows it');
@@ -220,47 +220,45 @@ select is(tests.seen('mallory', 'mallory'), 'mallory on', 'another value hides n
 
 -- The feed.
 select tests.age();
-select is(tests.look(), '{}', 'an aged world holds no news');
-select is(tests.look('2:9:2'), '{}', 'nor is there any of a transaction that did nothing');
-select is(tests.look('3:9:3') @> array['presence alice on', 'presence bob on', 'presence carol on',
+select is(tests.poll(), '{}', 'an aged world holds no news');
+select is(tests.poll('2:9:2'), '{}', 'nor is there any of a transaction that did nothing');
+select is(tests.poll('3:9:3') @> array['presence alice on', 'presence bob on', 'presence carol on',
     'presence mallory on'], true, 'of one that was open in the snapshot there is');
 select tests.report(1, 'alice bob');
-select is(tests.look(), '{}', 'nor is it news that who is online came to another session');
+select is(tests.poll(), '{}', 'nor is it news that who is online came to another session');
 select tests.report(1, '', 'bob');
-select is(tests.look(), array['presence bob off'], 'one goes');
+select is(tests.poll(), array['presence bob off'], 'one goes');
 select tests.authenticate_as('postline_feed');
 select results_eq($$
     select xid, conversation_id, user_id, seq, audience @> tests.users('direct group') and cardinality(audience) = 2,
            object, tail, marks
-      from feed.next_look('4:4:', '{presence}')
+      from feed.poll_changes('4:4:', '{presence}')
 $$, $$
     select pg_current_xact_id()::text, null::uuid, tests.id('bob'), null::bigint, true,
            format('{"user_id":"%s","is_online":false,"last_seen_at":%s}', tests.id('bob'), to_json(app.utc(now()))),
            null::text, null::bigint[]
 $$, 'for the conversations that the user is in, whole, of its transaction');
-select results_eq($$select kind from feed.next_look('4:4:')$$, $$values (null::text)$$,
-    'a node of the version before is told nothing of it');
-select results_eq($$select kind from feed.next_look('4:4:', '{another}')$$, $$values (null::text)$$,
-    'nor one that does not know it');
-select results_eq($$select epoch, snapshot, kind from feed.next_look(null, '{presence}')$$,
+select results_eq($$select kind from feed.poll_changes('4:4:', '{another}')$$, $$values (null::text)$$,
+    'a node that does not name the feature gets none');
+select results_eq($$select epoch, snapshot, kind from feed.poll_changes(null, '{presence}')$$,
     'select app.epoch(), pg_current_snapshot()::text, null::text', 'since nothing: the moment alone');
 select tests.owner();
 update public.user_profiles set bio = 'x' where id = tests.id('carol');
 select tests.authenticate_as('postline_feed');
-select results_eq($$select kind from feed.next_look('4:4:', '{presence}')$$,
+select results_eq($$select kind from feed.poll_changes('4:4:', '{presence}')$$,
     $$values ('me'), ('profile'), ('presence')$$, 'it stands behind all else');
 select tests.owner();
 select tests.age();
 select tests.prefer('carol', 'nobody');
-select is(tests.look(), array['behind carol', 'presence carol -'], 'who begins to hide it falls behind');
+select is(tests.poll(), array['behind carol', 'presence carol -'], 'who begins to hide it falls behind');
 select tests.prefer('carol', 'contacts');
-select is(tests.look(), array['behind carol', 'presence carol on'], 'and who ceases to');
+select is(tests.poll(), array['behind carol', 'presence carol on'], 'and who ceases to');
 select tests.age();
 select tests.report(1, '', 'carol');
-select is(tests.look(), array['presence carol off'], 'and does not because it did once');
+select is(tests.poll(), array['presence carol off'], 'and does not because it did once');
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
-select is(tests.look(), array['opening_presence group alice on', 'opening_presence group bob off',
+select is(tests.poll(), array['opening_presence group alice on', 'opening_presence group bob off',
     'opening_presence group carol off', 'opening_presence group mallory on'], 'with one who joins come all');
 
 -- Sync.
@@ -268,13 +266,13 @@ select is(tests.told('mallory'), 'alice on, bob off, carol off', 'likewise when 
 select is(tests.told('alice'), 'mallory on', 'to the members comes who joined');
 select tests.age();
 select is(tests.told('alice'), 'nothing', 'an aged world holds no news');
-select ok(tests.missed_nothing('alice', '4:4:'), 'which is said at once');
+select ok(tests.has_no_changes('alice', '4:4:'), 'which is said at once');
 select is(tests.told('alice', null), 'bob off, carol off, mallory on', 'in a reset come all');
 select tests.report(1, 'bob');
 select is(tests.told('alice') || '; ' || tests.told('mallory'), 'bob on; bob on', 'in a delta who changed');
 select is(tests.told('bob'), 'nothing', 'not to itself');
-select ok(tests.missed_nothing('bob', '4:4:'), 'that it is back itself is nothing it has missed');
-select ok(not tests.missed_nothing('alice', '4:4:'), 'others have');
+select ok(tests.has_no_changes('bob', '4:4:'), 'that it is back itself is nothing it has missed');
+select ok(not tests.has_no_changes('alice', '4:4:'), 'others have');
 delete from public.conversation_members where user_id = tests.id('mallory');
 select is(tests.told('mallory') || '; ' || tests.told('mallory', null), 'nothing; nothing', 'nor to a stranger');
 select tests.age();
@@ -291,14 +289,14 @@ select tests.age();
 select tests.prefer('bob', 'contacts');
 select is(tests.told('bob'), 'alice off, carol off', 'and sees all when it shows itself');
 select is(tests.told('alice'), 'bob on');
--- Away while one hid it, and back in a conversation with the other.
+-- Away while a user hid it, and back in a conversation with the other.
 delete from public.conversation_members where user_id = tests.id('carol');
 select tests.age();
 select tests.prefer('bob', 'nobody');
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
 select is(tests.told('carol'), 'alice off, bob -', 'what was known of one is taken back');
-select is(tests.look(), array['opening_presence group alice off', 'opening_presence group bob -',
+select is(tests.poll(), array['opening_presence group alice off', 'opening_presence group bob -',
     'opening_presence group carol off'], 'by the feed too');
 select tests.prefer('bob', 'contacts');
 
@@ -314,7 +312,7 @@ select ok(p.next_position ~ '^presence:[0-9a-f-]{36}$' and p.changes ? 'presence
   from (select (array_agg(u.id order by u.id desc))[1] as last from unnest(tests.users('bob carol mallory')) u (id)) l,
        tests.page('alice', '4:4:', '6:6:', 'profiles:' || l.last, 0)
          as p (snapshot text, next_position text, changes jsonb, sees_presence boolean, conversation_ids text);
--- What changes after the first page is for the delta that follows.
+-- Changes after the first page are in the delta that follows.
 select tests.age();
 select tests.report(1, '', 'bob');
 select is((select p.changes -> 'presence' from tests.page('alice', null, '4:4:',
@@ -323,30 +321,30 @@ select is((select p.changes -> 'presence' from tests.page('alice', null, '4:4:',
         @> jsonb_build_array(jsonb_build_object('user_id', tests.id('bob'))), false, 'a later page leaves it out');
 select is(tests.told('alice'), 'bob off', 'and the delta brings it');
 
--- Whom it concerns.
+-- Affected users.
 select tests.age();
-select is(tests.concerned(), 'nobody');
+select is(tests.users_with_changes(), 'nobody');
 select tests.report(1, '', 'carol');
 delete from public.conversation_members where user_id = tests.id('mallory');
 select tests.age('3', '4');
 select tests.report(1, 'carol');
-select is(tests.concerned(), 'alice bob', 'whoever shares a conversation');
+select is(tests.users_with_changes(), 'alice bob', 'whoever shares a conversation');
 select tests.prefer('bob', 'nobody');
 select tests.age();
 select tests.report(1, '', 'carol');
-select is(tests.concerned(), 'alice', 'and sees presence');
+select is(tests.users_with_changes(), 'alice', 'and sees presence');
 select tests.age();
 select tests.prefer('bob', 'contacts');
-select is(tests.concerned(), 'alice bob carol', 'who shows itself again, and those who see it');
+select is(tests.users_with_changes(), 'alice bob carol', 'who shows itself again, and those who see it');
 
--- Who is deleted, and a guest that is merged.
+-- Deleted users, and a merged guest.
 select tests.report(1, 'alice bob carol mallory');
 select tests.age();
 update public.user_profiles set is_deleted = true where id = tests.id('carol');
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is(tests.seen('alice'), 'alice on, bob -, carol -, mallory -', 'of the deleted nothing is known any more');
 select is(tests.told('alice'), 'bob -', 'which is told to whoever shares a conversation still');
-select is((tests.look())[1:2] <@ array['behind bob', 'behind carol'], true);
+select is((tests.poll())[1:2] <@ array['behind bob', 'behind carol'], true);
 select tests.report(1, '', 'bob carol');
 select tests.report(1, 'bob carol');
 select is(tests.seen('alice', 'bob'), 'bob -', 'nor is it kept when a node comes with it');
@@ -366,7 +364,7 @@ select is(tests.seen('alice', 'mallory'), 'mallory -', 'what it preferred, and t
 
 select tests.age();
 update public.user_profiles set is_deleted = true where id = tests.id('mallory');
-select is(tests.look(), '{}', 'of one who hid it there is then nothing to tell');
+select is(tests.poll(), '{}', 'of one who hid it there is then nothing to tell');
 
 -- Bounds.
 select tests.age();
@@ -377,9 +375,9 @@ insert into public.user_profiles (id, changed_xid, public_changed_xid)
 select u.id, '3', '3' from crowd, unnest(ids) u (id);
 set local session_replication_role = origin;
 select app.report_presence(tests.node(1), 10, ids[:10000], '{}') from crowd;
-select is((select count(*) from unnest(tests.look())), 10000::bigint, 'a look tells of ten thousand');
+select is((select count(*) from unnest(tests.poll())), 10000::bigint, 'a look tells of ten thousand');
 select app.report_presence(tests.node(1), 10, ids[10001:], '{}') from crowd;
-select is(tests.look(), array['many'], 'and not of more');
+select is(tests.poll(), array['many'], 'and not of more');
 select tests.lapse(1);
 select is(tests.as('postline_feed', 'app.end_nodes()'), '5000', 'of a node that ends so many users go at once');
 select is(tests.report(1, 'alice'), false, 'it does not go on in the midst of it');

@@ -1,4 +1,4 @@
--- Devices, mutes, and what is told to whom: from a message sent to what its provider answers.
+-- Devices, mutes and pushes: from a sent message to the provider's response.
 begin;
 select no_plan();
 select tests.make_world();
@@ -16,15 +16,16 @@ create function tests.devices_of(who text) returns text language sql as $$
     select coalesce(string_agg(d ->> 'platform' || ' ' || (d ->> 'token'), ', ' order by d ->> 'token'), 'none')
       from json_array_elements(tests.as(who, 'api.devices()')::json -> 'devices') d
 $$;
--- What the leader does: looks for what is new since the world was aged, and asks what is due, as if so much later.
-create function tests.note() returns integer language plpgsql as $$
+-- The work of the node that pushes: queues the changes since the world was aged, and claims due pushes, as if so much
+-- later.
+create function tests.queue() returns integer language plpgsql as $$
 declare
     noted integer;
 begin
     delete from app.push_cursor;
     insert into app.push_cursor (epoch, snapshot) values (app.epoch(), '4:4:');
     perform tests.authenticate_as('postline_feed');
-    noted := app.note_pushes();
+    noted := app.queue_pushes();
     perform tests.owner();
     perform tests.age();
     return noted;
@@ -38,17 +39,17 @@ begin
     perform tests.authenticate_as('postline_feed');
     select array_agg(concat_ws(' ', d.kind, d.token, c.name, d.seq, d.sender_name, d.content, d.badge)
                      order by d.token, c.name)
-      into told from app.due_pushes(100, with_text) d join tests.ids c on c.id = d.conversation_id;
+      into told from app.claim_pushes(100, with_text) d join tests.ids c on c.id = d.conversation_id;
     perform tests.owner();
     return coalesce(told, '{}');
 end $$;
-create function tests.settle(token text, room text, seq bigint, kind text, outcome text, retry float8 default 0)
+create function tests.record_result(token text, room text, seq bigint, kind text, outcome text, retry float8 default 0)
 returns void language plpgsql as $$
 declare
-    device uuid := (select d.id from app.devices d where d.token = settle.token);
+    device uuid := (select d.id from app.devices d where d.token = record_result.token);
 begin
     perform tests.authenticate_as('postline_feed');
-    perform app.settle_pushes(array[device], array[tests.id(room)], array[seq], array[kind], array[outcome],
+    perform app.record_push_results(array[device], array[tests.id(room)], array[seq], array[kind], array[outcome],
                               array[retry]);
     perform tests.owner();
 end $$;
@@ -90,7 +91,7 @@ select is(tests.attempt('bob', 'insert into app.devices (user_id, platform, toke
 select is(tests.attempt('bob', 'select session_id from app.devices'), '42501', 'nor reads sessions');
 select is(tests.attempt('alice', 'select from app.pushes'), '42501', 'nor what is pushed');
 
--- A device goes with its session, and a session that is over registers none.
+-- A device is deleted with its session, and an ended session registers none.
 insert into app.sessions (id, user_id, refreshed_at) values (tests.id('direct'), tests.id('bob'), now());
 create function tests.in_session(token text) returns text language plpgsql as $$
 begin
@@ -115,7 +116,7 @@ select tests.age();
 select is(tests.as('alice', format('api.mute_conversation(%L, %L)', tests.id('direct'), '2030-01-02T03:04:05.5+01:00'))
     ::json ->> 'muted_until', '2030-01-02T02:04:05.500000Z', 'a mute is answered with the conversation');
 select results_eq(
-    $$select kind, tests.name_of(user_id), object::json ->> 'muted_until' from feed.next_look('4:4:', '{mutes}')$$,
+    $$select kind, tests.name_of(user_id), object::json ->> 'muted_until' from feed.poll_changes('4:4:', '{mutes}')$$,
     $$values ('own_conversation', 'alice', '2030-01-02T02:04:05.500000Z')$$, 'and told to whoever muted it');
 select is(tests.as('bob', format('api.conversation(%L)', tests.id('direct')))::jsonb -> 'muted_until', 'null'::jsonb,
     'nobody else is told');
@@ -143,7 +144,7 @@ select is(answer, 'null'::jsonb, 'and so it is in ' || place)
         '$.conversations[*] ? (@.id == $id).muted_until', jsonb_build_object('id', tests.id('direct')))),
     ('a delta', jsonb_path_query_first(tests.delta_of('alice'),
         '$.conversations[*] ? (@.id == $id).muted_until', jsonb_build_object('id', tests.id('direct')))),
-    ('what the feed tells', (select object::jsonb -> 'muted_until' from feed.next_look('4:4:', '{mutes}')
+    ('what the feed tells', (select object::jsonb -> 'muted_until' from feed.poll_changes('4:4:', '{mutes}')
         where kind = 'own_conversation'))) v (place, answer);
 select is(feed.mutes(tests.id('direct'), array[tests.id('alice')]), '{0}', 'nor does a push to all members tell of it');
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
@@ -151,148 +152,150 @@ select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)',
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
     '9999-12-31T23:59:59-01:00')), 'PL001 until', 'a year that there is not');
 
--- Who is told of a message.
+-- Receivers of a push.
 delete from app.devices;
 select count(tests.register(who, who)) from unnest(array['alice', 'bob', 'carol', 'mallory']) who;
 select tests.age();
 select tests.say('group', 'alice', 'hello all');
-select is(tests.note(), 2, 'a message is noted for the devices of the other members');
+select is(tests.queue(), 2, 'a message is noted for the devices of the other members');
 select is(tests.due('0 seconds'), '{}', 'and judged two seconds later');
 select is(tests.due(), array['tell bob group 1 Tap Alice hello all 1', 'tell carol group 1 Tap Alice hello all 1'],
     'each is told, with the number of its unread messages');
 select is(tests.due(), '{}', 'once');
 select is(tests.due('2 minutes'), array['tell bob group 1 Tap Alice hello all 1',
     'tell carol group 1 Tap Alice hello all 1'], 'and again where nobody noted what became of it');
-select tests.settle('bob', 'group', 1, 'tell', 'taken'), tests.settle('carol', 'group', 1, 'tell', 'taken');
+select tests.record_result('bob', 'group', 1, 'tell', 'taken'),
+       tests.record_result('carol', 'group', 1, 'tell', 'taken');
 select is(tests.due('1 day'), '{}', 'what was taken is told no more');
 update public.messages set content = 'hello, all' where conversation_id = tests.id('group');
-select is(tests.note(), 0, 'an edit is nothing to tell');
+select is(tests.queue(), 0, 'an edit is nothing to tell');
 
 select tests.say('group', 'alice', 'one'), tests.say('group', 'alice', 'two'), tests.say('direct', 'alice', 'you');
-select tests.note();
+select tests.queue();
 select is(tests.due(with_text => false), array['tell bob direct 1 Tap Alice 4', 'tell bob group 3 Tap Alice 4',
     'tell carol group 3 Tap Alice 3'], 'of several messages of one conversation the newest; without previews no text');
-select tests.settle('bob', 'direct', 1, 'tell', 'taken'), tests.settle('bob', 'group', 3, 'tell', 'taken'),
-       tests.settle('carol', 'group', 3, 'tell', 'later', 60);
+select tests.record_result('bob', 'direct', 1, 'tell', 'taken'),
+       tests.record_result('bob', 'group', 3, 'tell', 'taken'),
+       tests.record_result('carol', 'group', 3, 'tell', 'later', 60);
 select is(tests.due('30 seconds'), '{}', 'what is to be tried later waits');
 select is(tests.due('40 seconds', false), array['tell carol group 3 Tap Alice 3'], 'and is tried then');
-select tests.settle('carol', 'group', 3, 'tell', 'later', 3600);
+select tests.record_result('carol', 'group', 3, 'tell', 'later', 3600);
 select is(tests.due('2 days'), array['late carol group 3 Tap Alice two 3'], 'for a day');
 select is(tests.due('2 days'), '{}', 'and then no more');
 
 -- Read elsewhere.
 select tests.as('bob', format('api.mark_read(%L, 3)', tests.id('group')));
-select tests.note();
+select tests.queue();
 select is(tests.due('0 seconds'), array['read bob group 3 1'],
     'what was told and is read is taken back, with the badge');
-select tests.settle('bob', 'group', 3, 'read', 'taken');
+select tests.record_result('bob', 'group', 3, 'read', 'taken');
 select is((select count(*) from app.pushes p join tests.ids i on i.id = p.conversation_id
             where i.name = 'group' and p.device_id = (select id from app.devices where token = 'bob')), 0::bigint,
     'and nothing is kept of it');
 select tests.say('direct', 'bob', 'an answer');
-select tests.note();
+select tests.queue();
 select is(tests.due('0 seconds'), array['read bob direct 2 0'], 'who answers has read too');
-select tests.settle('bob', 'direct', 2, 'read', 'taken');
+select tests.record_result('bob', 'direct', 2, 'read', 'taken');
 select is(tests.due(), array['tell alice direct 2 Tap Bob an answer 1'], 'and the other is told');
 delete from app.devices where token = 'alice';
 
--- Who is told nothing.
+-- Users who get no push.
 select tests.say('direct', 'alice', 'read at once');
-select tests.note();
+select tests.queue();
 select tests.as('bob', format('api.mark_read(%L, 3)', tests.id('direct')));
 select is(tests.due(), '{}', 'who has read it');
 select tests.as('bob', format('api.mute_conversation(%L, %L)', tests.id('direct'), '9999-12-31T00:00:00Z'));
 select tests.age();
 select tests.say('direct', 'alice', 'muted');
-select tests.note();
+select tests.queue();
 select is(tests.due(), '{}', 'who has muted the conversation');
 select tests.as('bob', format('api.mute_conversation(%L, null)', tests.id('direct')));
 select tests.age();
 select app.report_presence(gen_random_uuid(), 10, array[tests.id('bob')], '{}', true);
 select tests.say('direct', 'alice', 'seen');
-select tests.note();
+select tests.queue();
 select is(tests.due(), '{}', 'who is online');
 select is(tests.due('6 seconds'), '{}', 'and still is when its node would have said that it is gone');
 select is((select count(*) from app.pushes where due_at is not null), 0::bigint, 'for good');
 select tests.say('direct', 'alice', 'just gone');
-select tests.note();
+select tests.queue();
 select is(tests.due(), '{}', 'who is said to be online');
 delete from app.node_users;
 select is(tests.due('6 seconds'), array['tell bob direct 6 Tap Alice just gone 3'], 'and has just gone is told');
-select tests.settle('bob', 'direct', 6, 'tell', 'taken');
+select tests.record_result('bob', 'direct', 6, 'tell', 'taken');
 select tests.say('direct', 'alice', 'deleted');
-select tests.note();
+select tests.queue();
 update public.messages set deleted_at = now() where content = 'deleted';
 select is(tests.due(), '{}', 'of a message that was deleted nobody');
 select tests.say('group', 'alice', 'for members');
-select tests.note();
+select tests.queue();
 delete from public.conversation_members where user_id = tests.id('carol') and conversation_id = tests.id('group');
 select is(tests.due(), array['tell bob group 4 Tap Alice for members 5'], 'who is no member any more');
 select tests.say('group', 'alice', 'another owner');
-select tests.note();
+select tests.queue();
 select tests.register('mallory', 'bob');
 select is(tests.due('2 minutes'), '{}', 'the device that became another user''s');
 
--- What providers say.
+-- Responses of providers.
 select tests.register('bob', 'bob');
 select tests.age();
 select tests.say('group', 'alice', 'unwanted');
-select tests.note();
+select tests.queue();
 select tests.due();
-select tests.settle('bob', 'group', 6, 'tell', 'refused');
+select tests.record_result('bob', 'group', 6, 'tell', 'refused');
 select is(tests.due('1 hour'), '{}', 'what was refused is not tried again');
 select tests.say('group', 'alice', 'first');
-select tests.note();
+select tests.queue();
 select tests.due();
 select tests.say('group', 'alice', 'second');
-select tests.note();
-select tests.settle('bob', 'group', 7, 'tell', 'taken');
+select tests.queue();
+select tests.record_result('bob', 'group', 7, 'tell', 'taken');
 select is(tests.due(), array['tell bob group 8 Tap Alice second 9'], 'what came while one was told is told after it');
-select tests.settle('bob', 'group', 8, 'tell', 'unregistered');
+select tests.record_result('bob', 'group', 8, 'tell', 'unregistered');
 select is(tests.devices_of('bob'), 'none', 'a device that its provider does not know is forgotten');
 select is((select count(*) from app.pushes),
     (select count(*) from app.pushes p join app.devices d on d.id = p.device_id),
     'with what it was to be told');
 select tests.register('bob', 'b9');
 
--- What comes late, or crosses.
+-- Late and crossing calls.
 select tests.age();
 select tests.say('group', 'alice', 'read on its way');
-select tests.note();
+select tests.queue();
 select tests.due();
 select tests.as('bob', format('api.mark_read(%L, 9)', tests.id('group')));
-select tests.note();
-select tests.settle('b9', 'group', 9, 'tell', 'taken');
+select tests.queue();
+select tests.record_result('b9', 'group', 9, 'tell', 'taken');
 select matches((tests.due('0 seconds'))[1], '^read b9 group 9 ', 'what was read on its way is taken back');
-select tests.settle('b9', 'group', 9, 'read', 'taken');
+select tests.record_result('b9', 'group', 9, 'read', 'taken');
 select tests.say('group', 'alice', 'of a leader that stands still');
-select tests.note();
+select tests.queue();
 select tests.due();
 select tests.say('group', 'alice', 'of the next');
-select tests.note();
+select tests.queue();
 select tests.due('2 minutes');
-select tests.settle('b9', 'group', 11, 'tell', 'taken');
-select tests.settle('b9', 'group', 10, 'tell', 'taken');
+select tests.record_result('b9', 'group', 11, 'tell', 'taken');
+select tests.record_result('b9', 'group', 10, 'tell', 'taken');
 select is(tests.due('1 hour'), '{}', 'what a leader says late of an older message has no newer one told again');
 select tests.say('group', 'alice', 'to a provider that is away');
-select tests.note();
+select tests.queue();
 select tests.due();
-select tests.settle('b9', 'group', 12, 'tell', 'later', 3600);
+select tests.record_result('b9', 'group', 12, 'tell', 'later', 3600);
 select tests.say('group', 'alice', 'and is back');
-select tests.note();
+select tests.queue();
 select matches((tests.due('61 seconds'))[1], '^tell b9 group 13 ', 'a new message is not kept back by long refusals');
 update app.devices set registered_at = clock_timestamp() + interval '1 second' where token = 'b9';
-select tests.settle('b9', 'group', 13, 'tell', 'unregistered');
+select tests.record_result('b9', 'group', 13, 'tell', 'unregistered');
 select is(tests.devices_of('bob'), 'apns b9', 'a device that has registered again meanwhile is not forgotten');
 select matches((tests.due('2 minutes'))[1], '^tell b9 group 13 ', 'and told');
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is((select count(*) from app.devices where user_id = tests.id('bob')), 0::bigint,
     'and so are a deleted user''s');
 
--- Where the cursor is of another history, what was before it is told to nobody.
+-- If the cursor belongs to another history, earlier messages are not pushed.
 update app.push_cursor set epoch = 'another';
 select tests.authenticate_as('postline_feed');
-select is(app.note_pushes(), 0, 'of a restored database nothing of before is told');
+select is(app.queue_pushes(), 0, 'of a restored database nothing of before is told');
 select tests.owner();
 select is((select epoch from app.push_cursor), app.epoch(), 'and it goes on from now');
 

@@ -1,4 +1,4 @@
--- A10: which node leads is said by a row that no role of a user can write or lock.
+-- A10: leases are rows that no role of a user can write or lock.
 begin;
 select no_plan();
 select tests.make_world();
@@ -9,7 +9,7 @@ declare
     leads boolean;
 begin
     perform tests.authenticate_as('postline_feed');
-    leads := app.lead(name, holder, seconds);
+    leads := app.acquire_lease(name, holder, seconds);
     perform tests.owner();
     return leads;
 end $$;
@@ -22,22 +22,23 @@ select ok(tests.lead(tests.id('two'), 'other'), 'each lease is by itself');
 update app.leases set expires_at = clock_timestamp() - interval '1 ms';
 select ok(tests.lead(tests.id('two')), 'another leads when the lease has expired');
 select ok(not tests.lead(tests.id('one')), 'and not the first any more');
-create function tests.resign(holder uuid) returns void language plpgsql as $$
+create function tests.release_lease(holder uuid) returns void language plpgsql as $$
 begin
     perform tests.authenticate_as('postline_feed');
-    perform app.resign('push', holder);
+    perform app.release_lease('push', holder);
     perform tests.owner();
 end $$;
-select tests.resign(tests.id('one'));
+select tests.release_lease(tests.id('one'));
 select ok(not tests.lead(tests.id('one')), 'a node gives back its own lease alone');
-select tests.resign(tests.id('two'));
+select tests.release_lease(tests.id('two'));
 select ok(tests.lead(tests.id('one')), 'a lease that was given back is free');
 
 -- Neither row nor table can be locked or written by others.
 select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
   from unnest(array['alice', 'anon', 'service_role', 'postline_accounts', 'postline_sender']) who,
        unnest(array[
-           'select app.lead(''push'', gen_random_uuid(), 1e9)', 'select app.resign(''push'', gen_random_uuid())',
+           'select app.acquire_lease(''push'', gen_random_uuid(), 1e9)',
+           'select app.release_lease(''push'', gen_random_uuid())',
            'select from app.leases for key share', 'select from app.identity_attempts for update',
            'update app.leases set expires_at = ''infinity''',
            'insert into app.identity_attempts values (''apple'', ''x'')',
@@ -45,7 +46,7 @@ select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
            'lock table app.migrations in access share mode',
            'lock table app.migrations in share row exclusive mode']) statement;
 
--- No function of ours waits for a lock that every role may take.
+-- No function of ours waits for a lock that every role can take.
 select is((select coalesce(string_agg(p.oid::regprocedure::text, ', '), 'none')
              from pg_proc p join pg_namespace n on n.oid = p.pronamespace
             where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed', 'admin') and p.prosrc ~* 'advisory_'),

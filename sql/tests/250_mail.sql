@@ -1,4 +1,4 @@
--- Mails: queued with what needs them, judged when they are due, and what their tokens prove.
+-- Mails: queued in the transaction that needs them, checked when due, and what their tokens prove.
 begin;
 select no_plan();
 select tests.make_world();
@@ -12,8 +12,8 @@ $$;
 create function tests.hash_of(token text) returns text language sql as $$
     select encode(sha256(token::bytea), 'hex')
 $$;
--- What is due, and what its tokens are: those that are given, in their order.
-create function tests.take(variadic tokens text[]) returns text[] language plpgsql as $$
+-- Claims due mails with these tokens.
+create function tests.claim(variadic tokens text[]) returns text[] language plpgsql as $$
 declare
     taken text[];
     hashes text[] := array(select tests.hash_of(t) from unnest(tokens) with ordinality as u (t, n) order by n);
@@ -21,18 +21,20 @@ begin
     perform tests.authenticate_as('postline_accounts');
     select array_agg(concat_ws(' ', t.kind, t.email, i.name, t.locale, t.attempts,
                                coalesce(tokens[array_position(hashes, t.token_hash)], '-')) order by t.kind, t.email)
-      into taken from accounts.take_mails(hashes) t left join tests.ids i on i.id = t.user_id;
+      into taken from accounts.claim_mails(hashes) t left join tests.ids i on i.id = t.user_id;
     perform tests.owner();
     return coalesce(taken, '{}');
 end $$;
-create function tests.settle(kind text, outcome text, error text default null, retry float8 default 0) returns void
+create function tests.record_result(kind text, outcome text, error text default null, retry float8 default 0)
+returns void
 language plpgsql as $$
 declare
     mail app.mails;
 begin
-    select m.* into mail from app.mails m where m.kind = settle.kind;
+    select m.* into mail from app.mails m where m.kind = record_result.kind;
     perform tests.authenticate_as('postline_accounts');
-    perform accounts.settle_mails(array[mail.id], array[mail.attempts - 1], array[outcome], array[error], array[retry]);
+    perform accounts.record_mail_results(
+        array[mail.id], array[mail.attempts - 1], array[outcome], array[error], array[retry]);
     perform tests.owner();
 end $$;
 create function tests.reset(token text, password text default 'hash2') returns text language sql as $$
@@ -87,41 +89,43 @@ select is(tests.account($$accounts.register('tap.four@example.org', 'h', null, '
 select is((select email_confirmed_at is not null from auth.users where email = 'tap.four@example.org'), true, 'too');
 
 -- Sending.
-select is(tests.take('t1', 't2'), array['confirm_email tap.new@example.org new 0 t1'], 'what is due is taken');
-select is(tests.take('t3'), '{}', 'once');
+select is(tests.claim('t1', 't2'), array['confirm_email tap.new@example.org new 0 t1'], 'what is due is taken');
+select is(tests.claim('t3'), '{}', 'once');
 select is((select array_agg(encode(hash, 'hex')) from app.mail_tokens), array[tests.hash_of('t1')],
     'of its token there is the hash alone');
-select tests.settle('confirm_email', 'later', '451 greylisted', 300);
-select is(tests.take('t3'), '{}', 'what is to be tried later waits');
+select tests.record_result('confirm_email', 'later', '451 greylisted', 300);
+select is(tests.claim('t3'), '{}', 'what is to be tried later waits');
 select is((select last_error from app.mails), '451 greylisted', 'and says why');
 select tests.pass('301 seconds');
-select is(tests.take('t3'), array['confirm_email tap.new@example.org new 1 t3'], 'and is tried then, with a new token');
+select is(tests.claim('t3'), array['confirm_email tap.new@example.org new 1 t3'],
+    'and is tried then, with a new token');
 select tests.pass('241 seconds');
-select is(tests.take('t4'), array['confirm_email tap.new@example.org new 2 t4'],
+select is(tests.claim('t4'), array['confirm_email tap.new@example.org new 2 t4'],
     'what nobody says the outcome of is due again');
-select tests.settle('confirm_email', 'taken');
+select tests.record_result('confirm_email', 'taken');
 select is(tests.queued(), '{}', 'what was taken is gone');
 select is((select count(*) from app.mail_tokens), 3::bigint, 'its tokens are not');
 insert into app.mails (kind, email, user_id) values ('email_changed', 'tap.old@example.org', tests.id('new'));
-select is(tests.take('t5'), array['email_changed tap.old@example.org new 0 -'], 'a notice has no token');
-select tests.settle('email_changed', 'refused', '550 ' || repeat('x', 600));
+select is(tests.claim('t5'), array['email_changed tap.old@example.org new 0 -'], 'a notice has no token');
+select tests.record_result('email_changed', 'refused', '550 ' || repeat('x', 600));
 select is(tests.queued(), array['email_changed tap.old@example.org new given up'], 'what is refused is given up');
 select is((select octet_length(last_error) from app.mails), 500, 'with what was said of it, within bounds');
 update app.mails set due_at = now(), attempts = 0;
-select is(tests.take('t5'), array['email_changed tap.old@example.org new 0 -'], 'until an operator has it tried again');
-select accounts.settle_mails(array[m.id], array[m.attempts - 2], '{refused}', '{late}', '{0}') from app.mails m;
+select is(tests.claim('t5'), array['email_changed tap.old@example.org new 0 -'],
+    'until an operator has it tried again');
+select accounts.record_mail_results(array[m.id], array[m.attempts - 2], '{refused}', '{late}', '{0}') from app.mails m;
 select is((select due_at is not null and last_error <> 'late' from app.mails), true, 'who says so late is not heard');
 update app.mails set due_at = null;
 select tests.pass('31 days');
-select tests.take('t5');
+select tests.claim('t5');
 select is(tests.queued(), '{}', 'what was given up a month ago is forgotten');
 select is((select count(*) from app.mail_tokens), 0::bigint, 'as are tokens that have expired');
 
--- Addresses that were made up.
+-- Invented addresses.
 insert into app.mails (kind, email, due_at)
 select 'reset_password', 'tap.nobody' || n || '@example.org', now() - interval '1 hour' from generate_series(1, 400) n;
 insert into app.mails (kind, email, due_at) values ('reset_password', 'tap.new@example.org', now());
-select is(tests.take('n1', 'n2'), array['reset_password tap.new@example.org new 0 n1'],
+select is(tests.claim('n1', 'n2'), array['reset_password tap.new@example.org new 0 n1'],
     'hold nobody''s mail back, however many they are');
 select is(tests.queued(), array['reset_password tap.new@example.org nobody'], 'and are gone');
 delete from app.mails;
@@ -132,7 +136,7 @@ select is(left(tests.account(format('accounts.register(%L, ''hash'', null, ''X''
 
 -- Confirming.
 insert into app.mails (kind, email, user_id) values ('confirm_email', 'tap.new@example.org', tests.id('new'));
-select tests.take('c1'), tests.settle('confirm_email', 'taken');
+select tests.claim('c1'), tests.record_result('confirm_email', 'taken');
 select is(left(tests.confirm('c2'), 5), 'PL004', 'a token that is guessed is none');
 select is(left(tests.reset('c1'), 5), 'PL004', 'nor is one of another kind');
 select is(tests.proof('new'), 'tap.new@example.org f f', 'and nothing is confirmed');
@@ -140,10 +144,10 @@ select is(tests.confirm('c1'), '{"email":"tap.new@example.org"}', 'the right one
 select is(tests.proof('new'), 'tap.new@example.org t t', 'it confirms the address, and proves it');
 select is(left(tests.confirm('c1'), 5), 'PL004', 'once');
 insert into app.mails (kind, email, user_id) values ('confirm_email', 'tap.new@example.org', tests.id('new'));
-select is(tests.take('c3'), '{}', 'who has proven it is sent no more');
+select is(tests.claim('c3'), '{}', 'who has proven it is sent no more');
 select is(tests.queued(), '{}', 'and the mail goes');
 
--- Setting a password anew.
+-- Setting a new password.
 select is(tests.ask('TAP.new@example.org'), '', 'a mail is asked for, in any case');
 select is(tests.ask('nobody@example.org'), '', 'for an address that nobody has, too');
 select is(tests.queued(),
@@ -152,10 +156,10 @@ select is(tests.queued(),
 select is(tests.ask('no address'), 'PL001', 'what is no address is refused');
 insert into app.sessions (user_id, refreshed_at) values (tests.id('new'), now()), (tests.id('bob'), now());
 update public.user_profiles set language_code = 'de-AT' where id = tests.id('new');
-select is(tests.take('r1', 'r2'), array['reset_password tap.new@example.org new de-AT 0 r1'],
+select is(tests.claim('r1', 'r2'), array['reset_password tap.new@example.org new de-AT 0 r1'],
     'only who has an account is sent one, in its language');
 select is(tests.queued(), array['reset_password tap.new@example.org nobody'], 'and the other goes');
-select tests.settle('reset_password', 'taken');
+select tests.record_result('reset_password', 'taken');
 select is(tests.account(format('accounts.resettable_account(%L)', tests.hash_of('r1'))), tests.id('new')::text,
     'whose password it sets is known before');
 select is(left(tests.reset('r0'), 5), 'PL004', 'a guess sets none');
@@ -164,7 +168,7 @@ select tests.pass('61 minutes');
 select is(left(tests.reset('r1'), 5), 'PL004', 'an hour later it is good no more');
 select tests.ask('tap.new@example.org');
 select tests.ask('tap.new@example.org');
-select tests.take('r3', 'r4'), tests.change('new', 'tap.newer@example.org');
+select tests.claim('r3', 'r4'), tests.change('new', 'tap.newer@example.org');
 select is(tests.reset('r3'), 'new', 'it sets the password');
 select is((select encrypted_password::text from auth.users where id = tests.id('new')), 'hash2', 'as it is told');
 select is((select array_agg(i.name) from app.sessions s join tests.ids i on i.id = s.user_id
@@ -175,15 +179,15 @@ select is((select count(*) from app.mails where kind = 'change_email'), 0::bigin
 delete from app.mails;
 update auth.users set email_confirmed_at = null where id = tests.id('new');
 select tests.ask('tap.new@example.org');
-select tests.take('r5'), tests.settle('reset_password', 'taken');
+select tests.claim('r5'), tests.record_result('reset_password', 'taken');
 select is(tests.reset('r5', 'hash'), 'new', 'who sets a password by a mail');
 select is(tests.proof('new'), 'tap.new@example.org t t', 'has proven the address');
 select tests.ask('tap.new@example.org');
-select tests.take('r6'), tests.settle('reset_password', 'taken');
+select tests.claim('r6'), tests.record_result('reset_password', 'taken');
 update auth.users set banned_until = now() + interval '1 hour' where id = tests.id('new');
 select is(left(tests.reset('r6'), 5), 'PL004', 'not who is banned');
 select tests.ask('tap.new@example.org');
-select is(tests.take('r7'), '{}', 'who is sent none either');
+select is(tests.claim('r7'), '{}', 'who is sent none either');
 update auth.users set banned_until = null where id = tests.id('new');
 select is(tests.account(format('accounts.change_password(%L, null, ''hash'', ''hash4'')', tests.id('new'))), '0',
     'a password that is changed');
@@ -199,11 +203,11 @@ select is(tests.change('new', 'Tap.Newer@example.org'), '', 'a change is asked f
 select is(tests.proof('new'), 'tap.new@example.org t t', 'and changes nothing');
 select is(tests.change('new', 'tap.bob@example.org'), '', 'to an address that somebody has, with the same answer');
 select is(tests.queued(), array['change_email tap.bob@example.org new'], 'the newest counts');
-select is(tests.take('e0'), '{}', 'who has the address is sent nothing');
+select is(tests.claim('e0'), '{}', 'who has the address is sent nothing');
 select tests.change('new', 'tap.newer@example.org');
-select is(tests.take('e1'), array['change_email tap.newer@example.org new de-AT 0 e1'], 'the address to be is');
-select tests.settle('change_email', 'taken'), tests.ask('tap.new@example.org');
-select tests.take('r8'), tests.settle('reset_password', 'taken');
+select is(tests.claim('e1'), array['change_email tap.newer@example.org new de-AT 0 e1'], 'the address to be is');
+select tests.record_result('change_email', 'taken'), tests.ask('tap.new@example.org');
+select tests.claim('r8'), tests.record_result('reset_password', 'taken');
 select is(tests.confirm('e1'), '{"email":"tap.newer@example.org"}', 'by its token');
 select is(tests.proof('new'), 'tap.newer@example.org t t', 'it is the account''s, and proven');
 select is((select s.email from public.user_private s where s.id = tests.id('new')), 'tap.newer@example.org',
@@ -212,13 +216,13 @@ select is(tests.queued(), array['email_changed tap.new@example.org new'], 'the a
 select is(left(tests.reset('r8'), 5), 'PL004', 'and sets no password any more');
 delete from app.mails;
 select tests.change('new', 'tap.third@example.org');
-select tests.take('e2'), tests.settle('change_email', 'taken');
+select tests.claim('e2'), tests.record_result('change_email', 'taken');
 select tests.register('third', false);
 select is(left(tests.confirm('e2'), 5), 'PL010', 'an address that was taken meanwhile stays with who has it');
 select is(tests.proof('new'), 'tap.newer@example.org t t', 'and the account with its own');
 select is(tests.change('unasked', 'tap.unasked@example.org', 'hash'), '', 'an address that nobody has proven');
 select is(tests.queued(), array['confirm_email tap.unasked@example.org unasked'], 'can be');
-select tests.take('c4'), tests.settle('confirm_email', 'taken');
+select tests.claim('c4'), tests.record_result('confirm_email', 'taken');
 select tests.confirm('c4');
 select is(tests.proof('unasked'), 'tap.unasked@example.org t t', 'and is');
 
@@ -229,12 +233,12 @@ select is(tests.account(format('accounts.upgrade(%L, ''tap.guest@example.org'', 
 select is(tests.proof('guest'), 'tap.guest@example.org f f', 'has an address to confirm');
 select is(tests.queued(), array['confirm_email tap.guest@example.org guest'], 'and is sent a mail');
 
--- Who waits for the confirmation.
+-- Accounts that wait for the confirmation.
 select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('new'))), 'true',
     'who has done it does not');
 select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('guest'))), 'false', 'who has not does');
 select is(tests.queued(), array['confirm_email tap.guest@example.org guest'], 'one mail is enough');
-select tests.take('c5'), tests.settle('confirm_email', 'taken');
+select tests.claim('c5'), tests.record_result('confirm_email', 'taken');
 select tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('guest')));
 select is(tests.queued(), '{}', 'while it can be used');
 select tests.pass('61 minutes');
@@ -248,7 +252,7 @@ select tests.make_user('visitor', true);
 select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('visitor'))), 'true',
     'who has no address does not');
 
--- How many.
+-- The number of mails is bounded.
 delete from app.mail_counts;
 select is(array(select tests.ask('tap.alice@example.org', 3) from generate_series(1, 4)), '{"","","",PL014}',
     'an address is sent so many mails an hour');
@@ -259,26 +263,26 @@ select is((select array_agg(distinct octet_length(address_hash)) from app.mail_c
     'of the address the hash is kept');
 select tests.pass('61 minutes');
 select is(tests.ask('tap.alice@example.org', 3), '', 'an hour later it may ask again');
-select tests.take('x');
+select tests.claim('x');
 select is((select count(*) from app.mail_counts where asked > 1), 0::bigint, 'and the counts are forgotten');
 delete from app.mails;
 
 -- Deletion.
 select tests.change('new', 'tap.last@example.org');
-select tests.take('e3');
+select tests.claim('e3');
 update public.user_profiles set is_deleted = true where id = tests.id('new');
 select is((select count(*) from app.mails m where m.user_id = tests.id('new'))
         + (select count(*) from app.mail_tokens t where t.user_id = tests.id('new')), 0::bigint,
     'of a user who is deleted no mail stays, and no token');
 select is(left(tests.confirm('e3'), 5), 'PL004', 'so that it brings nobody back');
 
--- By SQL of their own users see none of it.
+-- The user's own SQL sees none of it.
 select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
   from unnest(array['alice', 'anon', 'postline_feed', 'postline_accounts', 'postline_sender', 'service_role']) who,
        unnest(array['select from app.mails', 'select from app.mail_tokens', 'select from app.mail_counts']) statement;
 select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
   from unnest(array['alice', 'anon', 'postline_feed']) who,
-       unnest(array['select accounts.take_mails(''{}'')', 'select accounts.confirm_email(''00'')',
+       unnest(array['select accounts.claim_mails(''{}'')', 'select accounts.confirm_email(''00'')',
                     'select app.queue_mail(''reset_password'', ''x@example.org'', null, null)']) statement;
 
 select * from finish();

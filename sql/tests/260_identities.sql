@@ -1,15 +1,15 @@
--- Accounts that another provider's word leads to: found, made, linked, brought a guest, and deleted.
+-- Accounts of identity providers: found, created, linked, merged with a guest, and deleted.
 begin;
 select no_plan();
 
--- What comes of a token: the user's name in tests.ids where it has one, and what was merged.
+-- Returns the result of a token: the user's name if it is in tests.ids, and what was merged.
 create function tests.enter(subject text, email text, token text, guest uuid default null) returns text
 language plpgsql as $$
 declare
     entered record;
 begin
     perform tests.authenticate_as('postline_accounts');
-    select * into entered from accounts.enter_by_identity('apple', subject, email, 'Tap Apple',
+    select * into entered from accounts.sign_in_by_identity('apple', subject, email, 'Tap Apple',
         encode(sha256(token::bytea), 'hex'), extract(epoch from now() + interval '1 hour'), guest, 0, 10);
     perform tests.owner();
     return concat_ws(' ', coalesce((select i.name from tests.ids i where i.id = entered.user_id limit 1), 'new'),
@@ -42,7 +42,7 @@ select is((select count(*) from app.used_identity_tokens t where t.hash = sha256
 select is(tests.enter('s2', null, 't4'), 'new', 'an address that is not verified is no address');
 select is((select u.email from auth.users u where u.id = tests.apple_user('s2')), null, 'of the account');
 
--- Somebody registers another's address, with a password of their own, and waits.
+-- An attacker registers another user's address with a password, and waits.
 insert into tests.ids values ('squatter', tests.account(
     'accounts.register(''tap.victim@example.org'', ''hash'', null, ''Tap Squatter'')')::uuid);
 select is(tests.enter('victim', 'tap.victim@example.org', 't5'), 'new',
@@ -52,7 +52,7 @@ select is((select u.email from auth.users u where u.id = tests.apple_user('victi
 select is(tests.account('accounts.identified_account(''apple'', ''other'', ''tap.victim@example.org'')'), null,
     'nor is it linked later');
 
--- An address that is proven.
+-- A proven address.
 insert into tests.ids values ('proven', tests.account(
     'accounts.register(''tap.proven@example.org'', ''hash'', null, ''Tap Proven'')')::uuid);
 update auth.users set email_confirmed_at = null where id = tests.id('proven');
@@ -108,7 +108,7 @@ select results_eq($$
      where p.id = tests.id('second') and o.id = tests.id('first')
 $$, $$ values (true, null, '2000-02-29') $$, 'with its birthday');
 
--- Who is kept out, and who goes.
+-- Disabled and deleted accounts.
 update auth.users set banned_until = now() + interval '1 hour' where id = tests.id('first');
 select is(tests.enter('s1', null, 't13'), 'PL003', 'a disabled account is not signed in to');
 update auth.users set banned_until = null where id = tests.id('first');
@@ -122,7 +122,7 @@ select is(tests.account(format('accounts.delete_by_identity(%L, ''apple'', ''s1'
 select is(tests.apple_user('s1'), null, 'all identities go with it');
 select is(tests.enter('s1', 'tap.s1@example.org', 't14'), 'new', 'the subject may come anew');
 
--- Where another server keeps both.
+-- Another auth server has both.
 select tests.make_user('outer', true), tests.make_user('inner'), tests.make_user('late', true);
 update public.user_private set date_of_birth = '1999-12-16' where id = tests.id('outer');
 select is(tests.account(format('accounts.merge_external_guest(%L, %L)', tests.id('inner'), tests.id('outer'))),

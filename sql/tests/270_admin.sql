@@ -1,4 +1,4 @@
--- An operator's word: found, listed, kept out, signed out, deleted, tried again, and noted.
+-- Administration: finding, listing, disabling, signing out, deleting, retrying, and the audit.
 begin;
 select no_plan();
 select tests.make_world();
@@ -9,7 +9,7 @@ begin
         (select encrypted_password from auth.users where id = tests.id(who))));
     return session;
 end $$;
--- The code and the sentence of a refusal.
+-- Returns code and message of an error.
 create function tests.refusal(expression text) returns text language plpgsql as $$
 begin
     execute 'select ' || expression;
@@ -22,7 +22,7 @@ create function tests.last_order() returns text language sql as $$
       from admin.audit order by id desc limit 1
 $$;
 
--- Nobody but the owner.
+-- Only the owner may call it.
 select is_empty($$
     select role || ' ' || p.oid::regprocedure
       from pg_proc p
@@ -45,13 +45,13 @@ select is(array_agg(distinct tests.attempt(who, order_)), array['42501'], 'every
            $$select admin.enable('me', 'tap_bob')$$, $$select admin.delete_user('me', 'tap_bob', null)$$,
            $$select admin.mails(10, true)$$, $$select admin.retry_mails('me', null)$$, $$select admin.pushes(10)$$,
            $$select admin.retry_pushes('me', null)$$, $$select admin.log(null, 10)$$,
-           $$select admin.note('me', 'delete', null, '{}')$$, $$select * from admin.audit$$,
+           $$select admin.record_action('me', 'delete', null, '{}')$$, $$select * from admin.audit$$,
            $$insert into admin.audit (operator, action) values ('me', 'delete')$$]) order_;
 select is_empty('select from admin.audit', 'and nothing is noted of it');
 select is_empty($$select from pg_proc where pronamespace = 'admin'::regnamespace and prosecdef$$,
     'they lend their caller no rights');
 
--- Who is who.
+-- Finding users.
 create function tests.found(query text, most integer default 20) returns text language sql as $$
     select string_agg(i.name, ' ' order by f.place) || case when answer -> 'has_more' = 'true' then ' …' else '' end
       from (select admin.users(query, most, false)::jsonb) as a (answer),
@@ -77,7 +77,7 @@ select is((admin.users('tap_bob', 1, false) -> 'users' -> 0)::jsonb - array['id'
       "conversations":2}', 'what is told of one');
 select tests.make_user('ghost', true);
 select is(admin.user_object(tests.id('ghost'), false) ->> 'is_guest', 'true', 'a guest is told apart');
--- Enterprise sign-in may bring a second account of an address.
+-- Enterprise sign-in may add a second account with an address.
 insert into auth.users (id, email, is_sso_user)
 values ('00000000-0000-4000-8000-0000000000aa', 'tap.bob@example.org', true);
 select matches(tests.refusal($$admin.disable('me', 'tap.bob@example.org', null, null)$$),
@@ -206,7 +206,8 @@ select is((select count(*) from admin.audit where detail::text ~ 'example|tap_')
 select throws_ok('update admin.audit set operator = ''them''', '23001', null, 'it is not changed');
 select throws_ok('delete from admin.audit', '23001', null, 'nor removed');
 select throws_ok('truncate admin.audit', '23001', null, 'nor all of it');
-select is(tests.refusal($$admin.note(repeat('x', 201), 'x', null, '{}')$$) like 'PA001 %', true, 'a long name');
+select is(tests.refusal($$admin.record_action(repeat('x', 201), 'x', null, '{}')$$) like 'PA001 %', true,
+    'a long name');
 
 select * from finish();
 rollback;

@@ -1,4 +1,4 @@
--- Pictures: whose they are, who sees them, what takes them, and what becomes of their bytes.
+-- Pictures: who may see and use them, and the removal of their bytes.
 begin;
 select no_plan();
 select tests.make_world();
@@ -9,7 +9,7 @@ $$;
 create function tests.store(picture uuid) returns void language plpgsql as $$
 begin
     perform tests.authenticate_as('postline_feed');
-    perform app.note_stored(picture);
+    perform app.record_stored_media(picture);
     perform tests.owner();
 end $$;
 create function tests.removals() returns text language sql as $$
@@ -22,7 +22,7 @@ create function tests.upload_removal(picture uuid) returns text language sql as 
       from app.media_removals r left join public.media m on m.id = r.id where r.id = picture and r.purpose = 'upload'
 $$;
 
--- What may be promised.
+-- Descriptions of uploads.
 select is(tests.field_of('alice', 'select api.create_media(' || arguments || ')'), 'PL001 ' || field, arguments)
   from (values
         ('''wall'', ''image/png'', 10', 'purpose'), ('null, ''image/png'', 10', 'purpose'),
@@ -44,9 +44,9 @@ select is(tests.attempt('mallory',
 select is(tests.attempt('anon', 'select api.create_media(''avatar'', ''image/png'', 10)'), '42501', 'nobody uploads');
 select is(tests.attempt('alice', 'insert into public.media (owner_id, purpose, mime_type, bytes)
     values (tests.id(''alice''), ''avatar'', ''image/png'', 1)'), '42501', 'not past the function');
-select is(tests.attempt('alice', 'select app.note_stored(gen_random_uuid())'), '42501',
+select is(tests.attempt('alice', 'select app.record_stored_media(gen_random_uuid())'), '42501',
     'users do not say what is there');
-select is(tests.attempt('alice', 'select * from app.due_removals(1)'), '42501', 'nor what is to go');
+select is(tests.attempt('alice', 'select * from app.claim_removals(1)'), '42501', 'nor what is to go');
 
 -- A message's picture.
 insert into tests.ids select 'cat', tests.create('alice', '''message'',
@@ -95,7 +95,7 @@ select ok(tests.seen('alice', 'cat') and tests.seen('bob', 'cat'), 'members see 
 select ok(not tests.seen('carol', 'cat') and not tests.seen('mallory', 'cat'), 'others do not');
 select is(tests.as('mallory', '(select count(*) from public.media)'), '0', 'C38: nor does somebody else by SQL');
 
--- Also after they are members no more, their own too.
+-- Also after they have left, and their own too.
 insert into tests.ids select 'dog', tests.create('carol', '''message'', ''image/gif'', 10, tests.id(''group'')');
 select tests.store(tests.id('dog'));
 select is(tests.send('carol', 'dog', 'group'), 'no error', 'a picture in the group');
@@ -104,7 +104,7 @@ delete from public.conversation_members where conversation_id = tests.id('group'
 select ok(tests.seen('bob', 'dog') and not tests.seen('carol', 'dog'), 'and not by who has gone, whose it is');
 select is(tests.as('carol', '(select count(*) from public.media)'), '0', 'by SQL either');
 
--- A deleted message's goes at once.
+-- The picture of a deleted message is removed at once.
 select is(tests.removals(), 'none', 'nothing has gone');
 update public.messages set deleted_at = now() where sender_id = tests.id('carol');
 select is(tests.removals(), 'message', 'it goes with its message');
@@ -131,8 +131,8 @@ select is(tests.field_of('alice', format('select api.set_avatar(''custom'', null
         'http://127.0.0.1:7433/v1/media/' || tests.id('face'))), 'PL001 avatar_url',
     'plain addresses are for uploads');
 -- A10
-select is(tests.attempt('bob', 'select app.take_avatar()'), '42501', 'the trigger alone takes a picture');
-select is(tests.attempt('bob', 'select app.take_avatar(tests.id(''face'')::text, ''https://a.example'', ''x'')'),
+select is(tests.attempt('bob', 'select app.use_avatar()'), '42501', 'the trigger alone takes a picture');
+select is(tests.attempt('bob', 'select app.use_avatar(tests.id(''face'')::text, ''https://a.example'', ''x'')'),
     '42883', 'no function takes one without a profile');
 insert into tests.ids select p, tests.create('bob', '''avatar'', ''image/jpeg'', 10')
   from unnest(array['cap', 'wig', 'bow']) p;
@@ -170,14 +170,14 @@ update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is(tests.removals(), 'avatar, avatar', 'and that of who is deleted');
 delete from app.media_removals;
 
--- What nobody takes goes after a day; one whose bytes may be on their way, once they are no more.
+-- An unused picture is removed after a day; if its bytes may still arrive, after the upload's end.
 select tests.create('alice', '''avatar'', ''image/webp'', 10');
 create function tests.due() returns bigint language plpgsql as $$
 declare
     due bigint;
 begin
     perform tests.authenticate_as('postline_feed');
-    select count(*) into due from app.due_removals(100);
+    select count(*) into due from app.claim_removals(100);
     perform tests.owner();
     return due;
 end $$;
@@ -187,7 +187,7 @@ select is(tests.due(), 1::bigint, 'after a day');
 select is(tests.due(), 0::bigint, 'one node is asked');
 update app.media_removals set due_at = now();
 select is(tests.due(), 1::bigint, 'and asked again until it has done it');
--- A6: each of a picture's removals is done by itself.
+-- A6: the removals of a picture are done one by one.
 delete from app.media_removals where purpose = 'upload';
 insert into app.media_removals select r.id, 'upload', now() from app.media_removals r limit 1;
 update app.media_removals set due_at = now();
@@ -195,15 +195,13 @@ select is(tests.due(), 2::bigint, 'the picture, and what was put to its upload a
 create function tests.removed(arguments text) returns text language plpgsql as $$
 begin
     perform tests.authenticate_as('postline_feed');
-    execute 'select app.removed_media(' || replace(arguments, 'ID', quote_literal(
+    execute 'select app.complete_removals(' || replace(arguments, 'ID', quote_literal(
         current_setting('tests.removed'))) || ')';
     perform tests.owner();
     return (select coalesce(string_agg(r.purpose, ', ' order by r.purpose), 'none') from app.media_removals r);
 end $$;
 select set_config('tests.removed', (select r.id::text from app.media_removals r limit 1), true);
 select is(tests.removed('array[ID]::uuid[], ''{avatar}'''), 'upload', 'one of them is removed');
-select is(tests.removed('array[ID]::uuid[]'), 'upload',
-    'a node of the previous version, which knows of no upload, leaves that to others');
 select is(tests.removed('array[ID]::uuid[], ''{upload}'''), 'none', 'and the other');
 delete from app.media_removals;
 insert into tests.ids select 'late', tests.create('alice', '''avatar'', ''image/webp'', 10');
@@ -216,7 +214,7 @@ select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/pn
 select count(tests.create('alice', '''avatar'', ''image/png'', 1')) from generate_series(1, 100);
 select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 1)'), 'PL007', 'too many');
 
--- A guest's come along.
+-- A merged guest's pictures.
 select tests.make_user('dora', true);
 insert into public.conversations (participant1_id, participant2_id) values (tests.id('dora'), tests.id('carol'));
 insert into tests.ids select 'doras', c.id from public.conversations c

@@ -1,27 +1,27 @@
 #ifndef WATCHERS_H
 #define WATCHERS_H
 
-/// Counts a mark of two bytes in what comes over many sockets, with nothing between that and the kernel: what measures
-/// a server must not be what it waits for.
+/// Counts the occurrences of a two-byte mark in the input of many sockets, directly by system calls, so that the load
+/// generator is not the bottleneck.
 
-/// Opens the queue of all sockets, once in a process.
+/// Opens the queue of all sockets, once per process.
 ///
-/// @return 0, or the error's number.
+/// @return 0, or an errno value.
 int watchers_open(unsigned char first, unsigned char second);
 
-/// From now on the socket is read, and is the reader's to close; may be called from any thread.
+/// Adds a socket, which the reader then owns and closes. Callable from any thread.
 ///
-/// @param owner what `found` is told of it with.
-/// @return 0, or the error's number; the socket is the caller's then.
+/// @param owner the first argument of `found` for this socket.
+/// @return 0, or an errno value, in which case the caller still owns the socket.
 int watchers_add(int descriptor, void *owner);
 
-/// Ends the socket: its reader finds that out, and closes it.
+/// Shuts the socket down. Its reader then closes it.
 void watchers_end(int descriptor);
 
-/// Reads for ever, on the thread that calls it.
+/// Reads forever on the calling thread.
 ///
-/// @param found told after each read how many marks it had, where it had one; with -1 when a socket is at its end, just
-///              before it is closed, and never again after that.
+/// @param found called after each read that contained marks, with their number; called last with -1 at the end of a
+///              socket, before it is closed.
 void watchers_run(void (*found)(void *owner, long count));
 
 #endif

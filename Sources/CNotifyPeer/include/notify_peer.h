@@ -3,23 +3,23 @@
 
 #include <stdint.h>
 
-/// What a program does that only listens, with nothing between it and libpq.
+/// A minimal client that only receives notifications, directly by libpq.
 
 struct notify_peer;
 
 /// Connects and LISTENs.
 ///
-/// @param listen the whole statement.
-/// @return nil where that failed.
+/// @param listen the complete LISTEN statement.
+/// @return NULL on failure.
 struct notify_peer *notify_peer_open(const char *conninfo, const char *listen);
 
-/// Notes when each notification came, until one comes whose payload is "stop", or `capacity` have come; then closes.
+/// Records the arrival time of each notification, until the payload "stop" or `capacity` notifications; then closes.
 ///
-/// @param times room for `capacity` times of `notify_peer_now`.
-/// @return how many came; -1 where the connection was lost.
+/// @param times a buffer for `capacity` times of `notify_peer_now`.
+/// @return the number of notifications, or -1 if the connection was lost.
 long notify_peer_run(struct notify_peer *peer, int64_t *times, long capacity);
 
-/// The time in nanoseconds, by a clock that only goes forward.
+/// Returns the monotonic time in nanoseconds.
 int64_t notify_peer_now(void);
 
 #endif

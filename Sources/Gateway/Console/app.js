@@ -44,7 +44,7 @@ let unmuting
 
 const app = {
   session, store, outbox, drafts, lines, link, typing, pictures, start,
-  /// What is on its way in a conversation, in the order in which it was written.
+  /// Returns the messages and uploads in flight in a conversation, in the order in which they were written.
   pending(conversationID) {
     const all = [...outbox.of(conversationID), ...uploads.of(conversationID)]
     return all.sort((a, b) => (a.writtenAt < b.writtenAt ? -1 : a.writtenAt > b.writtenAt ? 1 : 0))

@@ -19,7 +19,7 @@ export function personChip(store, userID, size) {
   return pictureChip(customAvatar(person), chip(person?.avatar_id, color, store.name(userID), userID, size))
 }
 
-/// Where the picture is that somebody has for an avatar; null where there is none that this page may show.
+/// Returns the URL of a person's avatar, or null if there is none that this page may show.
 export function customAvatar(person) {
   return person?.avatar_type === 'custom' && person.avatar_url ? place(person.avatar_url) : null
 }
@@ -59,14 +59,14 @@ export function avatarChip(avatar, name, size) { return chip(avatar.id, avatar.c
 /// An initial on the colour that follows from the id, or from the name where that is all that is known.
 export function nameChip(name, size, id = name) { return chip(null, null, name, id, size) }
 
-/// What a chip looks like, to tell when it has to be drawn again.
+/// Returns a signature of a chip's appearance, which changes when it must be drawn again.
 export function chipSignature(store, userID) {
   const person = store.people.get(userID)
   const color = store.avatars.get(person?.avatar_id)?.color
   return `${store.name(userID)}/${person?.avatar_id}/${color}/${customAvatar(person)}`
 }
 
-/// That of a chip with a dot.
+/// Returns the signature of a chip with a presence dot.
 export function presentSignature(store, userID) {
   return `${chipSignature(store, userID)}/${store.isOnline(userID)}`
 }

@@ -69,11 +69,11 @@ export class Connection {
   get isOpen() { return this.#socket?.readyState === WebSocket.OPEN }
 
   /// Asks, and resolves with the result. Throws RemoteError where it is refused, ConnectionLost where no answer came.
-  call(method, params = {}, patience = answerMilliseconds) {
+  call(method, params = {}, timeout = answerMilliseconds) {
     if (!this.isOpen) return Promise.reject(new ConnectionLost())
     const line = { jsonrpc: '2.0', id: this.#nextID++, method, params }
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.close('The server has gone quiet.'), patience)
+      const timer = setTimeout(() => this.close('The server has gone quiet.'), timeout)
       this.#waiting.set(line.id, { method, sentAt: performance.now(), timer, resolve, reject })
       const text = JSON.stringify(line)
       this.#lines.take('out', line, text.length)

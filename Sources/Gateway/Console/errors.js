@@ -21,7 +21,7 @@ export class ConnectionLost extends Error {
     this.goodbye = goodbye
   }
 
-  /// Whether a new connection is worth a try: what the goodbye says, or without one the close code.
+  /// True if a new connection is worth a try, by the goodbye, or without one by the close code.
   get mayReconnect() {
     return this.goodbye ? this.goodbye.reconnect : this.code !== 1008 && this.code !== 1009
   }

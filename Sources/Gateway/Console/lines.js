@@ -2,7 +2,7 @@
 
 const secrets = /(^|_)(token|password)$/
 const mostLines = 500
-/// Of a longer line only its beginning is kept, so that 500 of them have a bound too.
+/// Longer lines are truncated, so that 500 of them are bounded too.
 const mostCharacters = 64_000
 
 export class Lines {

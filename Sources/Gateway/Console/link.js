@@ -5,7 +5,7 @@ import { Connection } from './connection.js'
 import { ConnectionLost, RemoteError, SessionEnded } from './errors.js'
 
 const messagesPerConversation = 50
-/// How long a connection may take to prove itself when there is reason to doubt it.
+/// The timeout of a check of a doubtful connection.
 const probeMilliseconds = 5000
 
 export class Link {
@@ -46,7 +46,7 @@ export class Link {
   /// The server's greeting on the current connection.
   get hello() { return this.#connection?.hello }
 
-  /// Whether the client is online and the server names the feature.
+  /// Returns true if the client is online and the server has the feature.
   has(feature) { return this.isOnline && this.hello.features?.includes(feature) === true }
 
   /// Signs in by a method that answers with tokens, and stays connected as that user.
@@ -303,10 +303,10 @@ export class Link {
     if (this.isOnline) this.#connection.call('server.info', {}, probeMilliseconds).catch(() => {})
   }
 
-  /// What the server was told of this session, which begins as active.
+  /// The session's activity as last reported to the server. It begins as active.
   #toldState = null
 
-  /// Whoever has all its tabs hidden is not online.
+  /// A user whose tabs are all hidden is not online.
   async #tellState() {
     const state = document.visibilityState === 'visible' ? 'active' : 'background'
     const connection = this.#connection

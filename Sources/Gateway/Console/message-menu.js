@@ -4,7 +4,7 @@ import { arrowKeys, h } from './dom.js'
 import { icon } from './icons.js'
 
 const longPressMilliseconds = 500
-/// How far a finger may move before the press counts as scrolling, in pixels.
+/// The movement of a finger, in pixels, from which a press counts as scrolling.
 const pressTolerance = 10
 const margin = 8
 
@@ -17,7 +17,7 @@ export class MessageMenu {
   /// The key of the message that the menu is open for.
   #key = null
   #whileOpen
-  /// Whether the last press was on selected text.
+  /// True if the last press was on selected text.
   #pressedSelection = false
   element
 

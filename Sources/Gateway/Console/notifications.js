@@ -2,7 +2,7 @@
 
 const key = 'postline.notifications'
 
-/// Whether the browser can show notifications; without HTTPS it can only on this machine.
+/// True if the browser can show notifications. Without HTTPS it can only on this machine.
 export const isSupported = 'Notification' in window && isSecureContext
 
 export function isOn() {

@@ -41,7 +41,7 @@ export class Outbox {
     this.#changed()
   }
 
-  /// What another person wrote in this tab is nobody's business.
+  /// Drops the messages of other users of this tab.
   keepOnly(userID) {
     this.#messages = this.#messages.filter((message) => message.userID === userID)
     this.#changed()

@@ -2,7 +2,7 @@
 
 const longest = 2048
 const quality = 0.85
-/// What a browser can be expected to draw at all.
+/// The types that every browser can draw.
 const mostBytes = 40 * 2 ** 20
 /// Up to here a picture that is no photograph stays as it is: sharp, transparent, or moving.
 const fewBytes = 2 * 2 ** 20
@@ -10,7 +10,7 @@ const kept = ['image/png', 'image/gif', 'image/webp']
 
 export const accepted = 'image/jpeg,image/png,image/gif,image/webp,image/heic,image/avif,image/bmp'
 
-/// What is wrong with a file by its looks, as a sentence, or null.
+/// Returns the reason why a file cannot be sent, as a sentence, or null.
 export function refusal(file) {
   const name = file.name ? `“${file.name}”` : 'This'
   // A drawing in SVG is a program rather than a picture.

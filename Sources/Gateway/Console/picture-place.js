@@ -17,7 +17,7 @@ async function learn() {
   }
 }
 
-/// Where the page reaches a picture, or puts one; null where it may not.
+/// Returns the URL by which the page reads or uploads a picture, or null if it may not.
 export function place(address) {
   let url
   try {

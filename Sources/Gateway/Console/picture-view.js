@@ -4,7 +4,7 @@ import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { icon } from './icons.js'
 
-/// How large it stands in the conversation.
+/// The size in the conversation.
 const box = { width: 360, height: 320, least: 96 }
 
 /// The picture of a message that the server keeps; `alt` says what it is.

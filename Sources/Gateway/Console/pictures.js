@@ -22,7 +22,7 @@ export class Pictures {
 
   constructor(link) { this.#link = link }
 
-  /// Whether the server keeps pictures; without a connection, whether it did.
+  /// True if the server stores pictures, as far as known.
   get isOffered() {
     if (this.#link.isOnline) this.#wasOffered = this.#link.has('media')
     return this.#wasOffered

@@ -49,7 +49,7 @@ const sections = [
   ]],
 ]
 
-/// What stands among the built-in avatars for the picture that is saved, and for one that is to be.
+/// The chooser's value for a saved picture, and for a new one.
 const custom = Symbol('custom')
 const chosen = Symbol('chosen')
 
@@ -58,7 +58,7 @@ function avatarOf(me) { return me.avatar_type === 'custom' ? custom : me.avatar_
 export function editProfile(app) {
   const { store, link } = app
   if (!store.me) return
-  /// What the screen was last in step with.
+  /// The data that the form last matched.
   let base = store.me
   let avatarID = avatarOf(base)
   /// The picture that was chosen here, as it is uploaded once it is saved.
@@ -220,7 +220,7 @@ export function editProfile(app) {
       : base.username ? `${usernameHint} After a change it stays for 90 days.` : usernameHint
   }
 
-  /// What me.save is to change; null where nothing was touched.
+  /// Returns the changes for me.save, or null if there are none.
   function patch() {
     const changed = {}
     for (const [path, made] of fields) {

@@ -71,8 +71,8 @@ export class Shell {
     focus()
   }
 
-  /// Whether the network pane is to be shown: as the user chose last in this tab; before that, where there are demo
-  /// accounts, whose users want to see how it works.
+  /// True if the network pane is shown: as the user last chose in this tab, otherwise only with demo accounts, whose
+  /// users want to see how it works.
   get #wantsNetwork() {
     if (!wide.matches) return this.#isOverlayOpen
     const kept = sessionStorage.getItem(networkKey)

@@ -1,6 +1,6 @@
 // Start-up: decides which page the console shows from the inputs that have arrived, whatever their order.
 
-/// How long the sign-in page waits for the configuration before it appears without the demo accounts.
+/// The time that the sign-in page waits for the configuration before it appears without the demo accounts.
 const configMilliseconds = 2000
 
 export class Start {
@@ -43,7 +43,7 @@ export class Start {
   /// The demo accounts; none outside the dev world.
   get people() { return this.#config?.people ?? [] }
 
-  /// Whether the server sends mail.
+  /// True if the server sends mail.
   get hasMail() { return this.#features.includes('mail') }
 
   /// Fetches the configuration and the server's features. Each answer is an input of its own.

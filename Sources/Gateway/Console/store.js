@@ -11,13 +11,13 @@ export class Store {
   conversations = new Map()
   /// The newest messages of each conversation, ascending by `seq`; what stands before them is to be fetched.
   messages = new Map()
-  /// What was told of others' presence, by user.
+  /// The presence of others, by user.
   presence = new Map()
-  /// Whether it is told when something changes; without that nobody can be said to be online.
+  /// True while changes arrive. Otherwise no one can be shown as online.
   isLive = false
   /// The built-in avatars by id.
   avatars = new Map()
-  /// Whether the first Changes is whole.
+  /// True once the first Changes is complete.
   isLoaded = false
   #watchers = new Set()
   #typists = new Typists(() => this.changed())
@@ -64,7 +64,7 @@ export class Store {
     for (const id of changes.limited ?? []) this.#closeGap(id)
     if (!changes.more) {
       this.isLoaded = true
-      this.#forgetStrangers()
+      this.#pruneUnreferenced()
     }
     if (!isFirst) for (const message of news) this.onNews(message)
     this.changed()
@@ -74,7 +74,7 @@ export class Store {
   applyConversation({ profiles, ...conversation }) {
     for (const profile of profiles ?? []) this.takePerson(profile)
     this.takeConversation(conversation)
-    if (this.isLoaded) this.#forgetStrangers()
+    if (this.isLoaded) this.#pruneUnreferenced()
     this.changed()
   }
 
@@ -164,7 +164,7 @@ export class Store {
 
   /// With the last conversation shared with somebody, what is known of that user's presence goes too: nothing is told
   /// of it any more.
-  #forgetStrangers() {
+  #pruneUnreferenced() {
     if (!this.#hasLostMembers) return
     this.#hasLostMembers = false
     const shared = new Set()
@@ -172,7 +172,7 @@ export class Store {
     for (const id of this.presence.keys()) if (!shared.has(id)) this.presence.delete(id)
   }
 
-  /// Whether there is a connection that tells what changes. Without one, nobody is known to be online or to type.
+  /// Sets whether a connection delivers changes. Without one, no one is shown as online or typing.
   setLive(isLive) {
     if (this.isLive === isLive) return
     this.isLive = isLive
@@ -188,7 +188,7 @@ export class Store {
       .filter((id) => conversation.members.some((member) => member.user_id === id))
   }
 
-  /// Whether the user hides its own presence, and so is shown nobody's.
+  /// True if the user hides its own presence, and so sees no one's.
   get hidesPresence() { return this.me?.preferences?.presence === 'nobody' }
 
   isOnline(userID) {
@@ -213,8 +213,7 @@ export class Store {
     return times.length ? Math.min(...times) : null
   }
 
-  /// Of more news than it tells, a Changes has the newest: what was held before the gap is let go, to be fetched
-  /// again from there backwards.
+  /// A limited Changes has only the newest messages: those before the gap are dropped, to be fetched again.
   #closeGap(id) {
     const held = this.messages.get(id)
     if (!held?.length) return
@@ -249,7 +248,7 @@ export class Store {
     return conversation.members.find((member) => member.user_id === userID)?.role
   }
 
-  /// Whether every other member's mark has reached the message.
+  /// Returns true if every other member's read mark has reached the message.
   isReadByAll(message) {
     const others = this.conversations.get(message.conversation_id)?.members
       .filter((member) => member.user_id !== message.sender_id) ?? []

@@ -18,7 +18,7 @@ import { lastSeen } from './time.js'
 import { typingText } from './typists.js'
 
 const pageSize = 50
-/// Who pauses and goes on is not read out again each time.
+/// A user who pauses and continues typing is not announced again each time.
 const typingRestMilliseconds = 30_000
 
 export class ThreadView {
@@ -246,7 +246,7 @@ export class ThreadView {
     if (this.#conversation) this.#renderJump(this.#conversation)
   }
 
-  /// Where reading goes on: at what is new, or at the end.
+  /// Scrolls to the first new message, or to the end.
   #scrollToStart() {
     const mark = this.#list.querySelector('.new-mark')
     this.#scrollToEnd()

@@ -7,7 +7,7 @@ const dayFormat = new Intl.DateTimeFormat(zone, { day: 'numeric', month: 'short'
 const longFormat = new Intl.DateTimeFormat(zone, { weekday: 'long', day: 'numeric', month: 'long' })
 const dateFormat = new Intl.DateTimeFormat(zone, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' })
 
-/// How many midnights lie between then and now.
+/// Returns the number of midnights between then and now.
 function daysAgo(date) {
   const midnight = (day) => Date.UTC(day.getFullYear(), day.getMonth(), day.getDate())
   return Math.round((midnight(new Date()) - midnight(date)) / 86_400_000)

@@ -10,7 +10,7 @@ export class TypingSignal {
 
   constructor(link) { this.#link = link }
 
-  /// Whether the user is typing there; to be called at every stroke.
+  /// Sets whether the user is typing. Call it at every keystroke.
   set(conversationID, isTyping) {
     if (!this.#link.has('typing')) return this.#clear()
     const state = this.#states.get(conversationID) ?? { isTold: false, toldAt: -Infinity, timer: null }

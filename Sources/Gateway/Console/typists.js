@@ -17,7 +17,7 @@ export class Typists {
     this.#onChange()
   }
 
-  /// That user types there no more: a message came, or the time is over.
+  /// Removes a user who stopped typing: a message arrived, or the time is over.
   end(conversationID, userID) {
     const timers = this.#timers.get(conversationID)
     if (!timers?.has(userID)) return
@@ -36,7 +36,7 @@ export class Typists {
   of(conversationID) { return [...this.#timers.get(conversationID)?.keys() ?? []] }
 }
 
-/// Who types there, as words; empty where nobody does. Whose name stands above them anyway is not named.
+/// Returns a text about who is typing, or an empty one. A name that is shown above anyway is omitted.
 export function typingText(store, conversation, isNamed = conversation.kind === 'group') {
   const ids = store.typists(conversation)
   if (!ids.length) return ''

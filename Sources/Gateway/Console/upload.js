@@ -64,7 +64,7 @@ function put({ method, url, headers }, blob, onProgress, signal) {
   })
 }
 
-/// What the store said; one that is not this server's own says it in XML, which is for nobody to read.
+/// Returns the store's error. An external store sends XML, which is not shown.
 function reason(request) {
   try {
     const { error } = JSON.parse(request.responseText)

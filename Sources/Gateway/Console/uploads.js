@@ -30,7 +30,7 @@ export class Uploads {
 
   of(conversationID) { return this.#uploads.filter((each) => each.conversationID === conversationID) }
 
-  /// How many pictures are not sent yet and have not failed.
+  /// The number of pictures that are not sent yet and have not failed.
   get waiting() { return this.#uploads.filter((each) => each.failure === null).length }
 
   /// Sends pictures, each `{picture, name, content}`, as messages.

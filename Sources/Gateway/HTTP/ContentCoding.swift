@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// A coding in which an answer's content may be sent (RFC 9110, section 8.4.1).
+/// A content coding for responses (RFC 9110, section 8.4.1).
 enum ContentCoding: String {
     case gzip
     case deflate
@@ -12,9 +12,8 @@ enum ContentCoding: String {
     /// The smallest content that is compressed, in bytes.
     static let minBytes = 1_025
 
-    /// The coding that a client prefers; gzip where both are alike.
-    ///
-    /// - Returns: nil where the client names neither, or refuses both (RFC 9110, section 12.5.3).
+    /// Chooses the coding that the client prefers, gzip if it has no preference. Returns nil if the client accepts neither
+    /// (RFC 9110, section 12.5.3).
     init?(acceptedBy headers: HTTPHeaders) {
         var weights: [Substring: Double] = [:]
         for element in headers[canonicalForm: "Accept-Encoding"] {
@@ -29,7 +28,7 @@ enum ContentCoding: String {
         self = gzip >= deflate ? .gzip : .deflate
     }
 
-    /// How zlib knows its format.
+    /// The `windowBits` argument that selects this format in zlib.
     fileprivate var windowBits: Int32 {
         switch self {
         case .gzip: MAX_WBITS + 16
@@ -38,7 +37,7 @@ enum ContentCoding: String {
     }
 }
 
-/// The compression of one answer, piece by piece. Pieces are compressed one after another, on any thread.
+/// Compresses the content of one response piece by piece, in order, on any thread.
 final class Compression: Sendable {
     private let stream: Mutex<DeflateStream>
 
@@ -47,23 +46,22 @@ final class Compression: Sendable {
         self.stream = Mutex(stream)
     }
 
-    /// Compresses the next piece.
-    ///
-    /// - Returns: what is complete of the compressed content, which may be nothing; with the last piece, all of the rest.
+    /// Compresses the next piece, and returns the compressed bytes that are available, which may be none. The last piece
+    /// returns all remaining bytes.
     func compress(_ piece: ByteBuffer, isLast: Bool) -> ByteBuffer {
         stream.withLock { $0.compress(piece, isLast: isLast) }
     }
 }
 
-/// The owner of zlib's state.
+/// The owner of a zlib stream.
 @safe private struct DeflateStream: ~Copyable, Sendable {
-    /// zlib keeps the address of the stream, which must stay.
+    /// The stream, at a fixed address, since zlib keeps a pointer to it.
     private nonisolated(unsafe) let stream: UnsafeMutablePointer<z_stream>
 
     init?(_ coding: ContentCoding) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
-        // Level 1, the fastest.
+        // Level 1 is the fastest.
         guard unsafe postline_deflate_init(stream, 1, coding.windowBits) == Z_OK else {
             unsafe stream.deallocate()
             return nil

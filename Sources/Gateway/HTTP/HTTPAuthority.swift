@@ -1,7 +1,7 @@
 import Messaging
 import NIOHTTP1
 
-/// A host and a port, as `Host` and absolute targets have them (RFC 9112, section 3.2, and RFC 3986, section 3.2).
+/// A host and an optional port, as in `Host` and absolute targets (RFC 9112, section 3.2; RFC 3986, section 3.2).
 package struct HTTPAuthority: Sendable, Equatable {
     /// A name or an IP address, in lower case; IPv6 without its brackets.
     package let host: String
@@ -9,7 +9,7 @@ package struct HTTPAuthority: Sendable, Equatable {
     /// True if the host is an IP address.
     package let isAddress: Bool
 
-    /// - Returns: nil where the text is not in the grammar. Names may be of any host.
+    /// Parses an authority, or returns nil if the text is not in the grammar. Does not check which host it names.
     package init?(_ text: String) {
         let text = text.lowercasedASCII
         let port: Substring
@@ -27,16 +27,16 @@ package struct HTTPAuthority: Sendable, Equatable {
             port = text[name.endIndex...]
         }
         guard port.isEmpty || port.first == ":" && Self.isPort(port.dropFirst()) else { return nil }
-        // RFC 9110, section 4.2.1: there is no port without a host.
+        // RFC 9110, section 4.2.1: a port requires a host.
         guard port.isEmpty || !host.isEmpty else { return nil }
     }
 
-    /// Digits, or none.
+    /// Returns true if the text is empty or a valid port number.
     private static func isPort(_ text: Substring) -> Bool {
         text.utf8.allSatisfy(\.isDigit) && (text.isEmpty || UInt16(text) != nil)
     }
 
-    /// `reg-name`, of which an IPv4 address is one.
+    /// Returns true if the text is a `reg-name`, which includes IPv4 addresses.
     private static func isName(_ text: Substring) -> Bool {
         var rest = text.utf8[...]
         while let byte = rest.popFirst() {
@@ -53,14 +53,16 @@ package struct HTTPAuthority: Sendable, Equatable {
         return true
     }
 
-    /// Checks that a request names one host, and that validly. One of HTTP/1.0 need not name any.
-    static func check(_ headers: HTTPHeaders, _ version: HTTPVersion) throws(HTTPRefusal) {
+    /// Checks that a request has exactly one valid `Host`. It is optional in HTTP/1.0.
+    ///
+    /// - Throws: `HTTPError` with status 400.
+    static func validateHost(_ headers: HTTPHeaders, _ version: HTTPVersion) throws(HTTPError) {
         let hosts = headers["Host"]
         guard hosts.count == 1 || hosts.isEmpty && version == .http1_0 else {
-            throw HTTPRefusal(.badRequest, "A request names one Host.")
+            throw HTTPError(.badRequest, "A request must have one Host header.")
         }
         guard hosts.allSatisfy({ HTTPAuthority($0) != nil }) else {
-            throw HTTPRefusal(.badRequest, "Host must be a name or an IP address, and a port where there is one.")
+            throw HTTPError(.badRequest, "Host must be a name or an IP address, with an optional port.")
         }
     }
 }

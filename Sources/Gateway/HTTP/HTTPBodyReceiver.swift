@@ -2,104 +2,104 @@ package import NIOCore
 package import NIOHTTP1
 import NIOPosix
 
-/// What takes the body of a request as it comes, where it is too large to be held.
+/// The destination of a request body that is too large to buffer.
 package protocol HTTPBodyReceiver: Sendable {
-    /// Takes the next bytes. It may wait for a disk; calls come one after another.
+    /// Writes the next bytes. May block on a disk; calls never overlap.
     func write(_ bytes: ByteBuffer) throws
 
-    /// The rest does not come, or is not wanted: nothing of it stays.
+    /// Deletes everything received: the rest of the body will not arrive, or was rejected.
     func discard()
 }
 
-/// Why a request is refused before anybody has seen its body.
-package struct HTTPRefusal: Error {
+/// An error response that the HTTP server sends before any handler receives the request.
+package struct HTTPError: Error {
     package let status: HTTPResponseStatus
 
-    /// A sentence for a person.
-    package let why: String
+    /// A sentence for a human reader.
+    package let message: String
 
-    /// The query or header field that is wrong, if it is one.
+    /// The invalid query or header field; nil if the error is about no single field.
     package let field: String?
 
-    package init(_ status: HTTPResponseStatus, _ why: String, field: String? = nil) {
+    package init(_ status: HTTPResponseStatus, _ message: String, field: String? = nil) {
         self.status = status
-        self.why = why
+        self.message = message
         self.field = field
     }
 }
 
-/// The body that one connection is just taking: it holds what its receiver has not taken yet. It lives on the connection's
-/// event loop.
-final class HTTPBodyInFlight {
+/// A request body that streams to its receiver. It buffers the bytes that the receiver has not written yet, and is confined
+/// to the connection's event loop.
+final class HTTPStreamingBody {
     let receiver: any HTTPBodyReceiver
     private let loop: any EventLoop
-    private let pace: BodyPace
-    private let onProgress: (HTTPBodyInFlight) -> Void
-    private var waiting = ByteBuffer()
+    private let rateGuard: UploadRateGuard
+    private let onProgress: (HTTPStreamingBody) -> Void
+    private var buffered = ByteBuffer()
     private var isWriting = false
-    private var isResting = false
+    private var isPaused = false
 
-    /// Whether all of it has come.
-    private(set) var isWhole = false
+    /// True once the whole body has arrived.
+    private(set) var hasEnded = false
 
-    /// Why the receiver does not take it.
+    /// The error with which the receiver rejected the body.
     private(set) var failure: (any Error)?
 
-    /// How much may wait before no more is read, in bytes.
-    private static let mostWaiting = 1 << 18
+    /// The buffered bytes at which reading from the socket stops.
+    private static let maxBufferedBytes = 1 << 18
 
     init(
-        _ receiver: any HTTPBodyReceiver, on loop: any EventLoop, pace: BodyPace,
-        onProgress: @escaping (HTTPBodyInFlight) -> Void
+        _ receiver: any HTTPBodyReceiver, on loop: any EventLoop, rateGuard: UploadRateGuard,
+        onProgress: @escaping (HTTPStreamingBody) -> Void
     ) {
         self.receiver = receiver
         self.loop = loop
-        self.pace = pace
+        self.rateGuard = rateGuard
         self.onProgress = onProgress
-        // Of a hundred that begin at once each has its turn, too.
-        rest(after: Self.mostWaiting)
+        // Also spreads a hundred uploads that begin at the same moment.
+        pause(after: Self.maxBufferedBytes)
     }
 
-    /// Whether more of it is wanted now.
-    var takesMore: Bool { waiting.readableBytes < Self.mostWaiting && !isResting }
+    /// True if the connection may read more of the body now.
+    var acceptsMore: Bool { buffered.readableBytes < Self.maxBufferedBytes && !isPaused }
 
-    /// Whether the receiver has all of it.
-    var isTaken: Bool { isWhole && !isWriting && waiting.readableBytes == 0 && failure == nil }
+    /// True if the receiver has written the whole body.
+    var isComplete: Bool { hasEnded && !isWriting && buffered.readableBytes == 0 && failure == nil }
 
-    func take(_ bytes: ByteBuffer) {
-        waiting.writeImmutableBuffer(bytes)
-        writeOn()
+    func append(_ bytes: ByteBuffer) {
+        buffered.writeImmutableBuffer(bytes)
+        writeNext()
     }
 
-    func end() { isWhole = true }
+    func end() { hasEnded = true }
 
     func discard() {
-        waiting = ByteBuffer()
+        buffered = ByteBuffer()
         let receiver = self.receiver
         NIOThreadPool.singleton.submit { _ in receiver.discard() }
     }
 
-    private func writeOn() {
-        guard !isWriting, failure == nil, waiting.readableBytes > 0 else { return }
+    private func writeNext() {
+        guard !isWriting, failure == nil, buffered.readableBytes > 0 else { return }
         isWriting = true
-        let (bytes, receiver) = (waiting, self.receiver)
-        waiting = ByteBuffer()
+        let (bytes, receiver) = (buffered, self.receiver)
+        buffered = ByteBuffer()
         NIOThreadPool.singleton.runIfActive(eventLoop: loop) { try receiver.write(bytes) }.assumeIsolated()
             .whenComplete { result in
                 self.isWriting = false
-                self.rest(after: bytes.readableBytes)
+                self.pause(after: bytes.readableBytes)
                 if case .failure(let error) = result { self.failure = error }
-                self.writeOn()
+                self.writeNext()
                 self.onProgress(self)
             }
     }
 
-    private func rest(after bytes: Int) {
-        let time = pace.rest(after: bytes)
-        guard time >= .milliseconds(1), !isResting, !isWhole else { return }
-        isResting = true
+    private func pause(after bytes: Int) {
+        let time = rateGuard.delay(after: bytes)
+        guard time >= .milliseconds(1), !isPaused, !hasEnded else { return }
+        isPaused = true
         loop.assumeIsolated().scheduleTask(in: time) {
-            self.isResting = false
+            self.isPaused = false
             self.onProgress(self)
         }
     }

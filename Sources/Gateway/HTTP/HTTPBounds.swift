@@ -1,45 +1,46 @@
 package import NIOCore
 
-/// What one connection of an HTTP server may cost.
+/// The memory and time that the connections of an HTTP server may use.
 package struct HTTPBounds: Sendable {
-    /// The largest body of a request, in bytes.
+    /// The largest buffered body of a request, in bytes.
     package var maxBodyBytes = 65_536
 
     /// The largest head of a request, in bytes and in fields.
     package var maxHeadBytes = 16_384
     package var maxHeadFields = 100
 
-    /// How long a request's head may take to come in whole, the PROXY header and TLS's handshake included.
+    /// The time for a complete head of a request, including the PROXY header and the TLS handshake.
     package var headTimeout = TimeAmount.seconds(10)
 
-    /// How long a request's body may take after its head.
+    /// The time for a buffered body after its head.
     package var bodyTimeout = TimeAmount.seconds(30)
 
-    /// How long a body that is not held may take, and how long none of it may come.
+    /// The time for a streamed body, and the longest pause between two pieces of it.
     package var largeBodyTimeout = TimeAmount.seconds(600)
-    package var bodySilence = TimeAmount.seconds(10)
+    package var bodyIdleTimeout = TimeAmount.seconds(10)
 
-    /// How long a request may be at work before it is given up: longer than anything that could hold it.
+    /// The time for processing a request. It must exceed every timeout inside the handler.
     package var requestTimeout = TimeAmount.seconds(75)
 
-    /// How long a client may take none of an answer.
+    /// The time in which a client must read a piece of a response.
     package var writeTimeout = TimeAmount.seconds(30)
 
-    /// How long a connection is kept on which nothing is asked.
+    /// The time after which a connection without requests is closed.
     package var idleTimeout = TimeAmount.seconds(75)
 
-    /// How long what a client still sends is read and discarded after the last answer, so that the answer arrives.
+    /// The time for which input is read and discarded after the last response, so that the response arrives (a lingering
+    /// close).
     package var lingerTimeout = TimeAmount.seconds(2)
 
-    /// How many connections there may be; nil: as many as the place that each needs lets there be. Past it the one goes
-    /// that has been without an answer for longest.
+    /// The most connections; nil if only admission slots limit them. Beyond it the connection with the oldest response is
+    /// closed.
     package var maxConnections: Int?
 
-    /// The most bytes of answers that may wait for all clients together. Past it the connections go whose answers have
-    /// waited for longest.
+    /// The most bytes of unwritten responses of all clients together. Beyond it the connections with the oldest unwritten
+    /// responses are closed.
     package var maxUnwrittenBytes = 1 << 28
 
-    /// How long requests that were taken may go on after the server was told to stop.
+    /// The time for requests in progress to complete during shutdown.
     package var shutdownTimeout: Duration = .seconds(8)
 
     package init() {}

@@ -6,33 +6,33 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// One connection on its event loop: takes requests one after another, has each answered, and writes the answer.
+/// One HTTP connection on its event loop. It passes requests to the handler one after another and writes the responses.
 ///
-/// Every wait has its end: for a head, for a body, for the answer, for the client to take it, and for the next request.
+/// Each wait has a timeout: for a head, a body, the response, the client to read it, and the next request.
 final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, ProxiedConnection {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
     let server: HTTPServer
     let connections: HTTPConnections
-    let conversation: any HTTPConversation
+    let handler: any HTTPRequestHandler
     private let loop: LoopActor
 
-    /// Nil where the server shares its bounds with none.
+    /// The admission slot, or nil if the server has no line server to share bounds with.
     var slot: AdmissionSlot?
 
-    /// The handlers before this one, which make requests of bytes, and bytes of answers.
+    /// The preceding channel handlers, which decode requests and encode responses.
     let decoding: HTTPRequestDecoding
     let encoding: HTTPResponseEncoder
     private let socketAddress: String
     private(set) var context: ChannelHandlerContext?
     var phase = HTTPPhase.awaitingHead
 
-    /// How many requests were taken.
-    private(set) var requests = 0
-    var work: Task<Void, Never>?
+    /// The number of requests received.
+    private(set) var requestCount = 0
+    var requestTask: Task<Void, Never>?
 
-    /// Whether another request may follow the one at work.
+    /// True if the connection stays open after the current response.
     private(set) var keepsAlive = true
     private var deadline: Scheduled<Void>?
 
@@ -48,35 +48,35 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
         self.encoding = encoding
         let executor = LoopExecutor(loop)
         self.loop = LoopActor(executor)
-        conversation = server.converse(executor)
+        handler = server.makeHandler(executor)
     }
 
-    private var peerAddress: String { slot?.peerAddress ?? socketAddress }
+    var peerAddress: String { slot?.peerAddress ?? socketAddress }
 
     var bounds: HTTPBounds { server.configuration.bounds }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        connections.opened(context.channel)
-        expire(after: bounds.headTimeout) { $0.cut() }
+        connections.connectionOpened(context.channel)
+        setDeadline(after: bounds.headTimeout) { $0.closeNow() }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch (Self.unwrapInboundIn(data), phase) {
-        case (.head(let head), .idle), (.head(let head), .awaitingHead): begin(head)
+        case (.head(let head), .idle), (.head(let head), .awaitingHead): receiveHead(head)
         case (.body(let bytes), .receiving(let head, var body)):
-            guard body.readableBytes + bytes.readableBytes <= bounds.maxBodyBytes else { return refuseLargeBody() }
-            // Not held twice while it grows.
+            guard body.readableBytes + bytes.readableBytes <= bounds.maxBodyBytes else { return rejectLargeBody() }
+            // Releases the enum's reference first, so that appending does not copy the buffer.
             phase = .receiving(head, ByteBuffer())
             body.writeImmutableBuffer(bytes)
             phase = .receiving(head, body)
-        case (.end, .receiving(let head, let body)): take(head, body)
-        case (.body(let bytes), .passingOn(_, let body, let end)):
-            body.take(bytes)
-            awaitMore(of: body, until: end)
-        case (.end, .passingOn(_, let body, _)):
+        case (.end, .receiving(let head, let body)): handleRequest(head, body)
+        case (.body(let bytes), .streamingBody(_, let body, let end)):
+            body.append(bytes)
+            awaitBody(body, until: end)
+        case (.end, .streamingBody(_, let body, _)):
             body.end()
-            proceed(with: body)
+            bodyDidProgress(body)
         default: break
         }
     }
@@ -84,16 +84,18 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     func channelReadComplete(context: ChannelHandlerContext) {
         if case .idle = phase, decoding.hasBegunRequest {
             phase = .awaitingHead
-            expire(after: bounds.headTimeout) { $0.refuse(.requestTimeout, "The request's head took too long.") }
+            setDeadline(after: bounds.headTimeout) {
+                $0.reject(.requestTimeout, "The request's head did not arrive in time.")
+            }
         }
         context.fireChannelReadComplete()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch (event, phase) {
-        case (ChannelEvent.inputClosed, .atWork), (ChannelEvent.inputClosed, .writing): keepsAlive = false
-        case (ChannelEvent.inputClosed, _): cut()
-        case (is HTTPConnections.StopEvent, .idle), (is HTTPConnections.StopEvent, .awaitingHead): cut()
+        case (ChannelEvent.inputClosed, .processing), (ChannelEvent.inputClosed, .writing): keepsAlive = false
+        case (ChannelEvent.inputClosed, _): closeNow()
+        case (is HTTPConnections.StopEvent, .idle), (is HTTPConnections.StopEvent, .awaitingHead): closeNow()
         case (is HTTPConnections.StopEvent, _): keepsAlive = false
         default: break
         }
@@ -102,86 +104,89 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case let refusal as HTTPRefusal: refuse(refusal)
-        // The client ended its side without TLS's own end, which the channel tells in a moment.
+        case let error as HTTPError: reject(error)
+        // The client closed without TLS's close_notify. The channel reports the end next.
         case NIOSSLError.uncleanShutdown: break
-        default: cut()
+        default: closeNow()
         }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end()
+        handleClose()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { end() }
+    func handlerRemoved(context: ChannelHandlerContext) { handleClose() }
 }
 
 extension HTTPConnection {
-    /// A balancer has told where the client is.
+    /// Applies the client address from the load balancer's PROXY header.
     func didReceiveClientAddress(_ address: String?) {
         slot?.assignAddress(address ?? socketAddress)
-        if slot?.isDropped == true { cut() }
+        if slot?.isDropped == true { closeNow() }
     }
 
     func handshakeFailed(_ reason: String) {
         slot?.failedToOpen(reason)
-        cut()
+        closeNow()
     }
 
-    /// Lets this happen after that time, unless something else happens before. It replaces the last that was said.
-    func expire(after time: TimeAmount, _ body: @escaping (HTTPConnection) -> Void) {
+    /// Sets the connection's one deadline, replacing the previous one.
+    func setDeadline(after time: TimeAmount, _ body: @escaping (HTTPConnection) -> Void) {
         deadline?.cancel()
         deadline = context?.eventLoop.assumeIsolated().scheduleTask(in: time) { body(self) }
     }
 
-    func cut() { context?.close(promise: nil) }
-    private func end() {
+    func closeNow() { context?.close(promise: nil) }
+
+    private func handleClose() {
         if case .closed = phase { return }
         discardBody()
         phase = .closed
         deadline?.cancel()
         deadline = nil
-        // A request is completed though its client is gone; but a server that stops does not wait for it.
-        let work = self.work
-        if connections.isStopping { work?.cancel() }
+        // A request completes even if its client has disconnected, except during shutdown.
+        let requestTask = self.requestTask
+        if connections.isStopping { requestTask?.cancel() }
         slot?.release()
         slot = nil
-        if let channel = context?.channel { connections.closed(channel) }
+        if let channel = context?.channel { connections.connectionClosed(channel) }
         context = nil
-        let (conversation, connections) = (conversation, connections)
-        // The server does not end before this has.
+        let (handler, connections) = (handler, connections)
+        // The server waits for this task before it ends.
         loop.assumeIsolated { loop in
             _ = loop.begin { _ in
-                await work?.value
-                await conversation.close()
-                connections.left()
+                await requestTask?.value
+                await handler.close()
+                connections.connectionFinished()
             }
         }
     }
 }
 
-/// How a request comes in.
+/// Receiving requests.
 extension HTTPConnection {
-    private func begin(_ head: HTTPRequestHead) {
+    private func receiveHead(_ head: HTTPRequestHead) {
         keepsAlive = head.isKeepAlive && !connections.isStopping
         phase = .receiving(head, ByteBuffer())
-        if let refusal = slot?.refusal { return refuse(.serviceUnavailable, refusal.message) }
+        if let refusal = slot?.refusal { return reject(.serviceUnavailable, refusal.message) }
         let length = head.headers.first(name: "Content-Length").map { Int($0) ?? .max }
-        do throws(HTTPRefusal) {
-            if let receiver = try conversation.receiver(of: head, from: peerAddress), let loop = context?.eventLoop {
-                let body = HTTPBodyInFlight(receiver, on: loop, pace: server.pace) { [weak self] in
-                    self?.proceed(with: $0)
+        do throws(HTTPError) {
+            if let receiver = try handler.bodyReceiver(for: head, from: peerAddress), let loop = context?.eventLoop {
+                let body = HTTPStreamingBody(receiver, on: loop, rateGuard: server.uploadRateGuard) { [weak self] in
+                    self?.bodyDidProgress($0)
                 }
                 let end = NIODeadline.now() + bounds.largeBodyTimeout
-                phase = .passingOn(head, body, until: end)
-                awaitMore(of: body, until: end)
+                phase = .streamingBody(head, body, until: end)
+                awaitBody(body, until: end)
             } else {
-                if let length, length > bounds.maxBodyBytes { return refuseLargeBody() }
-                expire(after: bounds.bodyTimeout) { $0.refuse(.requestTimeout, "The request's body took too long.") }
+                if let length, length > bounds.maxBodyBytes { return rejectLargeBody() }
+                setDeadline(after: bounds.bodyTimeout) {
+                    $0.reject(.requestTimeout, "The request's body did not arrive in time.")
+                }
             }
         } catch {
-            return refuse(error)
+            return reject(error)
         }
         let expectation = head.headers.first(name: "Expect")?.lowercasedASCII
         if head.version != .http1_0, length != 0, expectation == "100-continue" {
@@ -189,22 +194,22 @@ extension HTTPConnection {
         }
     }
 
-    /// The next bytes of a body that is not held have their time, for as long as they are wanted.
-    private func awaitMore(of body: HTTPBodyInFlight, until end: NIODeadline) {
-        setReading(body.takesMore)
+    /// Waits for the next bytes of a streamed body, or pauses reading while its receiver is behind.
+    private func awaitBody(_ body: HTTPStreamingBody, until end: NIODeadline) {
+        setReading(body.acceptsMore)
         let left = end - .now()
-        expire(after: body.takesMore && !body.isWhole ? min(bounds.bodySilence, left) : left) {
-            $0.refuse(.requestTimeout, "The request's body took too long.")
+        setDeadline(after: body.acceptsMore && !body.hasEnded ? min(bounds.bodyIdleTimeout, left) : left) {
+            $0.reject(.requestTimeout, "The request's body did not arrive in time.")
         }
     }
 
-    /// The receiver has taken some of the body.
-    private func proceed(with body: HTTPBodyInFlight) {
-        guard case .passingOn(let head, let current, let end) = phase, current === body else { return }
-        if body.failure != nil { return refuse(.serviceUnavailable, "This cannot be kept now. Try again.") }
-        guard body.isTaken else { return awaitMore(of: body, until: end) }
+    /// Continues after the receiver has written a part of the body.
+    private func bodyDidProgress(_ body: HTTPStreamingBody) {
+        guard case .streamingBody(let head, let current, let end) = phase, current === body else { return }
+        if body.failure != nil { return reject(.serviceUnavailable, "The upload cannot be stored now. Try again.") }
+        guard body.isComplete else { return awaitBody(body, until: end) }
         setReading(true)
-        take(head, ByteBuffer(), body.receiver)
+        handleRequest(head, ByteBuffer(), body.receiver)
     }
 
     func setReading(_ isReading: Bool) {
@@ -212,43 +217,45 @@ extension HTTPConnection {
     }
 
     func discardBody() {
-        if case .passingOn(_, let body, _) = phase { body.discard() }
+        if case .streamingBody(_, let body, _) = phase { body.discard() }
     }
 
-    private func refuseLargeBody() {
-        refuse(HTTPRefusal.largeBody(bounds))
+    private func rejectLargeBody() {
+        reject(HTTPError.largeBody(bounds))
     }
 
-    private func take(_ head: HTTPRequestHead, _ body: ByteBuffer, _ receiver: (any HTTPBodyReceiver)? = nil) {
+    private func handleRequest(_ head: HTTPRequestHead, _ body: ByteBuffer, _ receiver: (any HTTPBodyReceiver)? = nil) {
         guard let target = RequestTarget(head.uri), !target.isServerWide || head.method == .OPTIONS else {
-            return refuse(
+            return reject(
                 .badRequest,
-                "A request's target is a path with UTF-8 in its escapes, and at most 128 combining characters in a row."
+                "A request's target must be a path with escapes in UTF-8, and at most 128 combining characters in a row."
             )
         }
-        requests += 1
+        requestCount += 1
         let request = HTTPRequest(
             method: head.method, target: target, version: head.version, headers: head.headers, body: body,
             receiver: receiver,
             peerAddress: peerAddress,
-            id: RequestID(connection: slot?.number ?? 0, number: requests),
+            id: RequestID(connection: slot?.number ?? 0, number: requestCount),
             isEncrypted: server.configuration.certificate != nil)
-        phase = .atWork(head)
-        expire(after: bounds.requestTimeout) {
-            $0.work?.cancel()
-            $0.refuse(.internalServerError, "Something went wrong on our side.")
+        phase = .processing(head)
+        setDeadline(after: bounds.requestTimeout) {
+            $0.requestTask?.cancel()
+            $0.reject(.internalServerError, "Something went wrong on our side.")
         }
         guard let context else { return }
-        let (connection, conversation) = (NIOLoopBound(self, eventLoop: context.eventLoop), conversation)
-        // It ends with the request, and is cancelled with the connection.
-        work = loop.assumeIsolated { $0.begin { await Self.answer(request, by: conversation, connection, on: $0) } }
+        let (connection, handler) = (NIOLoopBound(self, eventLoop: context.eventLoop), handler)
+        // The task ends with the request, and is cancelled with the connection.
+        requestTask = loop.assumeIsolated {
+            $0.begin { await Self.respond(to: request, by: handler, connection, on: $0) }
+        }
     }
 
-    private static func answer(
-        _ request: HTTPRequest, by conversation: any HTTPConversation, _ connection: NIOLoopBound<HTTPConnection>,
+    private static func respond(
+        to request: HTTPRequest, by handler: any HTTPRequestHandler, _ connection: NIOLoopBound<HTTPConnection>,
         on loop: isolated LoopActor
     ) async {
-        let answer = await conversation.answer(request)
-        connection.value.finish(answer, request.id)
+        let response = await handler.respond(to: request)
+        connection.value.send(response, to: request.id)
     }
 }

@@ -1,40 +1,62 @@
 import LineServer
+import Messaging
 import NIOCore
 import Synchronization
 
 /// The open connections of an HTTP server.
 final class HTTPConnections: Sendable {
-    private struct Place {
+    private struct Entry {
         let channel: any Channel
-        var answered: NIODeadline
+        var lastResponse: NIODeadline
 
-        /// The bytes of the answer that waits for the client, if there are many, and since when they wait.
+        /// The client's address, and the bytes of a large response that it has not read.
+        var client: AddressKey?
         var unwritten = 0
-        var waitsSince = NIODeadline.uptimeNanoseconds(0)
+
+        /// The time at which the client last made room for a part of that response.
+        var lastProgress = NIODeadline.uptimeNanoseconds(0)
     }
 
-    /// Tells a connection that the answer at work is its last.
+    /// Tells a connection to close after the current response.
     struct StopEvent: Sendable {}
 
     private struct State {
-        var places: [ObjectIdentifier: Place] = [:]
+        var entries: [ObjectIdentifier: Entry] = [:]
         var unwritten = 0
         var isStopping = false
 
         mutating func setUnwritten(_ bytes: Int, of id: ObjectIdentifier) {
-            guard let before = places[id]?.unwritten, before != bytes else { return }
-            places[id]?.unwritten = bytes
-            places[id]?.waitsSince = .now()
+            guard let before = entries[id]?.unwritten, before != bytes else { return }
+            entries[id]?.unwritten = bytes
+            entries[id]?.lastProgress = .now()
             unwritten += bytes - before
         }
 
+        /// Removes connections until the unwritten bytes are within a limit, and returns their channels: of the address
+        /// that holds the most those without progress for the longest time, then of the next.
+        mutating func removeSlowest(beyond limit: Int) -> [any Channel] {
+            let waiting = entries.filter { $0.value.unwritten > 0 }
+            let byAddress = Dictionary(grouping: waiting) { $0.value.client }.values
+                .map { (bytes: $0.reduce(0) { $0 + $1.value.unwritten }, entries: $0) }
+                .sorted { $0.bytes > $1.bytes }
+            var removed: [any Channel] = []
+            for address in byAddress {
+                for (id, entry) in address.entries.sorted(by: { $0.value.lastProgress < $1.value.lastProgress }) {
+                    guard unwritten > limit else { return removed }
+                    remove(id)
+                    removed.append(entry.channel)
+                }
+            }
+            return removed
+        }
+
         mutating func remove(_ id: ObjectIdentifier) {
-            unwritten -= places.removeValue(forKey: id)?.unwritten ?? 0
+            unwritten -= entries.removeValue(forKey: id)?.unwritten ?? 0
         }
     }
 
-    /// How many there may be; past it the one goes that has been without an answer for longest, so that half-sent
-    /// requests keep nobody out who asks a whole one.
+    /// The most connections. Beyond it the connection with the oldest response closes, so that half-sent requests cannot
+    /// occupy all of them.
     private let limit: Int?
     private let maxUnwrittenBytes: Int
     private let state = Mutex(State())
@@ -45,75 +67,73 @@ final class HTTPConnections: Sendable {
         maxUnwrittenBytes = bounds.maxUnwrittenBytes
     }
 
-    /// Whether the server was told to stop.
+    /// True once the server is shutting down.
     var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    func opened(_ channel: any Channel) {
+    func connectionOpened(_ channel: any Channel) {
         open.enter()
         let surplus = state.withLock { state -> (any Channel)? in
-            let isFull = limit.map { state.places.count >= $0 } ?? false
-            let longest = isFull ? state.places.min { $0.value.answered < $1.value.answered } : nil
-            if let longest { state.remove(longest.key) }
-            state.places[ObjectIdentifier(channel)] = Place(channel: channel, answered: .now())
-            return longest?.value.channel
+            let isFull = limit.map { state.entries.count >= $0 } ?? false
+            let oldest = isFull ? state.entries.min { $0.value.lastResponse < $1.value.lastResponse } : nil
+            if let oldest { state.remove(oldest.key) }
+            state.entries[ObjectIdentifier(channel)] = Entry(channel: channel, lastResponse: .now())
+            return oldest?.value.channel
         }
         surplus?.close(promise: nil)
     }
 
-    func answered(_ channel: any Channel) {
+    func responseWritten(_ channel: any Channel) {
         state.withLock {
-            $0.places[ObjectIdentifier(channel)]?.answered = .now()
+            $0.entries[ObjectIdentifier(channel)]?.lastResponse = .now()
             $0.setUnwritten(0, of: ObjectIdentifier(channel))
         }
     }
 
-    /// Counts the bytes of an answer that the node holds for a client until the answer is written.
+    /// Records that a client has made room for a part of its response.
+    func responseProgressed(_ channel: any Channel) {
+        state.withLock { $0.entries[ObjectIdentifier(channel)]?.lastProgress = .now() }
+    }
+
+    /// Counts the bytes that the node buffers of a response, until the response is written.
     ///
-    /// - Returns: the number of connections that were closed, since too much waited for all clients.
-    func holds(_ bytes: Int, for channel: any Channel) -> Int {
+    /// - Returns: the number of connections that were closed because all unwritten responses together exceed the bound.
+    func trackUnwritten(_ bytes: Int, for channel: any Channel, of client: AddressKey) -> Int {
         let surplus = state.withLock { state -> [any Channel] in
+            state.entries[ObjectIdentifier(channel)]?.client = client
             state.setUnwritten(bytes, of: ObjectIdentifier(channel))
-            guard state.unwritten > maxUnwrittenBytes else { return [] }
-            let waiting = state.places.filter { $0.value.unwritten > 0 }
-                .sorted { $0.value.waitsSince < $1.value.waitsSince }
-            var surplus: [any Channel] = []
-            for (id, place) in waiting where state.unwritten > maxUnwrittenBytes {
-                state.remove(id)
-                surplus.append(place.channel)
-            }
-            return surplus
+            return state.unwritten > maxUnwrittenBytes ? state.removeSlowest(beyond: maxUnwrittenBytes) : []
         }
         for channel in surplus { channel.close(promise: nil) }
         return surplus.count
     }
 
-    /// It is closed, or one of another protocol.
-    func closed(_ channel: any Channel) {
+    /// Removes a connection that has closed or switched to another protocol.
+    func connectionClosed(_ channel: any Channel) {
         state.withLock { $0.remove(ObjectIdentifier(channel)) }
     }
 
-    /// All that was at work for it is done.
-    func left() { open.leave() }
+    /// Records that the tasks of a closed connection have ended.
+    func connectionFinished() { open.leave() }
 
-    /// Lets the answers at work be the last.
+    /// Lets each connection close after its current response.
     func stop() {
         for channel in change({ $0.isStopping = true }) {
             channel.pipeline.fireUserInboundEventTriggered(StopEvent())
         }
     }
 
-    /// Closes all at once.
-    func cut() {
+    /// Closes all connections immediately.
+    func closeAll() {
         for channel in change({ $0.isStopping = true }) { channel.close(promise: nil) }
     }
 
     private func change(_ body: (inout State) -> Void) -> [any Channel] {
         state.withLock { state in
             body(&state)
-            return state.places.values.map(\.channel)
+            return state.entries.values.map(\.channel)
         }
     }
 
-    /// Waits until all that came have ended.
+    /// Waits until all connections and their tasks have ended.
     func haveEnded() async { await open.haveEnded() }
 }

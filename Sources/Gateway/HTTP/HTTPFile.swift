@@ -1,16 +1,16 @@
 package import NIOCore
 import SystemPackage
 
-/// A file that is an answer's body. It is open for as long as somebody holds this.
+/// An open file that is sent as a response's body. It closes when the object is released.
 package final class HTTPFile: Sendable {
     private let file: SystemPackage.FileDescriptor
 
-    /// In bytes.
+    /// The file's size in bytes.
     package let length: Int
 
-    /// It waits for the disk.
+    /// Opens a file. Blocks on the disk.
     ///
-    /// - Throws: where there is none.
+    /// - Throws: `Errno` if the file cannot be opened.
     package init(path: String) throws {
         file = try .open(FilePath(path), .readOnly, options: [.closeOnExec])
         do {
@@ -21,7 +21,7 @@ package final class HTTPFile: Sendable {
         }
     }
 
-    /// So many bytes from there on, or fewer where it ends. It waits for the disk.
+    /// Returns up to `count` bytes from the offset, fewer at the end of the file. Blocks on the disk.
     package func bytes(from offset: Int, count: Int) throws -> ByteBuffer {
         var buffer = ByteBufferAllocator().buffer(capacity: count)
         try unsafe buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { target in

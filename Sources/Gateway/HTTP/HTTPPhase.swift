@@ -1,32 +1,33 @@
 import NIOCore
 import NIOHTTP1
 
-/// Where a connection is in taking and answering its requests.
+/// The state of a connection between receiving a request and sending its response.
 enum HTTPPhase {
-    /// Nothing of a request has come since the last answer.
+    /// No byte of another request has arrived since the last response.
     case idle
 
-    /// A request's head is awaited, or what comes before the first.
+    /// The connection waits for a request's head, or for the PROXY header or TLS handshake before the first request.
     case awaitingHead
     case receiving(HTTPRequestHead, ByteBuffer)
 
-    /// The body goes to its receiver as it comes, until then at the latest.
-    case passingOn(HTTPRequestHead, HTTPBodyInFlight, until: NIODeadline)
+    /// The body streams to its receiver, until the deadline at the latest.
+    case streamingBody(HTTPRequestHead, HTTPStreamingBody, until: NIODeadline)
 
-    case atWork(HTTPRequestHead)
+    /// The handler is processing the request.
+    case processing(HTTPRequestHead)
 
-    /// The answer is on its way out.
+    /// The response is being written.
     case writing
 
-    /// The last answer is out, and what still comes is discarded.
-    case leaving
+    /// The last response is sent; further input is discarded (a lingering close).
+    case lingering
     case closed
 
-    /// The head of the request that is being taken or answered.
+    /// The head of the request that is being received or processed.
     var head: HTTPRequestHead? {
         switch self {
-        case .receiving(let head, _), .passingOn(let head, _, _), .atWork(let head): head
-        case .idle, .awaitingHead, .writing, .leaving, .closed: nil
+        case .receiving(let head, _), .streamingBody(let head, _, _), .processing(let head): head
+        case .idle, .awaitingHead, .writing, .lingering, .closed: nil
         }
     }
 }

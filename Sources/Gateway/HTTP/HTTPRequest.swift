@@ -3,7 +3,7 @@ package import Messaging
 package import NIOCore
 package import NIOHTTP1
 
-/// A request, whole.
+/// A complete HTTP request.
 package struct HTTPRequest: Sendable {
     package let method: HTTPMethod
     package let target: RequestTarget
@@ -11,34 +11,35 @@ package struct HTTPRequest: Sendable {
     package let headers: HTTPHeaders
     package let body: ByteBuffer
 
-    /// What has taken the body, where it was not held.
+    /// The receiver that the body was streamed to; nil if the body was buffered.
     package var receiver: (any HTTPBodyReceiver)?
 
-    /// Where the socket's other end is, or where a balancer's PROXY header says that the client is.
+    /// The address of the socket's peer, or the client address from a load balancer's PROXY header.
     package let peerAddress: String
 
-    /// What logs call it.
+    /// The request's identifier in logs.
     package let id: RequestID
 
-    /// Whether it came encrypted.
+    /// True if the request arrived over TLS.
     package let isEncrypted: Bool
 
-    /// The value of a field; nil where there is none. Requests in which it has several are refused before.
+    /// Returns the value of a header field, or nil if the request does not have it. Requests that repeat a field that is
+    /// read this way are rejected earlier.
     package func header(_ name: String) -> String? { headers.first(name: name) }
 }
 
-/// What a request is answered with.
-package struct HTTPAnswer: Sendable {
+/// The response to an HTTP request.
+package struct HTTPResponse: Sendable {
     package var status: HTTPResponseStatus
     package var headers: HTTPHeaders
     package var body: ByteBuffer
 
-    /// What is the body in place of that; nil: that is.
+    /// The file to send instead of `body`; nil to send `body`.
     package var file: HTTPFile?
 
-    /// Makes of the connection one of another protocol, once the head is written; nil: it stays one of HTTP. What is
-    /// thrown closes it.
-    package var takeOver: (@Sendable (any Channel, AdmissionSlot) throws -> Void)?
+    /// Switches the connection to another protocol once the head is written; nil to stay with HTTP. The connection closes
+    /// if it throws.
+    package var upgrade: (@Sendable (any Channel, AdmissionSlot) throws -> Void)?
 
     package init(_ status: HTTPResponseStatus, _ headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer()) {
         self.status = status
@@ -51,27 +52,31 @@ package struct HTTPAnswer: Sendable {
     }
 }
 
-/// What answers the requests of one connection, one after another.
-package protocol HTTPConversation: Sendable {
-    /// Answers a request. Where that takes too long its task is cancelled, and the answer goes nowhere.
-    func answer(_ request: HTTPRequest) async -> HTTPAnswer
+/// Handles the requests of one connection, one after another.
+package protocol HTTPRequestHandler: Sendable {
+    /// Returns the response to a request. After the request timeout the task is cancelled and the response discarded.
+    func respond(to request: HTTPRequest) async -> HTTPResponse
 
-    /// The answer to a request that is refused before anybody has seen it: it is none, or too large, or came too slowly.
+    /// Returns the response to a request that the server rejects before it reaches the handler, because it is invalid, too
+    /// large or too slow.
     ///
-    /// - Parameter headers: the request's, as far as they came.
-    func answer(_ refusal: HTTPRefusal, of headers: HTTPHeaders) -> HTTPAnswer
+    /// - Parameter headers: the request's headers that have arrived.
+    func errorResponse(for error: HTTPError, headers: HTTPHeaders) -> HTTPResponse
 
-    /// What takes a request's body in place of its being held; nil: it is held. Asked before any of it has come.
+    /// Returns the receiver that the request's body is streamed to, or nil to buffer the body. Called before any of the
+    /// body has arrived.
     ///
-    /// - Throws: `HTTPRefusal` where none of it is wanted.
-    func receiver(of head: HTTPRequestHead, from peerAddress: String) throws(HTTPRefusal) -> (any HTTPBodyReceiver)?
+    /// - Throws: `HTTPError` to reject the body.
+    func bodyReceiver(
+        for head: HTTPRequestHead, from peerAddress: String
+    ) throws(HTTPError) -> (any HTTPBodyReceiver)?
 
-    /// The connection is closed.
+    /// Releases the handler's resources after the connection has closed.
     func close() async
 }
 
-extension HTTPConversation {
-    package func receiver(
-        of head: HTTPRequestHead, from peerAddress: String
-    ) throws(HTTPRefusal) -> (any HTTPBodyReceiver)? { nil }
+extension HTTPRequestHandler {
+    package func bodyReceiver(
+        for head: HTTPRequestHead, from peerAddress: String
+    ) throws(HTTPError) -> (any HTTPBodyReceiver)? { nil }
 }

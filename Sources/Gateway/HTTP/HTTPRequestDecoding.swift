@@ -2,8 +2,8 @@ internal import EventLoops
 import NIOCore
 import NIOHTTP1
 
-/// The handler that makes requests of bytes, one at a time: the next is decoded once the last is answered, and nothing
-/// more is read until then. What follows a request that changes the protocol is kept for the protocol's handlers.
+/// A channel handler that decodes one request at a time. It reads and decodes the next request only after the response to
+/// the last, and keeps the bytes that follow an upgrade request for the new protocol's handlers.
 final class HTTPRequestDecoding: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = HTTPServerRequestPart
@@ -13,25 +13,25 @@ final class HTTPRequestDecoding: ChannelDuplexHandler, RemovableChannelHandler {
     private enum State {
         case decoding
 
-        /// A request is complete, and not answered yet.
-        case holding
+        /// A request is complete and has no response yet.
+        case awaitingResponse
 
-        /// Nothing that comes is wanted.
+        /// All further input is ignored.
         case discarding
     }
 
     private var parser: HTTPRequestParser
     private var state = State.decoding
     private var received = ByteBuffer()
-    private var isReadOwed = false
+    private var hasPendingRead = false
 
-    /// True if the client has ended its side, which the next handler hears once it has all that came before.
-    private var isEndOwed = false
+    /// True if the client has closed its side, and the next handler has yet to process the bytes that came before.
+    private var hasPendingInputClosed = false
     private var context: ChannelHandlerContext?
 
     init(_ bounds: HTTPBounds) { parser = HTTPRequestParser(bounds) }
 
-    /// True if something of a request has come that is not decoded.
+    /// True if a part of a request has arrived that is not decoded yet.
     var hasBegunRequest: Bool { parser.isWithinRequest || received.readableBytes > 0 }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
@@ -47,22 +47,22 @@ final class HTTPRequestDecoding: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case ChannelEvent.inputClosed = event, case .holding = state, received.readableBytes > 0 {
-            isEndOwed = true
+        if case ChannelEvent.inputClosed = event, case .awaitingResponse = state, received.readableBytes > 0 {
+            hasPendingInputClosed = true
         } else {
             context.fireUserInboundEventTriggered(event)
         }
     }
 
     func read(context: ChannelHandlerContext) {
-        if case .holding = state { isReadOwed = true } else { context.read() }
+        if case .awaitingResponse = state { hasPendingRead = true } else { context.read() }
     }
 
     private func decode(_ context: ChannelHandlerContext) {
         while case .decoding = state {
-            do throws(HTTPRefusal) {
+            do throws(HTTPError) {
                 guard let part = try parser.next(from: &received) else { break }
-                if case .end = part { state = .holding }
+                if case .end = part { state = .awaitingResponse }
                 context.fireChannelRead(Self.wrapInboundOut(part))
             } catch {
                 discard()
@@ -72,35 +72,35 @@ final class HTTPRequestDecoding: ChannelDuplexHandler, RemovableChannelHandler {
         if received.readableBytes == 0 { received = ByteBuffer() }
     }
 
-    /// Goes on with the next request.
+    /// Decodes the next request.
     func resume() {
-        guard case .holding = state, let context else { return }
+        guard case .awaitingResponse = state, let context else { return }
         state = .decoding
         decode(context)
         if hasBegunRequest { context.fireChannelReadComplete() }
-        if case .decoding = state, isEndOwed {
-            isEndOwed = false
+        if case .decoding = state, hasPendingInputClosed {
+            hasPendingInputClosed = false
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         }
-        guard isReadOwed else { return }
-        if case .holding = state { return }
-        isReadOwed = false
+        guard hasPendingRead else { return }
+        if case .awaitingResponse = state { return }
+        hasPendingRead = false
         context.read()
     }
 
-    /// Ignores all that still comes.
+    /// Ignores all further input.
     func discard() {
         state = .discarding
         received = ByteBuffer()
     }
 
-    /// Lets reads pass again, for the handlers of another protocol.
+    /// Stops holding back reads, for the handlers of another protocol.
     func allowReads() {
-        if case .holding = state { state = .decoding }
+        if case .awaitingResponse = state { state = .decoding }
     }
 
-    /// Gives the next handler what came after the last request, and leaves the pipeline.
-    func leave() {
+    /// Passes the bytes that followed the last request to the next handler, and leaves the pipeline.
+    func removeFromPipeline() {
         guard let context else { return }
         let rest = received
         discard()
@@ -108,7 +108,7 @@ final class HTTPRequestDecoding: ChannelDuplexHandler, RemovableChannelHandler {
             context.fireChannelRead(NIOAny(rest))
             context.fireChannelReadComplete()
         }
-        if isEndOwed { context.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
+        if hasPendingInputClosed { context.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
         _ = context.pipeline.syncOperations.removeHandler(context: context)
     }
 }

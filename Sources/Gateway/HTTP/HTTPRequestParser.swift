@@ -2,10 +2,10 @@ import Messaging
 import NIOCore
 import NIOHTTP1
 
-/// A strict parser of HTTP/1.1 requests (RFC 9112): bytes in any pieces become the parts of requests, one after another.
+/// A strict incremental parser of HTTP/1.1 requests (RFC 9112).
 ///
-/// A request that a proxy before the server could read otherwise is refused, and so is anything that is not in the
-/// grammar. Nothing of it reads the network, so that it is tested without one.
+/// It rejects everything outside the grammar, and every request that a proxy could interpret differently. It does no I/O,
+/// so it is tested without a network.
 struct HTTPRequestParser {
     private enum State {
         case requestLine
@@ -22,38 +22,37 @@ struct HTTPRequestParser {
     private var start: HTTPRequestLine?
     private var fields: [(String, String)] = []
 
-    /// The bytes of the head, or of the trailers, that were consumed.
+    /// The consumed bytes of the head or the trailers.
     private var headBytes = 0
 
-    /// The bytes of a chunked body that were consumed, its framing included, and the chunks.
+    /// The consumed bytes of a chunked body including its framing, and its number of chunks.
     private var encodedBytes = 0
     private var chunks = 0
 
-    /// The bytes of an unfinished line that were looked at, so that a line that comes byte by byte is scanned once.
+    /// The scanned bytes of an incomplete line, so that a line that arrives byte by byte is scanned once.
     private var scannedBytes = 0
 
-    /// The largest line of a chunk's size with its extensions, in bytes. No extension is in use anywhere.
+    /// The longest line with a chunk's size and extensions, in bytes. Clients use no extensions in practice.
     private static let maxChunkLineBytes = 1_024
 
-    /// The bytes that a chunked body may have on the wire for each byte of content that is allowed.
+    /// The bytes that a chunked body may have on the wire for each byte of the largest body.
     private static let chunkOverhead = 8
 
-    /// A body may have so many chunks, and one more for each 64 bytes of content that are allowed. Each costs 0.7 µs.
+    /// The chunks that a body may have, plus one for each 64 bytes of the largest body. A chunk costs 0.7 µs.
     private static let minChunks = 256
 
     init(_ bounds: HTTPBounds) { self.bounds = bounds }
 
-    /// True if a part of a request was consumed that is not complete.
+    /// True if a request is partly consumed.
     var isWithinRequest: Bool {
         if case .requestLine = state { return false }
         return true
     }
 
-    /// Reads the next part of a request, and removes its bytes from the buffer.
+    /// Returns the next part of a request and removes its bytes from the buffer, or nil if more bytes are needed.
     ///
-    /// - Returns: nil while more bytes are needed.
-    /// - Throws: the refusal of a request that is invalid or too large. Nothing can be read after it.
-    mutating func next(from buffer: inout ByteBuffer) throws(HTTPRefusal) -> HTTPServerRequestPart? {
+    /// - Throws: `HTTPError` if the request is invalid or too large. The parser cannot be used afterwards.
+    mutating func next(from buffer: inout ByteBuffer) throws(HTTPError) -> HTTPServerRequestPart? {
         while true {
             switch state {
             case .requestLine:
@@ -78,7 +77,7 @@ struct HTTPRequestParser {
                 headBytes = 0
                 chunks += 1
                 guard chunks <= Self.minChunks + bounds.maxBodyBytes / 64 else {
-                    throw HTTPRefusal(.payloadTooLarge, "A body has too many chunks: send larger ones.")
+                    throw HTTPError(.payloadTooLarge, "The body has too many chunks. Send larger ones.")
                 }
                 state = size == 0 ? .trailers : .chunk(left: size)
             case .chunk(left: 0): state = .chunkEnd
@@ -89,12 +88,12 @@ struct HTTPRequestParser {
                 return .body(bytes)
             case .chunkEnd:
                 guard let line = try chunkLine(from: &buffer) else { return nil }
-                guard line.isEmpty else { throw HTTPRefusal(.badRequest, "A chunk is longer than its size says.") }
+                guard line.isEmpty else { throw HTTPError(.badRequest, "A chunk is longer than its stated size.") }
                 state = .chunkSize
             case .trailers:
                 guard let line = try headLine(from: &buffer) else { return nil }
                 if line.isEmpty { return finish() }
-                // Nothing in a trailer is used.
+                // Trailers are validated, counted and ignored.
                 _ = try field(line)
                 fields.append(("", ""))
             }
@@ -107,137 +106,140 @@ struct HTTPRequestParser {
     }
 }
 
-/// Heads.
+/// Parsing of heads.
 extension HTTPRequestParser {
-    /// The next line of a head, within the bound of all of it.
-    private mutating func headLine(from buffer: inout ByteBuffer) throws(HTTPRefusal) -> String? {
+    /// Returns the next line of a head, and enforces the head's size.
+    private mutating func headLine(from buffer: inout ByteBuffer) throws(HTTPError) -> String? {
         if start == nil, scannedBytes == 0, let byte = buffer.readableBytesView.first {
-            // Other protocols are refused at their first byte: lines of JSON begin with a brace, TLS with 22.
-            guard byte == .carriageReturn || byte.isTokenCharacter else { throw .noHTTP }
+            // Rejects other protocols at their first byte: JSON begins with a brace, TLS with 22.
+            guard byte == .carriageReturn || byte.isTokenCharacter else { throw .notHTTP }
         }
         let before = buffer.readableBytes
         let line = try line(from: &buffer)
         let bytes = line == nil ? before : before - buffer.readableBytes
         guard headBytes + bytes <= bounds.maxHeadBytes else {
-            throw HTTPRefusal(
-                .requestHeaderFieldsTooLarge, "A request's head has at most \(bounds.maxHeadBytes) bytes.")
+            throw HTTPError(
+                .requestHeaderFieldsTooLarge, "A request's head may have at most \(bounds.maxHeadBytes) bytes.")
         }
         if line != nil { headBytes += bytes }
         return line
     }
 
-    /// The next line, without its CRLF. It has no control character but tabs, and no long run of combining characters.
-    private mutating func line(from buffer: inout ByteBuffer) throws(HTTPRefusal) -> String? {
+    /// Returns the next line without its CRLF. Rejects control characters other than tabs, and long runs of combining
+    /// characters.
+    private mutating func line(from buffer: inout ByteBuffer) throws(HTTPError) -> String? {
         guard let length = try lineLength(in: buffer) else { return nil }
         scannedBytes = 0
         let line = buffer.readString(length: length)
         buffer.moveReaderIndex(forwardBy: 2)
         if line?.hasLongCombiningRun == true {
-            throw HTTPRefusal(
-                .badRequest, "A line of a request's head can have at most 128 combining characters in a row.")
+            throw HTTPError(
+                .badRequest, "A line of a request's head may have at most 128 combining characters in a row.")
         }
         return line
     }
 
-    private mutating func lineLength(in buffer: ByteBuffer) throws(HTTPRefusal) -> Int? {
+    private mutating func lineLength(in buffer: ByteBuffer) throws(HTTPError) -> Int? {
         let bytes = buffer.readableBytesUInt8Span
         var hasReturn = scannedBytes > 0 && bytes[scannedBytes - 1] == .carriageReturn
         while scannedBytes < bytes.count {
             let byte = bytes[scannedBytes]
             guard hasReturn == (byte == .lineFeed) else {
-                throw start == nil ? .noHTTP : HTTPRefusal(.badRequest, "Lines end with CR and LF together.")
+                throw start == nil ? .notHTTP : HTTPError(.badRequest, "Lines must end with CRLF.")
             }
             if hasReturn { return scannedBytes - 1 }
             hasReturn = byte == .carriageReturn
             guard byte >= 0x20 && byte != 0x7F || hasReturn || byte == .tab else {
-                throw start == nil ? .noHTTP : HTTPRefusal(.badRequest, "A request's head has a control character.")
+                throw start == nil
+                    ? .notHTTP : HTTPError(.badRequest, "A request's head must not have control characters.")
             }
             scannedBytes += 1
         }
         return nil
     }
 
-    /// A field's name and value, without white space around the value (RFC 9112, section 5).
-    private func field(_ line: String) throws(HTTPRefusal) -> (String, String) {
+    /// Returns a field's name and value, without white space around the value (RFC 9112, section 5).
+    private func field(_ line: String) throws(HTTPError) -> (String, String) {
         guard fields.count < bounds.maxHeadFields else {
-            throw HTTPRefusal(
-                .requestHeaderFieldsTooLarge, "A request's head has at most \(bounds.maxHeadFields) fields.")
+            throw HTTPError(
+                .requestHeaderFieldsTooLarge, "A request's head may have at most \(bounds.maxHeadFields) fields.")
         }
         let parts = line.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, parts[0].allSatisfy(\.isTokenCharacter) else {
-            throw HTTPRefusal(
+            throw HTTPError(
                 .badRequest,
-                "A field of the head is a name, a colon and a value on one line, without space before name or colon.")
+                "A header field must be a name, a colon and a value on one line, without space before the name or the colon."
+            )
         }
-        return (String(Substring(parts[0])), String(Substring(parts[1].trimmingBlanks)))
+        return (String(Substring(parts[0])), String(Substring(parts[1].trimmingWhitespace)))
     }
 
-    /// The head, once all of its lines have come.
-    private mutating func finishHead() throws(HTTPRefusal) -> HTTPRequestHead {
-        guard let start else { throw .noHTTP }
+    /// Returns the head after its last line.
+    private mutating func finishHead() throws(HTTPError) -> HTTPRequestHead {
+        guard let start else { throw .notHTTP }
         let headers = HTTPHeaders(fields)
-        try HTTPAuthority.check(headers, start.version)
+        try HTTPAuthority.validateHost(headers, start.version)
         state = try Self.framing(headers, start.version)
         fields = []
         return HTTPRequestHead(version: start.version, method: start.method, uri: start.target, headers: headers)
     }
 }
 
-/// Bodies.
+/// Parsing of bodies.
 extension HTTPRequestParser {
-    /// How the body is delimited (RFC 9112, section 6.3).
-    private static func framing(_ headers: HTTPHeaders, _ version: HTTPVersion) throws(HTTPRefusal) -> State {
+    /// Returns the state in which the body begins, by the way it is delimited (RFC 9112, section 6.3).
+    private static func framing(_ headers: HTTPHeaders, _ version: HTTPVersion) throws(HTTPError) -> State {
         let (codings, lengths) = (headers["Transfer-Encoding"], headers["Content-Length"])
         guard codings.isEmpty || lengths.isEmpty else {
-            throw HTTPRefusal(.badRequest, "A request has a Content-Length or a Transfer-Encoding, not both.")
+            throw HTTPError(.badRequest, "A request may have a Content-Length or a Transfer-Encoding, not both.")
         }
         guard codings.isEmpty else {
             guard version == .http1_1 else {
-                throw HTTPRefusal(.badRequest, "A request of HTTP/1.0 has no Transfer-Encoding.")
+                throw HTTPError(.badRequest, "HTTP/1.0 has no Transfer-Encoding.")
             }
             if codings.count == 1, codings[0].lowercasedASCII == "chunked" { return .chunkSize }
             let names = codings.joined(separator: ",").utf8.split(
                 separator: UInt8(ascii: ","), omittingEmptySubsequences: false
-            ).map { Substring($0.trimmingBlanks).lowercasedASCII }
+            ).map { Substring($0.trimmingWhitespace).lowercasedASCII }
             guard names.last == "chunked", !names.contains("") else {
-                throw HTTPRefusal(.badRequest, "The last Transfer-Encoding of a request must be chunked.")
+                throw HTTPError(.badRequest, "The last Transfer-Encoding of a request must be chunked.")
             }
-            throw HTTPRefusal(.notImplemented, "The only Transfer-Encoding that the server knows is chunked, once.")
+            throw HTTPError(.notImplemented, "The only supported Transfer-Encoding is chunked, once.")
         }
-        guard lengths.count <= 1 else { throw HTTPRefusal(.badRequest, "A request has one Content-Length.") }
+        guard lengths.count <= 1 else { throw HTTPError(.badRequest, "A request may have only one Content-Length.") }
         guard let text = lengths.first else { return .body(left: 0) }
         guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit), let length = Int(text) else {
-            throw HTTPRefusal(.badRequest, "Content-Length must be a number of bytes.")
+            throw HTTPError(.badRequest, "Content-Length must be a number of bytes.")
         }
         return .body(left: length)
     }
 
-    /// The next line of a chunked body's framing, within its bounds.
-    private mutating func chunkLine(from buffer: inout ByteBuffer) throws(HTTPRefusal) -> String? {
+    /// Returns the next line of a chunked body's framing, and enforces its bounds.
+    private mutating func chunkLine(from buffer: inout ByteBuffer) throws(HTTPError) -> String? {
         let before = buffer.readableBytes
         let line = try line(from: &buffer)
         let bytes = line == nil ? before : before - buffer.readableBytes
         guard bytes <= Self.maxChunkLineBytes else {
-            throw HTTPRefusal(
-                .payloadTooLarge, "A chunk's size and extensions have at most \(Self.maxChunkLineBytes) bytes.")
+            throw HTTPError(
+                .payloadTooLarge, "A chunk's size and extensions may have at most \(Self.maxChunkLineBytes) bytes.")
         }
         if line != nil { try countEncoded(bytes) }
         return line
     }
 
-    private mutating func countEncoded(_ bytes: Int) throws(HTTPRefusal) {
+    private mutating func countEncoded(_ bytes: Int) throws(HTTPError) {
         encodedBytes += bytes
         guard encodedBytes <= Self.chunkOverhead * bounds.maxBodyBytes else { throw .largeBody(bounds) }
     }
 
-    /// The size that a chunk's first line states (RFC 9112, section 7.1). Extensions are ignored.
-    private static func chunkSize(_ line: String) throws(HTTPRefusal) -> Int {
+    /// Parses the size in a chunk's first line (RFC 9112, section 7.1), ignoring extensions.
+    private static func chunkSize(_ line: String) throws(HTTPError) -> Int {
         let digits = line.utf8.prefix(while: \.isHexDigit)
-        let rest = line.utf8[digits.endIndex...].trimmingBlanks
+        let rest = line.utf8[digits.endIndex...].trimmingWhitespace
         guard !digits.isEmpty, rest.isEmpty || rest.first == UInt8(ascii: ";"),
-            // Nothing but an extension makes room for white space.
+            // White space is allowed only before an extension.
             rest.isEmpty == (digits.endIndex == line.utf8.endIndex), let size = Int(Substring(digits), radix: 16)
-        else { throw HTTPRefusal(.badRequest, "A chunk begins with its size in hexadecimal digits.") }
+        else { throw HTTPError(.badRequest, "A chunk must begin with its size in hexadecimal digits.") }
         return size
     }
 }
@@ -248,43 +250,41 @@ private struct HTTPRequestLine {
     let target: String
     let version: HTTPVersion
 
-    init(_ line: String) throws(HTTPRefusal) {
+    init(_ line: String) throws(HTTPError) {
         let parts = line.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 3, !parts[0].isEmpty, parts[0].utf8.allSatisfy(\.isTokenCharacter),
             !parts[1].isEmpty, parts[1].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
-        else { throw .noHTTP }
+        else { throw .notHTTP }
         method = HTTPMethod(rawValue: String(parts[0]))
         target = String(parts[1])
         version = try Self.version(String(parts[2]))
-        if case .RAW = method { throw HTTPRefusal(.badRequest, "HTTP has no method of that name.") }
+        if case .RAW = method { throw HTTPError(.badRequest, "Unknown HTTP method.") }
     }
 
-    /// Reads `HTTP/x.y`. A higher minor version is read as 1.1 (RFC 9110, section 2.5).
-    private static func version(_ text: String) throws(HTTPRefusal) -> HTTPVersion {
+    /// Parses `HTTP/x.y`. A higher minor version counts as 1.1 (RFC 9110, section 2.5).
+    private static func version(_ text: String) throws(HTTPError) -> HTTPVersion {
         let digits = Array(text.utf8.dropFirst(5))
         guard text.hasPrefix("HTTP/"), digits.count == 3, digits[0].isDigit, digits[1] == UInt8(ascii: "."),
             digits[2].isDigit, digits[0] != UInt8(ascii: "0")
-        else { throw .noHTTP }
+        else { throw .notHTTP }
         guard digits[0] == UInt8(ascii: "1") else {
-            throw HTTPRefusal(.httpVersionNotSupported, "The server speaks HTTP/1.1.")
+            throw HTTPError(.httpVersionNotSupported, "The server supports HTTP/1.1 only.")
         }
         return digits[2] == UInt8(ascii: "0") ? .http1_0 : .http1_1
     }
 }
 
-extension HTTPRefusal {
-    fileprivate static let noHTTP = HTTPRefusal(
-        .badRequest, "This is no HTTP request, and lines have a port of their own.")
+extension HTTPError {
+    fileprivate static let notHTTP = HTTPError(
+        .badRequest, "This is not an HTTP request. The line protocol has its own port.")
 
-    static func largeBody(_ bounds: HTTPBounds) -> HTTPRefusal {
-        HTTPRefusal(.payloadTooLarge, "A request's body has at most \(bounds.maxBodyBytes) bytes.")
+    static func largeBody(_ bounds: HTTPBounds) -> HTTPError {
+        HTTPError(.payloadTooLarge, "A request's body may have at most \(bounds.maxBodyBytes) bytes.")
     }
 }
 
 extension ByteBuffer {
-    /// Reads so many bytes, or as many as there are.
-    ///
-    /// - Returns: nil where there are none.
+    /// Reads at most `count` bytes, or returns nil if the buffer is empty.
     fileprivate mutating func readUpTo(_ count: Int) -> ByteBuffer? {
         readableBytes == 0 ? nil : readSlice(length: min(count, readableBytes))
     }
@@ -303,7 +303,7 @@ extension UInt8 {
         isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
     }
 
-    /// True if it may stand in a token (RFC 9110, section 5.6.2).
+    /// True if a token may contain this byte (RFC 9110, section 5.6.2).
     var isTokenCharacter: Bool {
         switch self {
         case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
@@ -316,11 +316,11 @@ extension UInt8 {
 }
 
 extension Substring.UTF8View {
-    /// Without the spaces and tabs around it.
-    fileprivate var trimmingBlanks: Substring.UTF8View {
-        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == .tab }
-        var rest = drop(while: isBlank)
-        while let last = rest.last, isBlank(last) { rest.removeLast() }
+    /// The text without surrounding spaces and tabs.
+    fileprivate var trimmingWhitespace: Substring.UTF8View {
+        let isWhitespace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == .tab }
+        var rest = drop(while: isWhitespace)
+        while let last = rest.last, isWhitespace(last) { rest.removeLast() }
         return rest
     }
 }

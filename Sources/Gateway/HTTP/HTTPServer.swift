@@ -6,23 +6,25 @@ import NIOHTTP1
 import NIOPosix
 import ServiceLifecycle
 
-/// Serves HTTP/1.1: requests one after another, each whole, with bounds on what a client can cost in memory and time.
+/// An HTTP/1.1 server that processes the complete requests of a connection one after another, and bounds the memory and
+/// time that a client can use.
 ///
-/// What answers them lives on the connection's event loop, so that a request which needs nothing else never changes
-/// threads. A connection can become one of another protocol with any of its requests, also with a later one: proxies
-/// send upgrades over connections that they have used before.
+/// The request handler is confined to the connection's event loop, so a request that needs nothing else never changes
+/// threads. Any request of a connection can upgrade it to another protocol, since proxies send upgrades over connections
+/// that they have used before.
 package struct HTTPServer: Sendable {
-    /// Where to listen, and how.
+    /// The server's address and options.
     package struct Configuration: Sendable {
         package var host = "127.0.0.1"
 
-        /// 0 takes any that is free.
+        /// The port to listen on; 0 chooses a free port.
         package var port = 0
 
-        /// What the server shows of itself over TLS; nil: nothing is encrypted.
+        /// The certificate for TLS; nil to serve without TLS.
         package var certificate: ServerCertificate?
 
-        /// Whether each connection begins with a PROXY header (version 2), in which a balancer says where the client is.
+        /// True if each connection begins with a PROXY header (version 2), in which a load balancer names the client's
+        /// address.
         package var expectsProxyHeader = false
         package var bounds = HTTPBounds()
 
@@ -31,28 +33,29 @@ package struct HTTPServer: Sendable {
 
     let configuration: Configuration
 
-    /// The line server whose bounds hold for these connections too; nil where there are only those of this one.
-    let lines: LineServer?
-    let pace: BodyPace
+    /// The line server that these connections share their bounds with; nil if there is none.
+    let lineServer: LineServer?
+    let uploadRateGuard: UploadRateGuard
 
-    /// Makes what answers a connection's requests, which live on that executor.
-    let converse: @Sendable (LoopExecutor) -> any HTTPConversation
+    /// Creates the request handler of a connection, confined to the executor.
+    let makeHandler: @Sendable (LoopExecutor) -> any HTTPRequestHandler
 
     package init(
-        configuration: Configuration, sharing lines: LineServer?, pace: BodyPace = BodyPace { false },
-        converse: @escaping @Sendable (LoopExecutor) -> any HTTPConversation
+        configuration: Configuration, sharing lineServer: LineServer?,
+        uploadRateGuard: UploadRateGuard = UploadRateGuard { false },
+        makeHandler: @escaping @Sendable (LoopExecutor) -> any HTTPRequestHandler
     ) {
         self.configuration = configuration
-        self.lines = lines
-        self.pace = pace
-        self.converse = converse
+        self.lineServer = lineServer
+        self.uploadRateGuard = uploadRateGuard
+        self.makeHandler = makeHandler
     }
 
-    /// Listens and serves until graceful shutdown: then it stops accepting, answers what was taken, and returns when all
-    /// connections are closed, or at the latest after `shutdownTimeout`. Cancellation cuts all connections.
+    /// Listens and serves until graceful shutdown. Then it stops accepting, completes the requests in progress, and returns
+    /// when all connections have closed, or after `shutdownTimeout`. Cancellation closes all connections immediately.
     ///
-    /// - Parameter listening: is called once it listens.
-    /// - Throws: `ListenError` where it cannot listen.
+    /// - Parameter listening: called once the server listens.
+    /// - Throws: `ListenError` if it cannot listen.
     package func run(_ listening: @escaping @Sendable (LineServer.Address) -> Void) async throws {
         let connections = HTTPConnections(configuration.bounds)
         let listener = try await listen(connections)
@@ -69,9 +72,9 @@ package struct HTTPServer: Sendable {
                     try await gracefulShutdown()
                     try await Task.sleep(for: timeout)
                 }
-                // Whichever is first: all connections have ended, or their time is over.
+                // Waits until all connections have ended or the timeout has passed.
                 defer {
-                    connections.cut()
+                    connections.closeAll()
                     group.cancelAll()
                 }
                 try await group.next()
@@ -81,7 +84,7 @@ package struct HTTPServer: Sendable {
             connections.stop()
         } onCancel: {
             listener.close(promise: nil)
-            connections.cut()
+            connections.closeAll()
         }
     }
 
@@ -105,7 +108,7 @@ package struct HTTPServer: Sendable {
 
     private func receive(_ channel: any Channel, among connections: HTTPConnections) throws {
         let peer = channel.remoteAddress?.peer ?? ""
-        let slot = lines?.acquireSlot(for: configuration.expectsProxyHeader ? nil : peer)
+        let slot = lineServer?.acquireSlot(for: configuration.expectsProxyHeader ? nil : peer)
         if slot?.isDropped == true { return channel.close(promise: nil) }
         let encoding = HTTPResponseEncoder()
         let decoding = HTTPRequestDecoding(configuration.bounds)

@@ -1,21 +1,22 @@
 import Messaging
 
-/// The target of a request: a path and a query (RFC 9112, section 3.2: origin form, or absolute form), or the server as a
-/// whole (asterisk form).
+/// The target of a request (RFC 9112, section 3.2): a path and a query in origin or absolute form, or the whole server in
+/// asterisk form.
 package struct RequestTarget: Sendable, Equatable {
-    /// The path's segments, decoded; of `/` none.
+    /// The decoded segments of the path; empty for `/`.
     package let segments: [String]
 
-    /// The query's fields, decoded, in their order.
+    /// The decoded fields of the query, in order.
     package let query: [(name: String, value: String)]
 
-    /// True if the target is `*`, which is for `OPTIONS` alone.
+    /// True if the target is `*`, which is valid for `OPTIONS` only.
     package let isServerWide: Bool
 
-    /// The host and port of an absolute form; nil for another form.
+    /// The host and port of an absolute form; nil otherwise.
     package let authority: HTTPAuthority?
 
-    /// - Returns: nil for another form, if an escape is not UTF-8, or if a part has a long run of combining characters.
+    /// Parses a target. Returns nil for another form, for escapes that are not UTF-8, and for long runs of combining
+    /// characters.
     package init?(_ text: String) {
         isServerWide = text == "*"
         if isServerWide {
@@ -55,13 +56,13 @@ package struct RequestTarget: Sendable, Equatable {
         self.authority = authority
     }
 
-    /// The name of a field that the query has more than once; nil where it has none.
+    /// The name of the first field that the query repeats; nil if it repeats none.
     package var repeatedField: String? {
         var names: Set<String> = []
         return query.first { !names.insert($0.name).inserted }?.name
     }
 
-    /// The value of that name in the query.
+    /// The value of the query field, or nil if the query does not have it.
     package subscript(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
     package static func == (left: Self, right: Self) -> Bool {

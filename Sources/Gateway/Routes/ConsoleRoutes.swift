@@ -2,7 +2,7 @@ import Messaging
 import NIOCore
 import NIOHTTP1
 
-/// A file of the console's page, as the build embeds it.
+/// A file of the console that the build embeds.
 struct ConsoleFile: Sendable {
     let path: String
     let text: String
@@ -19,15 +19,15 @@ struct ConsoleFile: Sendable {
 }
 
 extension Console {
-    /// The page at `/`, and what it is made of below `/console/`.
+    /// The page at `/`, and its files below `/console/`.
     var routes: [Route] {
-        let config = JSONObject([.init(name: "people", value: .array(people.map(\.json)))])
-        let policy = Self.policy(pictureOrigins)
+        let config = JSONObject([.init(name: "people", value: .array(demoAccounts.map(\.json)))])
+        let policy = Self.contentSecurityPolicy(pictureOrigins)
         return [
             Route(.GET, "/", query: .any) { _ throws(ProtocolError) in try Self.file("index.html", policy) },
             Route(.GET, "/console/config.json", query: .any) { _ throws(ProtocolError) in .json(config) },
-            Route(.GET, "/console/{file}", query: .any) { exchange throws(ProtocolError) in
-                try Self.file(exchange.captures["file"] ?? "", policy)
+            Route(.GET, "/console/{file}", query: .any) { context throws(ProtocolError) in
+                try Self.file(context.pathParameters["file"] ?? "", policy)
             },
         ].map { route in
             var route = route
@@ -36,8 +36,8 @@ extension Console {
         }
     }
 
-    /// Nothing but what comes from this server, or where its pictures are, and nobody's frame.
-    private static func policy(_ pictures: [String]) -> String {
+    /// Returns a Content-Security-Policy that allows this server and the origins of pictures, and no frames.
+    private static func contentSecurityPolicy(_ pictures: [String]) -> String {
         let pictures = pictures.map { " \($0)" }.joined()
         return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:\(pictures); "
             + "connect-src 'self'\(pictures); base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -45,19 +45,19 @@ extension Console {
 
     private static let files = Dictionary(uniqueKeysWithValues: ConsoleFile.embedded.map { ($0.path, $0) })
 
-    private static func file(_ path: String, _ policy: String) throws(ProtocolError) -> HTTPAnswer {
-        guard let file = files[path] else { throw ProtocolError(.notFound, "The console has no such file.") }
-        return HTTPAnswer(
+    private static func file(_ path: String, _ policy: String) throws(ProtocolError) -> HTTPResponse {
+        guard let file = files[path] else { throw ProtocolError(.notFound, "The console has no file of this name.") }
+        return HTTPResponse(
             .ok,
             [
                 "Content-Type": file.type, "Content-Security-Policy": policy, "Referrer-Policy": "no-referrer",
-                // A browser asks each time: after an upgrade the page is of one piece.
+                // Browsers revalidate each file, so that after an upgrade all files have the same version.
                 "Cache-Control": "no-cache",
             ], body: ByteBuffer(string: file.text))
     }
 }
 
-extension Console.Person {
+extension Console.DemoAccount {
     fileprivate var json: JSON {
         .object([
             "user_id": .string(userID), "email": .string(email), "password": .string(password),

@@ -2,7 +2,7 @@ import Messaging
 import NIOCore
 import NIOHTTP1
 
-/// The OpenAPI document of everything the gateway serves.
+/// The route of the OpenAPI document, which describes everything the gateway serves.
 enum OpenAPIRoutes {
     /// - Parameters:
     ///   - version: the server's version.
@@ -16,8 +16,8 @@ enum OpenAPIRoutes {
         return [route]
     }
 
-    /// The document. It is written for the first request and on no event loop: most servers never get one, and to write
-    /// it takes a debug build 0.3 s.
+    /// The document. It is composed on the first request, outside the event loops: most servers never serve it, and
+    /// composing takes 0.3 s in a debug build.
     private actor Document {
         private let version: String
         private let hasPictures: Bool
@@ -30,15 +30,16 @@ enum OpenAPIRoutes {
         private(set) lazy var text = OpenAPIDocument.text(
             version: version,
             adding: JSONObject(
-                OpenAPIRoutes.paths.members + (hasPictures ? pictures.members : []) + Dialects.paths.members),
-            schemas: JSONObject(schemas.members + Dialects.schemas.members))
+                OpenAPIRoutes.paths.members + (hasPictures ? pictures.members : [])
+                    + CompatibilityEndpoints.paths.members),
+            schemas: JSONObject(schemas.members + CompatibilityEndpoints.schemas.members))
     }
 
-    /// The paths that are no methods.
+    /// The paths besides the methods.
     private static let paths: JSONObject = [
         "/v1/rpc": .object([
             "post": operation(
-                "rpc", "JSON-RPC 2.0: a request, or a batch of up to 50, answered as on a line.",
+                "rpc", "JSON-RPC 2.0: a request or a batch of up to 50, processed as on the line port.",
                 [
                     "requestBody": .object([
                         "required": .bool(true),
@@ -47,34 +48,37 @@ enum OpenAPIRoutes {
                     "responses": responses(
                         [
                             "200": response(
-                                "The answer, which may be an error, or the array of a batch's.",
+                                "The response, which may be an error, or the array of a batch's responses.",
                                 json(oneOrMany("JSONRPCAnswer", rpcAnswer))),
-                            "204": response("There were notifications only."),
+                            "204": response("All requests were notifications."),
                         ], errors: 401, 413, 504),
                 ])
         ]),
         "/v1/line": .object([
             "get": operation(
-                "line", "The line protocol over WebSocket, each text message a line. The subprotocol is postline.v1.",
+                "line",
+                "The line protocol over WebSocket. Each text message is a line. The subprotocol is postline.v1.",
                 [
                     "responses": responses(
                         [
-                            "101": response("What follows is WebSocket."),
-                            "426": response("This is no upgrade to WebSocket.", json(reference("schemas/Error"))),
+                            "101": response("The connection switches to WebSocket."),
+                            "426": response(
+                                "The request is not a WebSocket upgrade.", json(reference("schemas/Error"))),
                         ], errors: 403)
                 ])
         ]),
         "/v1/changes": .object([
             "get": operation(
                 "changes",
-                "Live sync as server-sent events: a Changes each, its id the cursor, and `goodbye` before the end.",
+                "Live sync as server-sent events. Each event is a Changes with the cursor as its id; the last is `goodbye`.",
                 [
                     "security": .array([.object(["bearer": .array([])]), .object([:])]),
                     "parameters": .array([
                         parameter(
-                            "cursor", in: "query", "How far the client is.", .object(["type": .string("string")])),
+                            "cursor", in: "query", "The client's cursor.", .object(["type": .string("string")])),
                         parameter(
-                            "Last-Event-ID", in: "header", "The same, as browsers send it; it goes before the query's.",
+                            "Last-Event-ID", in: "header",
+                            "The cursor as browsers send it, which takes precedence over the query.",
                             .object(["type": .string("string")])),
                         parameter(
                             "messages_per_conversation", in: "query", "As in sync.open.",
@@ -82,7 +86,8 @@ enum OpenAPIRoutes {
                                 "type": .string("integer"), "minimum": .integer(0), "maximum": .integer(100),
                             ])),
                         parameter(
-                            "ticket", in: "query", "In place of the token.", .object(["type": .string("string")])),
+                            "ticket", in: "query", "A ticket instead of the access token.",
+                            .object(["type": .string("string")])),
                     ]),
                     "responses": responses(
                         [
@@ -96,7 +101,7 @@ enum OpenAPIRoutes {
         ]),
         "/v1/changes/ticket": .object([
             "post": operation(
-                "ticket", "A ticket for /v1/changes, which is good once and for 30 seconds.",
+                "ticket", "A ticket for /v1/changes. It is valid once and for 30 seconds.",
                 [
                     "security": .array([.object(["bearer": .array([])])]),
                     "responses": responses(
@@ -118,7 +123,7 @@ enum OpenAPIRoutes {
     private static let pictures: JSONObject = [
         "/v1/media/{id}": .object([
             "get": operation(
-                "get_media", "A picture, at the address that an avatar or media.urls has.",
+                "get_media", "A picture, at the URL of an avatar or from media.urls.",
                 [
                     "security": .array([]), "parameters": .array([pictureID] + signature),
                     "responses": responses(
@@ -126,13 +131,15 @@ enum OpenAPIRoutes {
                     ),
                 ]),
             "put": operation(
-                "put_media", "Uploads a picture, to the address and with the headers that media.create gave.",
+                "put_media", "Uploads a picture to the URL and with the headers from media.create.",
                 [
                     "security": .array([]),
                     "parameters": .array(
                         [pictureID] + signature
                             + ["for", "type", "bytes"].map {
-                                parameter($0, in: "query", "As in the address.", .object(["type": .string("string")]))
+                                parameter(
+                                    $0, in: "query", "From the URL of the picture.",
+                                    .object(["type": .string("string")]))
                             }),
                     "requestBody": .object([
                         "required": .bool(true),
@@ -140,8 +147,8 @@ enum OpenAPIRoutes {
                     ]),
                     "responses": responses(
                         [
-                            "204": response("The picture is there."),
-                            "411": response("There is no Content-Length.", json(reference("schemas/Error"))),
+                            "204": response("The picture is stored."),
+                            "411": response("The request has no Content-Length.", json(reference("schemas/Error"))),
                         ], errors: 403, 404, 409, 413),
                 ]),
         ])
@@ -163,18 +170,18 @@ enum OpenAPIRoutes {
     ])
 
     private static let signature = ["expires", "signature"].map {
-        parameter($0, in: "query", "As in the address.", .object(["type": .string("string")]))
+        parameter($0, in: "query", "From the URL of the picture.", .object(["type": .string("string")]))
     }
 
     private static let schemas: JSONObject = ["JSONRPCRequest": rpcRequest, "JSONRPCAnswer": rpcAnswer]
 
     private static let rpcRequest: JSON = .object([
-        "type": .string("object"), "description": .string("A request of JSON-RPC 2.0."),
+        "type": .string("object"), "description": .string("A JSON-RPC 2.0 request."),
         "required": .array([.string("jsonrpc"), .string("method")]),
         "properties": .object([
             "jsonrpc": .object(["type": .string("string"), "enum": .array([.string("2.0")])]),
             "id": .object([
-                "description": .string("A string, an integer or null; a notification has none."),
+                "description": .string("A string, an integer or null. Notifications have no id."),
                 "nullable": .bool(true),
             ]),
             "method": .object(["type": .string("string")]),
@@ -183,20 +190,20 @@ enum OpenAPIRoutes {
     ])
 
     private static let rpcAnswer: JSON = .object([
-        "type": .string("object"), "description": .string("An answer of JSON-RPC 2.0: a result or an error."),
+        "type": .string("object"), "description": .string("A JSON-RPC 2.0 response: a result or an error."),
         "required": .array([.string("jsonrpc"), .string("id")]),
         "properties": .object([
             "jsonrpc": .object(["type": .string("string"), "enum": .array([.string("2.0")])]),
-            "id": .object(["description": .string("That of the request."), "nullable": .bool(true)]),
+            "id": .object(["description": .string("The request's id."), "nullable": .bool(true)]),
             "result": .object(["description": .string("The method's result."), "nullable": .bool(true)]),
             "error": reference("schemas/Error"),
         ]),
     ])
 
-    /// One of a named schema, or a batch of them.
+    /// Returns a schema for an instance of a named schema or an array of them.
     ///
-    /// A batch has the schema itself and not its name: of a name that stands alone and in an array openapi-generator's
-    /// TypeScript client imports it twice, and does not compile.
+    /// The array contains the schema itself, not a reference: openapi-generator's TypeScript client imports a name that
+    /// appears both alone and in an array twice, and then does not compile.
     private static func oneOrMany(_ name: String, _ schema: JSON) -> JSON {
         let batch: JSON = .object(["type": .string("array"), "items": schema])
         return .object(["oneOf": .array([reference("schemas/\(name)"), batch])])
@@ -209,9 +216,9 @@ enum OpenAPIRoutes {
         return .object(JSONObject(head.members + members.members))
     }
 
-    private static func parameter(_ name: String, in place: String, _ text: String, _ schema: JSON) -> JSON {
+    private static func parameter(_ name: String, in location: String, _ text: String, _ schema: JSON) -> JSON {
         .object([
-            "name": .string(name), "in": .string(place), "description": .string(text), "required": .bool(false),
+            "name": .string(name), "in": .string(location), "description": .string(text), "required": .bool(false),
             "schema": schema,
         ])
     }
@@ -222,7 +229,7 @@ enum OpenAPIRoutes {
         return .object(JSONObject(members))
     }
 
-    /// The responses of a path: its own, its errors, and those that every path may have.
+    /// Returns the responses of a path: its own, its errors, and the errors of every path.
     private static func responses(_ own: JSONObject, errors: Int...) -> JSON {
         let refusals = (errors + [400, 500, 503]).sorted().map { status in
             JSONObject.Member(name: "\(status)", value: reference("responses/Error\(status)"))
@@ -230,8 +237,8 @@ enum OpenAPIRoutes {
         return .object(JSONObject(own.members + refusals))
     }
 
-    private static func reference(_ place: String) -> JSON {
-        .object(["$ref": .string("#/components/\(place)")])
+    private static func reference(_ path: String) -> JSON {
+        .object(["$ref": .string("#/components/\(path)")])
     }
 
     private static func json(_ schema: JSON) -> JSON {

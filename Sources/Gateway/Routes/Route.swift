@@ -4,111 +4,113 @@ import Messaging
 import NIOCore
 import NIOHTTP1
 
-/// What is answered at one path to one method of HTTP.
+/// A path and an HTTP method, with the handler of their requests.
 struct Route: Sendable {
     let method: HTTPMethod
 
-    /// The path, such as `/v1/{method}`: a name in braces takes any one segment. It stands for the path in figures.
+    /// The path, such as `/v1/{method}`. A name in braces matches any single segment. Metrics use it as the route's label.
     let template: String
 
-    /// Whether HEAD is answered where GET is: not where the answer goes on.
-    var answersHead = true
+    /// True if a GET route also responds to HEAD. Streams do not.
+    var allowsHead = true
 
-    /// Returns whether a request is authenticated before anything else of it is checked.
-    var needsUser: @Sendable (Exchange) -> Bool = { _ in false }
+    /// Returns true if the request is authenticated before anything else of it is validated.
+    var requiresUser: @Sendable (RequestContext) -> Bool = { _ in false }
 
-    /// Returns whether a request may have an `Idempotency-Key`. Elsewhere a key is refused, since it would not prevent a
-    /// repetition.
-    var takesKey: @Sendable (Exchange) -> Bool = { _ in false }
+    /// Returns true if the request may have an `Idempotency-Key`. Other routes reject the key, since they would not prevent
+    /// a repetition.
+    var acceptsIdempotencyKey: @Sendable (RequestContext) -> Bool = { _ in false }
 
-    /// The fields that its query may have.
+    /// The query fields that a request may have.
     let query: Query
 
     /// True if a request may have a body.
-    var takesBody: Bool
+    var acceptsBody: Bool
 
-    /// True if its requests are done in a session, which counts them.
+    /// True if requests run in a session, which counts them for rate limits.
     var usesSession = true
 
-    /// How its errors are written.
-    let style: ErrorStyle
-    private let perform: @Sendable (Exchange) async throws(ProtocolError) -> HTTPAnswer
+    /// The format of error bodies.
+    let errorFormat: ErrorFormat
+    private let perform: @Sendable (RequestContext) async throws(ProtocolError) -> HTTPResponse
 
     enum Query: Sendable {
-        /// Fields of these names; any other is refused.
+        /// Fields of these names; others are rejected.
         case fields([String])
 
-        /// Any field: the route checks them itself, or serves a page, whose addresses get fields from elsewhere.
+        /// Any field. The route validates them itself, or serves a page, whose URL may have unrelated fields.
         case any
     }
 
-    /// The methods that it takes.
-    var methods: [HTTPMethod] { method == .GET && answersHead ? [.GET, .HEAD] : [method] }
+    /// The HTTP methods that the route responds to.
+    var methods: [HTTPMethod] { method == .GET && allowsHead ? [.GET, .HEAD] : [method] }
 
     init(
-        _ method: HTTPMethod, _ template: String, query: Query = .fields([]), style: ErrorStyle = .protocol,
-        perform: @escaping @Sendable (Exchange) async throws(ProtocolError) -> HTTPAnswer
+        _ method: HTTPMethod, _ template: String, query: Query = .fields([]), errorFormat: ErrorFormat = .protocol,
+        perform: @escaping @Sendable (RequestContext) async throws(ProtocolError) -> HTTPResponse
     ) {
         self.method = method
         self.template = template
         self.query = query
-        self.style = style
+        self.errorFormat = errorFormat
         self.perform = perform
-        takesBody = method != .GET
+        acceptsBody = method != .GET
     }
 
-    /// Answers a request that has nothing which would be ignored.
+    /// Returns the response to a request. Rejects everything in the request that the route would ignore.
     ///
-    /// - Throws: `invalid_params` for a key or a query field that the route does not take, `invalid_request` for a body;
-    ///   else what the route throws.
-    func answer(_ exchange: Exchange) async throws(ProtocolError) -> HTTPAnswer {
-        if needsUser(exchange) { try await exchange.requireUser() }
-        if !takesKey(exchange) { try exchange.requireNoKey(exchange.captures["method"] ?? name) }
-        if case .fields(let names) = query { try requireFields(of: exchange.request.target, among: names) }
-        if !takesBody, exchange.request.body.readableBytes > 0 {
-            throw ProtocolError(.invalidRequest, "\(name) takes no body.")
+    /// - Throws: `invalid_params` for an unexpected key or query field, `invalid_request` for an unexpected body, or the
+    ///   route's error.
+    func respond(to context: RequestContext) async throws(ProtocolError) -> HTTPResponse {
+        if requiresUser(context) { try await context.authenticate() }
+        if !acceptsIdempotencyKey(context) {
+            try context.rejectIdempotencyKey(at: context.pathParameters["method"] ?? name)
         }
-        return try await perform(exchange)
+        if case .fields(let names) = query { try requireFields(of: context.request.target, among: names) }
+        if !acceptsBody, context.request.body.readableBytes > 0 {
+            throw ProtocolError(.invalidRequest, "\(name) allows no body.")
+        }
+        return try await perform(context)
     }
 
-    /// The method and the path, as errors name the route.
+    /// The method and the path, for error messages.
     private var name: String { "\(method.rawValue) \(template)" }
 
     private func requireFields(of target: RequestTarget, among names: [String]) throws(ProtocolError) {
         guard let field = target.query.first(where: { !names.contains($0.name) })?.name else { return }
         if !names.isEmpty { throw .unknownField(String(field.prefix(60)), named: field, of: template, among: names) }
-        let way = takesBody ? "params go into the body, as a JSON object." : "\(name) takes no query."
-        throw .refused(field, "stands in the URL: \(way)")
+        let advice = acceptsBody ? "params go into the body, as a JSON object." : "\(name) allows no query."
+        throw .invalidField(field, "is in the URL: \(advice)")
     }
 }
 
-/// How an error is written over HTTP.
-struct ErrorStyle: Sendable {
-    /// The body; its status and headers are the same in all.
+/// A format of error bodies.
+struct ErrorFormat: Sendable {
+    /// Returns the body. Status and headers are the same in all formats.
     let body: @Sendable (ProtocolError) -> ByteBuffer
 
     /// The error object of `docs/protocol.md`, section 2.
-    static let `protocol` = ErrorStyle { error in
+    static let `protocol` = ErrorFormat { error in
         var body = ByteBuffer()
         body.writeError(error)
         return body
     }
 
-    /// An error with its status, and the headers that go with that.
-    func answer(_ error: ProtocolError) -> HTTPAnswer {
-        var answer = HTTPAnswer(.init(statusCode: error.code.httpStatus), body: body(error))
-        answer.headers.add(name: "Content-Type", value: "application/json")
+    /// Returns the response to an error: its status, the headers that the status requires, and the body.
+    func response(for error: ProtocolError) -> HTTPResponse {
+        var response = HTTPResponse(.init(statusCode: error.code.httpStatus), body: body(error))
+        response.headers.add(name: "Content-Type", value: "application/json")
         switch error.code.httpStatus {
-        case 401: answer.headers.add(name: "WWW-Authenticate", value: "Bearer realm=\"postline\"")
-        case 429, 503: answer.headers.add(name: "Retry-After", value: error.retryAfter.map(String.init) ?? "1")
+        case 401: response.headers.add(name: "WWW-Authenticate", value: "Bearer realm=\"postline\"")
+        case 429, 503: response.headers.add(name: "Retry-After", value: error.retryAfter.map(String.init) ?? "1")
         default: break
         }
-        return answer
+        return response
     }
 }
 
 extension ProtocolError {
-    /// After how many seconds to try again, where it says so.
+    /// The seconds after which to try again; nil if the error does not say.
     fileprivate var retryAfter: Int64? {
         for member in data {
             switch (member.name, member.value) {
@@ -125,22 +127,22 @@ extension ProtocolError {
 
 /// All routes, by path and method.
 struct RouteTable: Sendable {
-    /// What a path has.
+    /// The result of matching a path.
     struct Match {
-        /// Its route; nil: there is none of that method.
+        /// The route; nil if the path has no route for the method.
         let route: Route?
-        let captures: [String: String]
+        let pathParameters: [String: String]
 
-        /// The methods that it takes.
+        /// The methods that the path allows.
         let allowed: [HTTPMethod]
 
-        /// How its errors are written.
-        let style: ErrorStyle
+        /// The format of the path's error bodies.
+        let errorFormat: ErrorFormat
     }
 
     private enum Segment: Sendable {
         case text(String)
-        case capture(String)
+        case parameter(String)
     }
 
     private let entries: [(segments: [Segment], route: Route)]
@@ -148,35 +150,35 @@ struct RouteTable: Sendable {
     init(_ routes: [Route]) {
         entries = routes.map { route in
             let segments = route.template.split(separator: "/").map { part in
-                part.hasPrefix("{") ? Segment.capture(String(part.dropFirst().dropLast())) : .text(String(part))
+                part.hasPrefix("{") ? Segment.parameter(String(part.dropFirst().dropLast())) : .text(String(part))
             }
             return (segments, route)
         }
     }
 
-    /// - Returns: nil where nothing is at that path. A route whose path is spelt out goes before one that captures.
+    /// Returns the match for a path, or nil if no route has the path. Routes with fewer path parameters take precedence.
     func match(_ method: HTTPMethod, _ path: [String]) -> Match? {
-        var found: [(captures: [String: String], route: Route)] = []
+        var found: [(parameters: [String: String], route: Route)] = []
         for entry in entries {
-            if let captures = Self.captures(entry.segments, path) { found.append((captures, entry.route)) }
+            if let parameters = Self.parameters(entry.segments, path) { found.append((parameters, entry.route)) }
         }
-        guard let least = found.map(\.captures.count).min() else { return nil }
-        let closest = found.filter { $0.captures.count == least }
+        guard let least = found.map(\.parameters.count).min() else { return nil }
+        let closest = found.filter { $0.parameters.count == least }
         let match = closest.first { $0.route.methods.contains(method) }
         return Match(
-            route: match?.route, captures: match?.captures ?? [:],
-            allowed: closest.flatMap(\.route.methods) + [.OPTIONS], style: closest[0].route.style)
+            route: match?.route, pathParameters: match?.parameters ?? [:],
+            allowed: closest.flatMap(\.route.methods) + [.OPTIONS], errorFormat: closest[0].route.errorFormat)
     }
 
-    private static func captures(_ segments: [Segment], _ path: [String]) -> [String: String]? {
+    private static func parameters(_ segments: [Segment], _ path: [String]) -> [String: String]? {
         guard segments.count == path.count else { return nil }
-        var captures: [String: String] = [:]
+        var parameters: [String: String] = [:]
         for (segment, part) in zip(segments, path) {
             switch segment {
             case .text(let text): if text != part { return nil }
-            case .capture(let name): captures[name] = part
+            case .parameter(let name): parameters[name] = part
             }
         }
-        return captures
+        return parameters
     }
 }

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The chunked transfer coding of an answer whose length is not known (RFC 9112, section 7.1): each write is a chunk, so
-/// that a client has it as soon as it comes.
+/// A channel handler that applies the chunked transfer coding to a response of unknown length (RFC 9112, section 7.1).
+/// Each write is a chunk, so that the client can read it immediately.
 final class ChunkedContent: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -10,7 +10,7 @@ final class ChunkedContent: ChannelOutboundHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let content = Self.unwrapOutboundIn(data)
-        // An empty chunk would end the answer.
+        // An empty chunk would end the response.
         guard content.readableBytes > 0 else { return context.write(data, promise: promise) }
         let size = String(content.readableBytes, radix: 16)
         context.write(Self.wrapOutboundOut(ByteBuffer(string: "\(size)\r\n")), promise: nil)

@@ -2,169 +2,181 @@ import LineServer
 import Messaging
 import NIOCore
 
-/// Live sync as server-sent events (HTML Living Standard, section 9.2): a Changes is one event, whose id is its cursor.
+/// A channel handler that serves live sync as server-sent events (HTML Living Standard, section 9.2). Each Changes is one
+/// event with its cursor as the id.
 ///
-/// It stands where a WebSocket's framing stands, before a line connection that does not know of it, and is that
-/// connection's client: it signs in, opens the sync, goes on while there is `more` and after `sync.lagged`, and makes
-/// events of what is said. So the stream has the line protocol's bounds and its back-pressure.
+/// It precedes an ordinary line connection in the pipeline, in the place of WebSocket framing, and acts as that connection's
+/// client: it authenticates, opens the sync, fetches further pages while there is `more` and after `sync.lagged`, and
+/// converts lines to events. So the stream has the bounds and the backpressure of the line protocol.
 final class EventStreamFraming: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What the stream begins with.
-    struct Start: Sendable {
+    /// The credentials and parameters of a stream.
+    struct Configuration: Sendable {
         let accessToken: String
 
-        /// How far the client is; nil: it gets its whole world.
+        /// The client's cursor; nil to begin with a reset.
         let cursor: String?
         let messagesPerConversation: Int?
 
-        /// The key that resumes the stream, for the ids of its events; nil: it needs none.
+        /// The resumption key for the events' ids; nil if the stream was opened with a token.
         let resumption: String?
     }
 
     private enum Line {
-        /// The next bytes are a line's first.
-        case awaited
+        /// The next bytes begin a line.
+        case start
 
-        /// The rest of an event's data follows. `held`: its last two bytes so far, which end the line rather than the data
-        /// where nothing follows.
+        /// The rest of an event's data follows. `held` is its last two bytes so far: at the end of the line they are the
+        /// line's end, not data.
         case event(held: ByteBuffer)
-        case discarded
+
+        /// The rest of the line is skipped.
+        case skipping
     }
 
-    private let start: Start
+    private let configuration: Configuration
 
-    /// After how long without an event a comment is sent, which keeps proxies from closing the stream.
-    private let commentInterval: TimeAmount
-    private var line = Line.awaited
+    /// The time without an event after which a comment is sent, which keeps proxies from closing the stream.
+    private let keepAliveInterval: TimeAmount
+    private var line = Line.start
     private var hasWritten = false
-    private var comments: RepeatedTask?
+    private var keepAlive: RepeatedTask?
 
-    init(_ start: Start, commentInterval: TimeAmount = .seconds(15)) {
-        self.start = start
-        self.commentInterval = commentInterval
+    init(_ configuration: Configuration, keepAliveInterval: TimeAmount = .seconds(15)) {
+        self.configuration = configuration
+        self.keepAliveInterval = keepAliveInterval
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
         let own = NIOLoopBound(self, eventLoop: context.eventLoop)
-        comments = context.eventLoop.scheduleRepeatedTask(
-            initialDelay: commentInterval, delay: commentInterval
-        ) { _ in own.value.comment(bound.value) }
+        keepAlive = context.eventLoop.scheduleRepeatedTask(
+            initialDelay: keepAliveInterval, delay: keepAliveInterval
+        ) { _ in own.value.sendKeepAlive(bound.value) }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { comments?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { keepAlive?.cancel() }
 
     func channelInactive(context: ChannelHandlerContext) {
-        comments?.cancel()
+        keepAlive?.cancel()
         context.fireChannelInactive()
     }
 
-    private func comment(_ context: ChannelHandlerContext) {
-        if !hasWritten, case .awaited = line, context.channel.isWritable {
+    private func sendKeepAlive(_ context: ChannelHandlerContext) {
+        if !hasWritten, case .start = line, context.channel.isWritable {
             context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: ":\n")), promise: nil)
         }
         hasWritten = false
     }
 
-    /// A client of a stream has nothing to say.
+    /// Ignores input: clients of a stream send nothing.
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let bytes = Self.unwrapOutboundIn(data)
-        let event: ByteBuffer? =
+        let event: [ByteBuffer] =
             switch line {
-            case .awaited: begin(bytes, context)
-            case .event(let held): continueEvent(bytes, held)
-            case .discarded: discard(bytes)
+            case .start: begin(bytes, context)
+            case .event(let held): eventData(bytes, held)
+            case .skipping: skip(bytes)
             }
-        guard let event, event.readableBytes > 0 else {
+        let parts = event.filter { $0.readableBytes > 0 }
+        guard let last = parts.last else {
             promise?.succeed()
             return
         }
         hasWritten = true
-        context.write(Self.wrapOutboundOut(event), promise: promise)
+        for part in parts.dropLast() { context.write(Self.wrapOutboundOut(part), promise: nil) }
+        context.write(Self.wrapOutboundOut(last), promise: promise)
     }
 
-    /// What becomes of a line that begins so.
-    private func begin(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) -> ByteBuffer? {
-        if let changes = bytes.after(#"{"jsonrpc":"2.0","method":"changes","params":"#) {
+    /// Converts the beginning of a line, and returns the bytes to write.
+    private func begin(_ bytes: ByteBuffer, _ context: ChannelHandlerContext) -> [ByteBuffer] {
+        if let changes = bytes.droppingPrefix(#"{"jsonrpc":"2.0","method":"changes","params":"#) {
             return event(changes, context)
         }
-        if let changes = bytes.after(#"{"jsonrpc":"2.0","id":2,"result":"#) {
+        if let changes = bytes.droppingPrefix(#"{"jsonrpc":"2.0","id":2,"result":"#) {
             return event(changes, context)
         }
-        // All else is short, and comes whole.
-        guard case .object(let message)? = try? JSON(parsing: bytes) else { return discard(bytes) }
+        // Other lines are short and arrive complete.
+        guard case .object(let message)? = try? JSON(parsing: bytes) else { return skip(bytes) }
         switch (message["method"], message["id"], message["error"]) {
         case (.string("server.hello")?, _, _):
-            ask(context, 1, "session.authenticate", ["access_token": .string(start.accessToken)])
-            // It belongs to the first event: alone it would be an empty one to some clients.
-            return ByteBuffer(string: "retry: 1000\n")
-        case (.string("server.ping")?, _, _): return keepingFresh(message["params"])
+            sendRequest(context, 1, "session.authenticate", ["access_token": .string(configuration.accessToken)])
+            // Becomes part of the first event: alone, some clients would read it as an empty event.
+            return [ByteBuffer(string: "retry: 1000\n")]
+        case (.string("server.ping")?, _, _): return [cursorEvent(message["params"])]
         case (.string("sync.lagged")?, _, _):
             openSync(context, cursor: Self.cursor(of: message["params"]))
-            return nil
-        case (.string("server.goodbye")?, _, _): return Self.named("goodbye", message["params"])
-        case (.string("typing")?, _, _): return Self.named("typing", message["params"])
+            return []
+        case (.string("server.goodbye")?, _, _): return [Self.namedEvent("goodbye", message["params"])]
+        case (.string("typing")?, _, _): return [Self.namedEvent("typing", message["params"])]
         case (_, .some(.integer(1)), nil):
-            openSync(context, cursor: start.cursor)
-            return nil
+            openSync(context, cursor: configuration.cursor)
+            return []
         case (_, _, .object(let error)?):
             closeSoon(context)
-            return Self.goodbye(error)
-        default: return nil
+            return [Self.goodbye(error)]
+        default: return []
         }
     }
 
-    /// The beginning of an event, from the beginning of its Changes on.
-    private func event(_ changes: ByteBuffer, _ context: ChannelHandlerContext) -> ByteBuffer? {
-        guard let head = ChangesHead(changes) else { return discard(changes) }
-        if head.more { openSync(context, cursor: head.cursor) }
-        var event = ByteBuffer(string: "id: \(id(head.cursor))\ndata: ")
-        guard let data = continueEvent(changes, ByteBuffer()) else { return event }
-        event.writeImmutableBuffer(data)
-        return event
+    /// Returns the beginning of an event for the beginning of a Changes.
+    private func event(_ changes: ByteBuffer, _ context: ChannelHandlerContext) -> [ByteBuffer] {
+        guard let head = ChangesHead(changes) else { return skip(changes) }
+        if head.hasMore { openSync(context, cursor: head.cursor) }
+        var start = ByteBuffer(string: "id: \(id(head.cursor))\ndata: ")
+        let data = eventData(changes, ByteBuffer())
+        guard changes.readableBytes <= Self.copiedBytes else { return [start] + data }
+        for var part in data { start.writeBuffer(&part) }
+        return [start]
     }
 
-    /// What of an event's data may be written with these bytes: all but the two that end the line, which are not its data.
-    private func continueEvent(_ bytes: ByteBuffer, _ held: ByteBuffer) -> ByteBuffer? {
-        var data = held
-        data.writeImmutableBuffer(bytes)
-        let isLast = data.readableBytesView.last == UInt8(ascii: "\n")
-        let end = data.readSlice(length: max(0, data.readableBytes - 2))
-        if isLast {
-            line = .awaited
-            var event = end ?? ByteBuffer()
-            event.writeString("\n\n")
-            return event
+    /// The size up to which an event is copied into one buffer, in bytes. The data of a larger one stays in the line's
+    /// buffer, which all receivers of a push share: copies took 215 kB of each stream whose client did not read.
+    private static let copiedBytes = 1_024
+
+    /// Returns the event data that can be written after these bytes: all but the last two, which may end the line.
+    private func eventData(_ bytes: ByteBuffer, _ held: ByteBuffer) -> [ByteBuffer] {
+        var (held, bytes) = (held, bytes)
+        let isLast = bytes.readableBytesView.last == UInt8(ascii: "\n")
+        var parts: [ByteBuffer] = []
+        if bytes.readableBytes >= 2, let data = bytes.readSlice(length: bytes.readableBytes - 2) {
+            parts = [held, data]
+            held = bytes
+        } else {
+            held.writeBuffer(&bytes)
+            if let data = held.readSlice(length: max(0, held.readableBytes - 2)) { parts = [data] }
         }
-        line = .event(held: data)
-        return end
+        line = isLast ? .start : .event(held: held)
+        return isLast ? parts + [Self.eventEnd] : parts
     }
 
-    private func discard(_ bytes: ByteBuffer) -> ByteBuffer? {
-        line = bytes.readableBytesView.last == UInt8(ascii: "\n") ? .awaited : .discarded
-        return nil
+    private static let eventEnd = ByteBuffer(string: "\n\n")
+
+    private func skip(_ bytes: ByteBuffer) -> [ByteBuffer] {
+        line = bytes.readableBytesView.last == UInt8(ascii: "\n") ? .start : .skipping
+        return []
     }
 }
 
-/// What the stream asks of its connection.
+/// Requests to the line connection, and events for its notices.
 extension EventStreamFraming {
     private func openSync(_ context: ChannelHandlerContext, cursor: String?) {
         var params: [JSONObject.Member] = []
         if let cursor { params.append(.init(name: "cursor", value: .string(cursor))) }
-        if let count = start.messagesPerConversation {
+        if let count = configuration.messagesPerConversation {
             params.append(.init(name: "messages_per_conversation", value: .integer(count)))
         }
-        ask(context, 2, "sync.open", JSONObject(params))
+        sendRequest(context, 2, "sync.open", JSONObject(params))
     }
 
-    /// Sends a request, as soon as what is being said has been said.
-    private func ask(_ context: ChannelHandlerContext, _ id: Int, _ method: String, _ params: JSONObject) {
+    /// Sends a request to the line connection after the current write.
+    private func sendRequest(_ context: ChannelHandlerContext, _ id: Int, _ method: String, _ params: JSONObject) {
         let request: JSONObject = [
             "jsonrpc": .string("2.0"), "id": .integer(id), "method": .string(method), "params": .object(params),
         ]
@@ -179,15 +191,15 @@ extension EventStreamFraming {
         context.eventLoop.assumeIsolated().execute { context.close(promise: nil) }
     }
 
-    /// An event `cursor`, whose id is what a client reconnects with; a comment where nothing is new. An id without data
-    /// would do for a browser, but is an empty event to other clients.
-    private func keepingFresh(_ params: JSON?) -> ByteBuffer {
+    /// Returns a `cursor` event, whose id a client reconnects with, or a comment if the ping has no cursor. The event has
+    /// data because some clients read an id without data as an empty event.
+    private func cursorEvent(_ params: JSON?) -> ByteBuffer {
         guard let cursor = Self.cursor(of: params) else { return ByteBuffer(string: ":\n") }
         return ByteBuffer(string: "event: cursor\nid: \(id(cursor))\ndata: {\"cursor\":\"\(cursor)\"}\n\n")
     }
 
     private func id(_ cursor: String) -> StreamEventID {
-        StreamEventID(cursor: cursor, resumption: start.resumption)
+        StreamEventID(cursor: cursor, resumption: configuration.resumption)
     }
 
     private static func cursor(of params: JSON?) -> String? {
@@ -195,16 +207,16 @@ extension EventStreamFraming {
         return cursor
     }
 
-    private static func named(_ name: String, _ params: JSON?) -> ByteBuffer {
+    private static func namedEvent(_ name: String, _ params: JSON?) -> ByteBuffer {
         ByteBuffer(string: "event: \(name)\ndata: \(params?.text ?? "{}")\n\n")
     }
 
-    /// What a request of the stream was refused with, as a goodbye.
+    /// Returns a goodbye event for the error of one of the stream's requests.
     private static func goodbye(_ error: JSONObject) -> ByteBuffer {
         guard case .object(let data)? = error["data"] else {
-            return named("goodbye", .object(error))
+            return namedEvent("goodbye", .object(error))
         }
-        return named(
+        return namedEvent(
             "goodbye",
             .object([
                 "code": data["code"] ?? .null, "message": error["message"] ?? .null,
@@ -213,10 +225,10 @@ extension EventStreamFraming {
     }
 }
 
-/// The first members of a Changes, which are always these.
+/// The first members of a Changes, which have a fixed order.
 private struct ChangesHead {
     let cursor: String
-    let more: Bool
+    let hasMore: Bool
 
     init?(_ changes: ByteBuffer) {
         let head = String(decoding: changes.readableBytesView.prefix(512), as: UTF8.self)
@@ -225,13 +237,13 @@ private struct ChangesHead {
         let rest = head.dropFirst(opening.count)
         guard let end = rest.firstIndex(of: "\"") else { return nil }
         cursor = String(rest[..<end])
-        more = ["true", "false"].contains { rest[end...].hasPrefix(#"","reset":\#($0),"more":true"#) }
+        hasMore = ["true", "false"].contains { rest[end...].hasPrefix(#"","reset":\#($0),"more":true"#) }
     }
 }
 
 extension ByteBuffer {
-    /// What follows that text at the beginning; nil where it begins otherwise.
-    fileprivate func after(_ text: String) -> ByteBuffer? {
+    /// Returns the bytes after a prefix, or nil if the buffer does not begin with it.
+    fileprivate func droppingPrefix(_ text: String) -> ByteBuffer? {
         guard readableBytesView.starts(with: text.utf8) else { return nil }
         return getSlice(at: readerIndex + text.utf8.count, length: readableBytes - text.utf8.count)
     }

@@ -1,9 +1,9 @@
-/// The id of an event of a stream, which a client sends as `Last-Event-ID`: a cursor and, in a ticket's stream, `~` and
-/// the key that resumes the stream. No cursor has a `~`.
+/// The id of a stream's event, which clients return as `Last-Event-ID`: a cursor, followed in a ticket's stream by `~` and
+/// the resumption key. Cursors contain no `~`.
 struct StreamEventID: Sendable, CustomStringConvertible {
     let cursor: String
 
-    /// The key that resumes the stream; nil if the id has none.
+    /// The key that reopens a ticket's stream; nil if the id has none.
     let resumption: String?
 
     init(cursor: String, resumption: String?) {
@@ -11,7 +11,7 @@ struct StreamEventID: Sendable, CustomStringConvertible {
         self.resumption = resumption
     }
 
-    /// Reads an id, or a cursor alone.
+    /// Parses an event id, or a cursor alone.
     init(_ text: String) {
         let parts = text.split(separator: Self.separator)
         cursor = String(text.prefix { $0 != Self.separator })

@@ -3,66 +3,67 @@ import Messaging
 import NIOCore
 import NIOWebSocket
 
-/// Lines as WebSocket messages (RFC 6455), both ways: a text message is one line, without its line end.
+/// A channel handler that converts between lines and WebSocket messages (RFC 6455). A text message is one line without its
+/// line end.
 ///
-/// It stands between NIO's frame coding and the line connection, which is the same as on the line port and does not know
-/// of it: what of a message comes is passed on at once, and what is not whole of a line leaves as a fragment.
+/// It is placed between NIO's frame coding and an ordinary line connection. Pieces of a message are forwarded immediately,
+/// and an incomplete line is written as a fragment.
 final class WebSocketFraming: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = WebSocketFrame
 
-    /// The largest message that is taken, in bytes.
+    /// The largest message, in bytes.
     private let maxMessageBytes: Int
 
-    /// How much of a message has come; nil between messages.
+    /// The bytes of the current message so far; nil between messages.
     private var messageBytes: Int?
-    private var utf8 = UTF8Stream()
+    private var utf8 = UTF8Validator()
 
-    /// Whether what comes is of no account any more.
-    private var isOver = false
+    /// True if further input is ignored.
+    private var ignoresInput = false
 
-    /// Whether what leaves next continues a message.
+    /// True if the next frame continues a message.
     private var isContinuing = false
 
-    /// A ping's payload that is still to be given back: the newest, where the client takes nothing.
-    private var owedPong: ByteBuffer?
+    /// The payload of the newest ping without a pong, while the client does not read.
+    private var pendingPong: ByteBuffer?
 
-    private var smallFrames = SmallFrameAllowance()
+    private var smallFrames = SmallFrameRateLimit()
 
-    /// What the close frame says; nil once it is sent.
+    /// The code of the close frame; nil once it is sent.
     private var closeCode: WebSocketErrorCode? = .normalClosure
 
     init(maxMessageBytes: Int) { self.maxMessageBytes = maxMessageBytes }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = Self.unwrapInboundIn(data)
-        guard !isOver else { return }
+        guard !ignoresInput else { return }
         guard frame.rsv1 == false, frame.rsv2 == false, frame.rsv3 == false, frame.maskKey != nil else {
             return fail(context, .protocolError)
         }
-        guard frame.isWorthwhile || smallFrames.take(.now()) else { return fail(context, .policyViolation) }
+        guard frame.isSubstantial || smallFrames.allowFrame(.now()) else { return fail(context, .policyViolation) }
         switch frame.opcode {
         case .text where messageBytes == nil:
             messageBytes = 0
-            take(frame, context)
-        case .continuation where messageBytes != nil: take(frame, context)
+            receive(frame, context)
+        case .continuation where messageBytes != nil: receive(frame, context)
         case .binary: fail(context, .unacceptableData)
         case .ping:
-            owedPong = frame.unmaskedData
-            pong(context)
+            pendingPong = frame.unmaskedData
+            sendPong(context)
         case .pong: break
-        case .connectionClose: clientCloses(frame, context)
+        case .connectionClose: receiveClose(frame, context)
         default: fail(context, .protocolError)
         }
     }
 
-    private func take(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
+    private func receive(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
         let payload = frame.unmaskedData
         let count = (messageBytes ?? 0) + payload.readableBytes
-        guard count <= maxMessageBytes else { return isTooLong(context) }
-        guard utf8.take(payload, isLast: frame.fin) else { return fail(context, .dataInconsistentWithMessage) }
+        guard count <= maxMessageBytes else { return rejectTooLong(context) }
+        guard utf8.validate(payload, isLast: frame.fin) else { return fail(context, .dataInconsistentWithMessage) }
         messageBytes = frame.fin ? nil : count
         if payload.readableBytes > 0 { context.fireChannelRead(Self.wrapInboundOut(payload)) }
         if frame.fin { context.fireChannelRead(Self.wrapInboundOut(Self.lineEnd)) }
@@ -70,15 +71,15 @@ final class WebSocketFraming: ChannelDuplexHandler {
 
     private static let lineEnd = ByteBuffer(string: "\n")
 
-    /// The connection says goodbye, and no more is taken.
-    private func isTooLong(_ context: ChannelHandlerContext) {
-        isOver = true
+    /// Lets the connection say goodbye, and ignores further input.
+    private func rejectTooLong(_ context: ChannelHandlerContext) {
+        ignoresInput = true
         context.fireUserInboundEventTriggered(FramingEvent.messageTooLong)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error as? NIOWebSocketError {
-        case .invalidFrameLength: isTooLong(context)
+        case .invalidFrameLength: rejectTooLong(context)
         case .some: fail(context, .protocolError)
         case nil: context.fireErrorCaught(error)
         }
@@ -94,14 +95,14 @@ final class WebSocketFraming: ChannelDuplexHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        pong(context)
+        sendPong(context)
         context.fireChannelWritabilityChanged()
     }
 
-    /// Gives a ping back, as soon as the client makes room for that.
-    private func pong(_ context: ChannelHandlerContext) {
-        guard let payload = owedPong, context.channel.isWritable, closeCode != nil else { return }
-        owedPong = nil
+    /// Sends the pending pong if the channel is writable.
+    private func sendPong(_ context: ChannelHandlerContext) {
+        guard let payload = pendingPong, context.channel.isWritable, closeCode != nil else { return }
+        pendingPong = nil
         context.writeAndFlush(
             Self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: .pong, data: payload)), promise: nil)
     }
@@ -112,11 +113,11 @@ final class WebSocketFraming: ChannelDuplexHandler {
     }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        if mode != .input { sayClose(context) }
+        if mode != .input { sendClose(context) }
         context.close(mode: mode, promise: promise)
     }
 
-    private func sayClose(_ context: ChannelHandlerContext) {
+    private func sendClose(_ context: ChannelHandlerContext) {
         guard let code = closeCode else { return }
         closeCode = nil
         var data = ByteBuffer()
@@ -125,11 +126,11 @@ final class WebSocketFraming: ChannelDuplexHandler {
             Self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: data)), promise: nil)
     }
 
-    /// The client sends nothing more. What it asked is answered still, and then the close frame is.
-    private func clientCloses(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
+    /// Handles the client's close frame: pending requests get their responses before the server's close frame.
+    private func receiveClose(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
         var payload = frame.unmaskedData
         if payload.readableBytes > 0 {
-            // RFC 6455, section 7.4: of those below 3000 a client may send these.
+            // RFC 6455, section 7.4: the codes that a client may send.
             guard let code = payload.readInteger(as: UInt16.self),
                 [1_000...1_003, 1_007...1_014, 3_000...4_999].contains(where: { $0.contains(Int(code)) })
             else { return fail(context, .protocolError) }
@@ -137,11 +138,11 @@ final class WebSocketFraming: ChannelDuplexHandler {
                 return fail(context, .dataInconsistentWithMessage)
             }
         }
-        isOver = true
+        ignoresInput = true
         context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
     }
 
-    /// The client does not keep to RFC 6455.
+    /// Closes the connection of a client that violates RFC 6455 or sends too many small frames.
     private func fail(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
         if closeCode != nil { closeCode = code }
         close(context: context, mode: .all, promise: nil)
@@ -149,45 +150,45 @@ final class WebSocketFraming: ChannelDuplexHandler {
 }
 
 extension WebSocketFrame {
-    /// The least bytes of a fragment that another follows. A client that sends fragments has no reason for less.
-    private static let leastFragment = 64
+    /// The smallest regular fragment, in bytes. Clients have no reason to send smaller fragments before the last.
+    private static let minFragmentBytes = 64
 
-    /// False for a frame that costs the server more than its client: a ping, a pong, a message of line ends, or a small
-    /// fragment that another follows.
-    fileprivate var isWorthwhile: Bool {
+    /// False for a frame that costs the server more than the client: a ping, a pong, a message of white space, or a small
+    /// fragment before the last.
+    fileprivate var isSubstantial: Bool {
         guard [.text, .continuation].contains(opcode), length > 0 else { return false }
-        // What is longer costs its client as much as the server.
-        if length >= Self.leastFragment { return true }
+        // Longer frames cost the client as much as the server.
+        if length >= Self.minFragmentBytes { return true }
         return fin && unmaskedData.readableBytesView.contains { $0 > UInt8(ascii: " ") }
     }
 }
 
-/// A bound on a client's frames that are not worthwhile. All frames of one read are handled before the loop's other
-/// connections are.
-struct SmallFrameAllowance {
-    private static let most = 256.0
+/// A rate limit for a client's insubstantial frames. It is needed because the event loop processes all frames of one read
+/// before it serves its other connections.
+struct SmallFrameRateLimit {
+    private static let burst = 256.0
     private static let perSecond = 32.0
 
-    private var left = Self.most
+    private var remaining = Self.burst
     private var updated = NIODeadline.uptimeNanoseconds(0)
 
-    /// Returns false if the client has sent too many.
-    mutating func take(_ now: NIODeadline) -> Bool {
-        left = min(Self.most, left + Double((now - updated).nanoseconds) / 1e9 * Self.perSecond)
+    /// Counts a frame, and returns false if it exceeds the limit.
+    mutating func allowFrame(_ now: NIODeadline) -> Bool {
+        remaining = min(Self.burst, remaining + Double((now - updated).nanoseconds) / 1e9 * Self.perSecond)
         updated = now
-        guard left >= 1 else { return false }
-        left -= 1
+        guard remaining >= 1 else { return false }
+        remaining -= 1
         return true
     }
 }
 
 extension WebSocketErrorCode {
-    /// What a goodbye is as a close code (RFC 6455, section 7.4, and its registry).
+    /// Converts the code of a goodbye to a close code (RFC 6455, section 7.4, and its registry).
     fileprivate init(_ code: GoodbyeCode) {
         self =
             switch code {
             case .shuttingDown: .goingAway
-            // "Service Restart": connect again.
+            // 1012 is "Service Restart", 1013 is "Try Again Later".
             case .restored: .unknown(1_012)
             case .tokenExpired, .sessionRevoked, .authenticationTimeout: .policyViolation
             case .lineTooLong: .messageTooLarge
@@ -196,24 +197,26 @@ extension WebSocketErrorCode {
     }
 }
 
-/// Whether text that comes in pieces is UTF-8, wherever it is cut.
-struct UTF8Stream {
-    /// The beginning of a code point whose end has not come: three bytes at most.
-    private var beginning: [UInt8] = []
+/// Validates UTF-8 text that arrives in pieces, which may be cut within a code point.
+struct UTF8Validator {
+    /// The beginning of an incomplete code point, at most three bytes.
+    private var incomplete: [UInt8] = []
 
-    /// - Parameter isLast: whether the text ends with this.
-    /// - Returns: false where it is none; a text that is not whole is none at its end only.
-    mutating func take(_ piece: ByteBuffer, isLast: Bool) -> Bool {
-        guard !isLast || !beginning.isEmpty || piece.readableBytes > 0 else { return true }
-        if isLast, beginning.isEmpty { return isValidUTF8(piece.readableBytesUInt8Span) }
-        var bytes = beginning
+    /// Validates the next piece, and returns false if the text is not UTF-8. An incomplete code point is invalid only at
+    /// the end of the text.
+    ///
+    /// - Parameter isLast: true if the text ends with this piece.
+    mutating func validate(_ piece: ByteBuffer, isLast: Bool) -> Bool {
+        guard !isLast || !incomplete.isEmpty || piece.readableBytes > 0 else { return true }
+        if isLast, incomplete.isEmpty { return isValidUTF8(piece.readableBytesUInt8Span) }
+        var bytes = incomplete
         bytes += piece.readableBytesView
         let end = isLast ? bytes.count : Self.lastBoundary(bytes)
-        beginning = isLast ? [] : Array(bytes[end...])
+        incomplete = isLast ? [] : Array(bytes[end...])
         return isValidUTF8(bytes.span.extracting(..<end))
     }
 
-    /// Where the last code point begins that is not whole, as far as its first byte tells.
+    /// Returns the index of the incomplete last code point by its first byte, or the end of the text.
     private static func lastBoundary(_ bytes: [UInt8]) -> Int {
         for back in 1...3 where bytes.count >= back {
             let byte = bytes[bytes.count - back]

@@ -16,6 +16,10 @@ package final class AdmissionSlot {
     /// The client's address according to a trusted proxy, or nil.
     package var forwardedAddress: String?
 
+    /// The size at which a batch of writes to the client is complete, in bytes. A protocol that stores bytes for each
+    /// line besides the line itself sets a smaller one.
+    package var writeBatchBytes = 1 << 16
+
     /// The client's address for limits, or nil until known.
     var clientAddress: String? { forwardedAddress ?? peerAddress }
 

@@ -70,7 +70,8 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
         isAwaited = slot.admission == .serve
         let waitTimeout = isAwaited ? configuration.authenticationTimeout : configuration.lingerTimeout
         let now = NIODeadline.now()
-        state = ConnectionState(configuration, now: now, opensUntil: now + TimeAmount(waitTimeout))
+        state = ConnectionState(
+            configuration, writeBatchBytes: slot.writeBatchBytes, now: now, opensUntil: now + TimeAmount(waitTimeout))
         sink = ConnectionSink(self, loop: loop)
     }
 

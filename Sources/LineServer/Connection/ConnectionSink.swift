@@ -24,9 +24,9 @@ final class ConnectionSink: ClientSink {
         unsafe loop.executor.asUnownedSerialExecutor()
     }
 
-    let takesPushes = true
+    let acceptsPushes = true
 
-    var target: any PushTarget { loop }
+    var pushTarget: any PushTarget { loop }
 
     func startPushes(cursor: String) { loop.post(.startPushes(cursor: cursor), to: self) }
     func stopPushes() { loop.post(.stopPushes, to: self) }

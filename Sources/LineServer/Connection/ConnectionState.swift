@@ -60,15 +60,19 @@ struct ConnectionState {
 
     private var deadlines: ConnectionDeadlines
 
-    /// - Parameter until: the deadline of the PROXY header and handshake.
-    init(_ configuration: LineServer.Configuration, now: NIODeadline, opensUntil until: NIODeadline) {
+    /// - Parameters:
+    ///   - writeBatchBytes: the size at which a batch of writes is complete.
+    ///   - until: the deadline of the PROXY header and handshake.
+    init(
+        _ configuration: LineServer.Configuration, writeBatchBytes: Int, now: NIODeadline, opensUntil until: NIODeadline
+    ) {
         maxHeldBytes = configuration.maxHeldBytes
         maxUnwrittenAnswerBytes = configuration.maxUnwrittenAnswerBytes
         lingerTimeout = TimeAmount(configuration.lingerTimeout)
         phase = .opening(until: until)
         lines = LineIntake(
             LineFramer(maxLineBytes: configuration.maxLineBytes), maxCount: configuration.maxInFlight)
-        queue = OutboundQueue(maxQueueBytes: configuration.maxQueueBytes)
+        queue = OutboundQueue(maxQueueBytes: configuration.maxQueueBytes, targetBatchBytes: writeBatchBytes)
         deadlines = ConnectionDeadlines(configuration, now: now)
     }
 

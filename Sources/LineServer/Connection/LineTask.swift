@@ -60,7 +60,7 @@ struct LineTask: Sendable {
         let answers: [Answer]
         switch items[0].content {
         case .failure(let error):
-            answers = [Answer(.failure(await session.counted(error)))]
+            answers = [Answer(.failure(await session.countInvalidRequest(error)))]
             guard isAtWork else { return false }
         case .success(let request) where items.count == 1:
             answers = [await session.answer(request, connection.value.requestBegins())]

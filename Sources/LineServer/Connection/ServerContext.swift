@@ -101,7 +101,7 @@ final class ServerContext: Sendable {
         if case .success(let request) = item.content { metadata["method"] = "\(request.method.prefix(40))" }
         metadata["reason"] = "it was given up after \(configuration.requestTimeout)"
         logger.error("a request failed", metadata: metadata)
-        return .fault("given up").filed(under: incident)
+        return .fault("given up").withIncident(incident)
     }
 
     /// Logs the number of clients refused for lack of file descriptors.

@@ -64,7 +64,7 @@ struct OutboundQueue {
         case push(Push)
     }
 
-    init(maxQueueBytes: Int, targetBatchBytes: Int = 1 << 16) {
+    init(maxQueueBytes: Int, targetBatchBytes: Int) {
         self.maxQueueBytes = maxQueueBytes
         self.targetBatchBytes = targetBatchBytes
     }

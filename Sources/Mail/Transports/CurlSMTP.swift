@@ -1,9 +1,9 @@
 internal import CCurl
 
-/// One exchange with a mail server, by libcurl. It blocks: for half a minute at each command at most, for two once the mail
-/// is sent (of the ten that RFC 5321, 4.5.3.2.6, grants), and for three and a half in all.
+/// An SMTP session by libcurl. It blocks: at most half a minute per command, two minutes after the mail is sent (of the
+/// ten that RFC 5321, 4.5.3.2.6, grants), and three and a half in total.
 enum CurlSMTP {
-    /// What is sent.
+    /// The content to send.
     struct Letter: Sendable {
         let from: String
         let to: String
@@ -11,41 +11,41 @@ enum CurlSMTP {
     }
 
     struct Failure: Error, CustomStringConvertible {
-        /// The reply code of the server's refusal (RFC 5321, 4.2); 0 where it refused nothing.
+        /// The server's reply code (RFC 5321, 4.2); 0 if it refused nothing.
         let reply: Int
 
         let stage: Stage
 
-        /// What was said of it, for the operator: the server may quote the address.
+        /// A description for the operator. The server may quote the address.
         let description: String
 
         enum Stage: String, Sendable {
-            /// It was not reached, did not greet, or was lost.
+            /// The server was unreachable, did not greet, or the connection was lost.
             case connection
-            /// Encryption, signing in, or the sender.
+            /// Encryption, sign-in or the sender failed.
             case setup
-            /// It did not take this mail.
+            /// The server refused this mail.
             case mail
         }
     }
 
-    /// Hands a letter over; without one, goes as far as its sender, and no further.
+    /// Sends a letter; without one, stops after the sender.
     ///
-    /// - Parameter sender: whose domain it says to be (EHLO).
+    /// - Parameter sender: the address whose domain is announced (EHLO).
     static func perform(
         _ letter: Letter?, _ settings: MailSettings.SMTP, from sender: MailAddress, authorities: String?
     ) -> Result<Void, Failure> {
         guard isReady, let curl = Curl() else {
-            return .failure(Failure(reply: 0, stage: .setup, description: "libcurl cannot be used."))
+            return .failure(Failure(reply: 0, stage: .setup, description: "libcurl cannot be initialized."))
         }
         return curl.perform(letter, settings, sender: sender.address, greeting: sender.domain, authorities: authorities)
     }
 
-    /// Once a process, before all else.
+    /// Once per process, before any other call.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }
 
-/// The owner of a libcurl handle, and of what it reads and writes.
+/// The owner of a libcurl handle and its buffers.
 @safe private struct Curl: ~Copyable {
     private let handle: UnsafeMutableRawPointer
     private let exchange: UnsafeMutablePointer<postline_curl_exchange>
@@ -71,7 +71,7 @@ enum CurlSMTP {
     ) -> Result<Void, CurlSMTP.Failure> {
         var isSet =
             set(CURLOPT_URL, "\(settings.url)/\(greeting)") && set(CURLOPT_NOSIGNAL, 1)
-            // What is set here leads to the server, and no variable of the environment.
+            // The settings lead to the server regardless of environment variables.
             && set(CURLOPT_PROXY, "") && set(CURLOPT_CONNECTTIMEOUT_MS, 10_000)
             && set(CURLOPT_SERVER_RESPONSE_TIMEOUT, 30)
             && set(CURLOPT_TIMEOUT, 210)
@@ -91,13 +91,14 @@ enum CurlSMTP {
             isSet = isSet && set(CURLOPT_CUSTOMREQUEST, "MAIL FROM:<\(sender)>") && set(CURLOPT_NOBODY, 1)
         }
         guard isSet else {
-            return .failure(CurlSMTP.Failure(reply: 0, stage: .setup, description: "libcurl takes not these settings."))
+            return .failure(
+                CurlSMTP.Failure(reply: 0, stage: .setup, description: "libcurl rejected the SMTP options."))
         }
-        // The bytes stay where they are for as long as the transfer takes.
+        // The bytes stay in place during the transfer.
         let code = unsafe (letter?.bytes ?? []).withUnsafeBytes { bytes in
             unsafe exchange.pointee.next = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
             unsafe exchange.pointee.left = bytes.count
-            unsafe exchange.pointee.patience = 120
+            unsafe exchange.pointee.response_timeout = 120
             return unsafe curl_easy_perform(handle)
         }
         return code == CURLE_OK ? .success(()) : .failure(failure(code, isEncrypted: settings.url.hasPrefix("smtps")))
@@ -112,7 +113,7 @@ enum CurlSMTP {
     }
 
     private func failure(_ code: CURLcode, isEncrypted: Bool) -> CurlSMTP.Failure {
-        let said = unsafe withUnsafeBytes(of: &exchange.pointee.error) { unsafe Self.text($0) }
+        let curlError = unsafe withUnsafeBytes(of: &exchange.pointee.error) { unsafe Self.text($0) }
         let refusal = unsafe withUnsafeBytes(of: &exchange.pointee.refusal) { unsafe Self.text($0) }
         let reply = Int(refusal.prefix(3)) ?? 0
         let command = unsafe Character(UnicodeScalar(UInt8(bitPattern: exchange.pointee.command)))
@@ -122,32 +123,32 @@ enum CurlSMTP {
                 (CURLE_PEER_FAILED_VERIFICATION, _), (CURLE_SSL_CACERT_BADFILE, _), (CURLE_AUTH_ERROR, _):
                 .setup
             case _ where reply == 0: .connection
-            // RCPT, DATA and what follows it are about this mail; MAIL is about who sends.
+            // RCPT, DATA and later commands concern this mail; MAIL concerns the sender.
             case (_, "R"), (_, "D"): .mail
             case (_, "M") where reply >= 500: .setup
             default: .connection
             }
-        let why = said.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : said
+        let why = curlError.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : curlError
         let advice = Self.advice(code, reply: reply, isEncrypted: isEncrypted)
         return CurlSMTP.Failure(reply: reply, stage: stage, description: (refusal.isEmpty ? why : refusal) + advice)
     }
 
-    /// What an operator may have set wrongly, as the rest of a sentence.
+    /// Returns advice on a likely configuration error, as the rest of a sentence.
     private static func advice(_ code: CURLcode, reply: Int, isEncrypted: Bool) -> String {
         switch code {
         case CURLE_PEER_FAILED_VERIFICATION:
-            " (POSTLINE_MAIL_AUTHORITIES_FILE names certificates to trust beside the system's)"
-        case CURLE_SSL_CACERT_BADFILE: " (POSTLINE_MAIL_AUTHORITIES_FILE must name certificates, as PEM)"
+            " (set POSTLINE_MAIL_AUTHORITIES_FILE to trust more certificates than the system's)"
+        case CURLE_SSL_CACERT_BADFILE: " (POSTLINE_MAIL_AUTHORITIES_FILE must be a PEM file of certificates)"
         case CURLE_USE_SSL_FAILED:
-            " (where it need not encrypt, set POSTLINE_MAIL_SMTP_TLS=off; where it does from the start, smtps://)"
-        case CURLE_SSL_CONNECT_ERROR where isEncrypted: " (where it encrypts by STARTTLS, its URL begins with smtp://)"
+            " (without encryption, set POSTLINE_MAIL_SMTP_TLS=off; with implicit TLS, use smtps://)"
+        case CURLE_SSL_CONNECT_ERROR where isEncrypted: " (with STARTTLS, use smtp://)"
         case CURLE_OPERATION_TIMEDOUT where !isEncrypted:
-            " (where it encrypts from the start, its URL begins with smtps://)"
-        default: reply == 530 ? " (POSTLINE_MAIL_SMTP_USER and POSTLINE_MAIL_SMTP_PASSWORD sign in)" : ""
+            " (with implicit TLS, use smtps://)"
+        default: reply == 530 ? " (set POSTLINE_MAIL_SMTP_USER and POSTLINE_MAIL_SMTP_PASSWORD)" : ""
         }
     }
 
-    /// Up to the NUL, without the line's end.
+    /// Returns the text up to the NUL, without the line break.
     private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
         let text = unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         return String(text.prefix { !$0.isNewline })

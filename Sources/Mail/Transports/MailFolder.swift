@@ -1,38 +1,38 @@
 internal import FoundationEssentials
 internal import Messaging
 
-/// A folder that takes mails: a file each, which only its owner reads.
+/// A folder with a file per mail, readable only by its owner.
 struct MailFolder: MailTransport {
     let path: String
 
-    /// Is told where each mail is.
+    /// Called with the path of each mail.
     let written: @Sendable (String) -> Void
 
     func deliver(_ message: MailMessage) async -> Delivery {
         guard let address = MailAddress(message.order.email) else { return .unusableAddress }
         let date = Date()
-        // In the order in which they were sent; the same for the same mail, so that one that is sent again is one.
+        // In the order of sending, and the same for the same mail, so that a mail sent again replaces itself.
         let time = date.formatted(
             Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted, timeZone: .gmt))
         let name = "\(time)-\(message.order.kind.rawValue)-\(message.order.id).eml"
         let bytes = message.bytes(to: address, at: date)
         do {
             let flaw = try await BlockingCall.value { [path] in Self.write(bytes, to: name, in: path) }
-            if let flaw { return .later(flaw, logged: "not written") }
+            if let flaw { return .deferred(flaw, logged: "not written") }
         } catch {
-            return .later("\(error)", logged: "no thread")
+            return .deferred("\(error)", logged: "no thread")
         }
         written("\(path)/\(name)")
-        return .taken()
+        return .accepted()
     }
 
-    /// Makes no folder: one that is misspelt would be there then.
+    /// Does not create the folder, which would hide a misspelt path.
     func check() async -> String? {
         do {
             return try await BlockingCall.value { [path] in
                 var isFolder = false
                 guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-                    return "there is no folder \(path) yet"
+                    return "the folder \(path) does not exist"
                 }
                 let probe = "\(path)/.probe-\(ID.random())"
                 guard isFolder, FileManager.default.createFile(atPath: probe, contents: nil) else {
@@ -47,10 +47,10 @@ struct MailFolder: MailTransport {
     }
 
     private static func flaw(_ path: String) -> String {
-        "\(path) is no folder that this user can write to"
+        "\(path) must be a folder that this user can write to"
     }
 
-    /// Whole, or not at all; what keeps it from that, else nil.
+    /// Writes the file atomically. Returns nil or the error.
     private static func write(_ bytes: [UInt8], to name: String, in path: String) -> String? {
         do {
             try FileManager.default.createDirectory(
@@ -71,16 +71,16 @@ struct MailFolder: MailTransport {
 }
 
 extension Delivery {
-    static func later(_ why: String, after: Duration? = nil, logged: String) -> Delivery {
-        Delivery(outcome: .later(why, after: after), logged: logged)
+    static func deferred(_ why: String, after: Duration? = nil, logged: String) -> Delivery {
+        Delivery(outcome: .deferred(why, after: after), logged: logged)
     }
 
-    static func refused(_ why: String, logged: String) -> Delivery {
-        Delivery(outcome: .refused(why), logged: logged)
+    static func rejected(_ why: String, logged: String) -> Delivery {
+        Delivery(outcome: .rejected(why), logged: logged)
     }
 
-    /// Quotes, comments and letters beyond ASCII are taken by few mail servers, and each is a way to say something else.
-    static let unusableAddress = refused(
-        "The address has characters that no mail is sent to: it must be letters, digits and signs of ASCII.",
+    /// Few mail servers accept quotes, comments and non-ASCII letters, and each can change the meaning of an address.
+    static let unusableAddress = rejected(
+        "The address has unsupported characters: it must have only ASCII letters, digits and symbols.",
         logged: "unusable address")
 }

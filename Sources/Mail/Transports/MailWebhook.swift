@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Webhooks
 
-/// The operator's own server, or a function of its cloud: a POST, signed, with a mail (`docs/accounts.md`).
+/// A server of the operator that receives each mail as a signed POST (`docs/accounts.md`).
 struct MailWebhook: MailTransport {
     let webhook: SignedWebhook
 
@@ -29,17 +29,17 @@ struct MailWebhook: MailTransport {
             id: "\(order.id)", kind: order.kind.rawValue, email: order.email, user_id: "\(order.user)",
             locale: order.locale, subject: message.subject, text: message.text, link: message.link, token: order.token)
         do {
-            let answer = try await webhook.post(Body(type: "mail", mail: mail), id: "\(order.id)")
-            let logged = "\(answer.status)"
-            return switch answer.status {
-            case 200..<300: .taken(logged)
-            case 408, 425, 429, 500...: .later(answer.summary, after: answer.retryAfter, logged: logged)
-            // It is set up wrongly, or not yet.
-            case 401, 403, 404: .later(answer.summary, after: .seconds(60), logged: logged)
-            default: .refused(answer.summary, logged: logged)
+            let response = try await webhook.post(Body(type: "mail", mail: mail), id: "\(order.id)")
+            let logged = "\(response.status)"
+            return switch response.status {
+            case 200..<300: .accepted(logged)
+            case 408, 425, 429, 500...: .deferred(response.summary, after: response.retryAfter, logged: logged)
+            // The webhook is misconfigured or not ready.
+            case 401, 403, 404: .deferred(response.summary, after: .seconds(60), logged: logged)
+            default: .rejected(response.summary, logged: logged)
             }
         } catch {
-            return .later("\(error)", logged: "\(error)")
+            return .deferred("\(error)", logged: "\(error)")
         }
     }
 

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Messaging
 
-/// A mail server (RFC 5321), by libcurl.
+/// A mail server (RFC 5321), accessed by libcurl.
 struct SMTPTransport: MailTransport {
     private let settings: MailSettings.SMTP
     private let from: MailAddress
@@ -17,18 +17,18 @@ struct SMTPTransport: MailTransport {
         guard let address = MailAddress(message.order.email) else { return .unusableAddress }
         let bytes = message.bytes(to: address, at: Date())
         let letter = CurlSMTP.Letter(from: from.address, to: address.address, bytes: bytes)
-        switch await answer(to: letter) {
-        case .success: return .taken()
+        switch await response(to: letter) {
+        case .success: return .accepted()
         case .failure(let failure): return Self.delivery(failure)
         }
     }
 
     func check() async -> String? {
-        guard case .failure(let failure) = await answer(to: nil) else { return nil }
+        guard case .failure(let failure) = await response(to: nil) else { return nil }
         return failure.description
     }
 
-    private func answer(to letter: CurlSMTP.Letter?) async -> Result<Void, CurlSMTP.Failure> {
+    private func response(to letter: CurlSMTP.Letter?) async -> Result<Void, CurlSMTP.Failure> {
         do {
             return try await BlockingCall.value { [settings, from, authorities] in
                 CurlSMTP.perform(letter, settings, from: from, authorities: authorities)
@@ -38,14 +38,14 @@ struct SMTPTransport: MailTransport {
         }
     }
 
-    /// A refusal of this mail is for good where the server says so (5xx); of this node, or of all mails, it is the
-    /// operator's to mend.
+    /// Returns the outcome of a failure. A 5xx reply about this mail is final; refusals of this node or of all mails
+    /// are for the operator to fix.
     static func delivery(_ failure: CurlSMTP.Failure) -> Delivery {
         let logged = failure.reply > 0 ? "\(failure.reply)" : failure.stage.rawValue
         switch (failure.stage, failure.reply) {
-        case (.mail, 500...599): return .refused(failure.description, logged: logged)
-        case (.mail, _), (.connection, _): return .later(failure.description, logged: logged)
-        case (.setup, _): return .later(failure.description, after: .seconds(60), logged: logged)
+        case (.mail, 500...599): return .rejected(failure.description, logged: logged)
+        case (.mail, _), (.connection, _): return .deferred(failure.description, logged: logged)
+        case (.setup, _): return .deferred(failure.description, after: .seconds(60), logged: logged)
         }
     }
 }

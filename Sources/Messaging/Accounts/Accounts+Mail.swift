@@ -1,63 +1,66 @@
 internal import NIOCore
 internal import Postgres
 
-/// What a mail proves of an account.
+/// Password reset and email confirmation by mailed tokens.
 extension Accounts {
-    /// - Throws: `forbidden` where this server sends no mail.
+    /// - Throws: `forbidden` if this server sends no mail.
     func requireMail() throws(ProtocolError) {
         try requireBuiltin()
         guard mail != nil else {
-            throw ProtocolError(.forbidden, "This server sends no mail: its operator turns that on by POSTLINE_MAIL_….")
+            throw ProtocolError(
+                .forbidden, "This server sends no mail: its operator can enable it with POSTLINE_MAIL_….")
         }
     }
 
-    /// Has a mail sent by which the password of that address's account is set anew. Whether there is one, the sender
-    /// alone looks.
+    /// Queues a password reset mail. The mailer looks up the account, so that the duration does not show whether one
+    /// exists.
     ///
-    /// - Throws: `rate_limited` where too many were asked for, of whoever's address.
+    /// - Throws: `rate_limited` if too many were requested for the address, whether it has an account or not.
     func requestPasswordReset(email: String) async throws(ProtocolError) {
         _ = try await database.rows(Functions.requestPasswordReset, [email, mailsPerHour], as: .accounts)
     }
 
-    /// Whose password that token may set.
+    /// Returns the user whose password a reset token may set.
     ///
-    /// - Throws: `invalid_token` where it is not good.
+    /// - Throws: `invalid_token` if the token is not valid.
     func account(ofResetToken token: String) async throws(ProtocolError) -> ID {
-        let rows = try await database.rows(Functions.resettable, [MailToken.hash(of: token)], as: .accounts)
+        let rows = try await database.rows(Functions.resettableAccount, [MailToken.hash(of: token)], as: .accounts)
         guard let user = rows.id(0, 0) else { throw .fault("accounts.resettable_account returned no id") }
         return user
     }
 
-    /// Sets the password of the token's account, and ends all its sessions.
+    /// Sets the password of the token's account and ends all its sessions.
     ///
-    /// - Throws: `invalid_token` where the token is not good, or not any more.
-    func resetPassword(token: String, password: String) async throws(ProtocolError) -> AccountHolder {
-        let hash = try await hashed(password)
+    /// - Throws: `invalid_token` if the token is not valid or was used.
+    func resetPassword(token: String, password: String) async throws(ProtocolError) -> AuthenticatedAccount {
+        let hash = try await hashPassword(password)
         let rows = try await database.rows(Functions.resetPassword, [MailToken.hash(of: token), hash], as: .accounts)
         guard let user = rows.id(0, 0) else { throw .fault("accounts.reset_password returned no id") }
-        return AccountHolder(user: user, passwordHash: hash)
+        return AuthenticatedAccount(user: user, passwordHash: hash)
     }
 
-    /// Has a mail sent to the address that is to be the account's.
+    /// Queues a mail to the new address, with the token that confirms the change.
     ///
-    /// - Throws: `invalid_credentials` where the password is wrong; `forbidden` for an account without one.
+    /// - Throws: `invalid_credentials` if the password is wrong; `forbidden` for an account without one.
     func requestEmailChange(of user: ID, to email: String, password: String) async throws(ProtocolError) {
-        guard let stored = try await verifiedHash(ofPassworded: user, password: password) else {
-            throw ProtocolError(.forbidden, "This account has no password, by which its address would be changed.")
+        guard let stored = try await verifiedHash(of: user, password: password) else {
+            throw ProtocolError(.forbidden, "This account has no password, which an email change requires.")
         }
         _ = try await database.rows(
             Functions.requestEmailChange, [user.description, stored, email, mailsPerHour], as: .accounts)
     }
 
-    /// Takes the proof of an address.
+    /// Confirms the email address of a mailed token.
     ///
     /// - Returns: `{"email"}`.
-    /// - Throws: `invalid_token`, or `email_taken` where somebody else has the address by now.
+    /// - Throws: `invalid_token`; `email_taken` if another account has taken the address meanwhile.
     func confirmEmail(token: String) async throws(ProtocolError) -> ByteBuffer {
         try await database.json(Functions.confirmEmail, [MailToken.hash(of: token)], as: .accounts)
     }
 
-    /// - Throws: `email_unconfirmed` where this server wants the account's address confirmed first, and it is not.
+    /// Queues a confirmation mail if the server requires a confirmed address and the account's is not.
+    ///
+    /// - Throws: `email_unconfirmed` in that case.
     func requireConfirmedEmail(of user: ID) async throws(ProtocolError) {
         guard let mail, mail.signInNeedsConfirmedEmail else { return }
         let rows = try await database.rows(
@@ -71,7 +74,7 @@ extension Accounts {
     private enum Functions {
         static let requestPasswordReset = Statement(
             "accounts.request_password_reset", "select accounts.request_password_reset($1, $2::int)")
-        static let resettable = Statement(
+        static let resettableAccount = Statement(
             "accounts.resettable_account", "select accounts.resettable_account($1)")
         static let resetPassword = Statement("accounts.reset_password", "select accounts.reset_password($1, $2)")
         static let requestEmailChange = Statement(

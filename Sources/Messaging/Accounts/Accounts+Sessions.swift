@@ -2,57 +2,65 @@ internal import Crypto
 internal import FoundationEssentials
 internal import Postgres
 
-/// The sessions of the accounts: how they are opened, used, refreshed and ended, and their tokens.
+/// Opening, checking, refreshing and ending sessions, and issuing their tokens.
 extension Accounts {
-    /// Whose token it is, by its signature and its claims. Whether its session has ended, `use` knows.
+    /// Verifies the signature and claims of an access token. ``requireActiveSession(of:)`` checks its session.
     func verify(accessToken: String) async throws(ProtocolError) -> VerifiedToken {
         let token = try await keys.verify(accessToken)
         if provider == .builtin, token.session == nil { throw .invalidToken }
         return token
     }
 
-    /// - Throws: `session_revoked` where the token's session has ended; `invalid_token` where its user is not known.
-    func use(_ token: VerifiedToken) async throws(ProtocolError) {
+    /// Checks the token's session. With an external provider, creates the user's profile on first use instead.
+    ///
+    /// - Throws: `session_revoked` if the session has ended; `invalid_token` if the user is unknown.
+    func requireActiveSession(of token: VerifiedToken) async throws(ProtocolError) {
         switch provider {
         case .builtin:
             if try await sessionChecks.load(token) { return }
-            // Says why it is not, or makes it so.
+            // Throws the reason, or marks the session as used.
             _ = try await database.rows(
                 Functions.useSession, [token.user.description, token.session?.description], as: .accounts)
         case .external:
-            // Sessions are the other server's; a user that it made is seen here for the first time.
+            // The external provider keeps the sessions, and a user may appear here for the first time.
             _ = try await database.rows(
                 Functions.ensureProfile, [token.user.description, String(token.isGuest)], as: .accounts)
         }
     }
 
-    /// Asks of many tokens at once whether they are in use.
+    /// Returns a coalescer that checks the sessions of up to 256 tokens with one query.
     static func sessionChecks(in database: Database) -> RequestCoalescer<VerifiedToken, Bool> {
-        RequestCoalescer(mostAtOnce: 256, on: database.reactor) { tokens throws(ProtocolError) in
-            func array(_ ids: [ID?]) -> String { "{\(ids.map { $0?.description ?? "null" }.joined(separator: ","))}" }
+        RequestCoalescer(maxBatchSize: 256, on: database.reactor) { tokens throws(ProtocolError) in
+            func arrayLiteral(_ ids: [ID?]) -> String {
+                "{\(ids.map { $0?.description ?? "null" }.joined(separator: ","))}"
+            }
             let rows = try await database.rowsForMany(
-                Functions.areInUse, [array(tokens.map(\.user)), array(tokens.map(\.session))], as: .accounts)
+                Functions.areInUse, [arrayLiteral(tokens.map(\.user)), arrayLiteral(tokens.map(\.session))],
+                as: .accounts)
             return (rows.text(0, 0) ?? "").arrayElements.map { $0 == "t" }
         }
     }
 
-    /// Opens a session of that user under a new id, with its tokens.
+    /// Opens a session of the account and issues its tokens.
     ///
-    /// - Throws: `invalid_credentials` where the password was changed since it was verified.
-    func openSession(_ session: ID = .random(), of holder: AccountHolder) async throws(ProtocolError) -> SignedIn {
+    /// - Throws: `invalid_credentials` if the password was changed since it was verified.
+    func openSession(_ session: ID = .random(), of account: AuthenticatedAccount) async throws(ProtocolError)
+        -> IssuedTokens
+    {
         let rows = try await database.rows(
-            OpenedSession.statement, [session.description, holder.user.description, holder.passwordHash],
+            OpenedSession.statement, [session.description, account.user.description, account.passwordHash],
             as: .accounts)
         guard let opened = OpenedSession(rows) else { throw .fault("accounts.open_session returned no session") }
-        return try await signedIn(
-            holder.user, RefreshToken(session: session, generation: opened.generation), opened.account)
+        return try await issueTokens(
+            account.user, RefreshToken(session: session, generation: opened.generation), opened.account)
     }
 
-    /// The next tokens of a session: of many calls with one token all get the same.
+    /// Exchanges a refresh token for the next tokens of its session. Repeated calls with one token return the same
+    /// ones.
     ///
-    /// - Throws: `invalid_token`, or `session_revoked` where the token is older than the one before the active one: it
-    ///   was stolen, or its successor was, so that the session has ended with this.
-    func refresh(_ text: String) async throws(ProtocolError) -> SignedIn {
+    /// - Throws: `invalid_token`; `session_revoked` if the token is older than the predecessor of the active one. Then
+    ///   it or its successor was stolen, and the call ends the session.
+    func refresh(_ text: String) async throws(ProtocolError) -> IssuedTokens {
         try requireBuiltin()
         guard let token = RefreshToken(text, key: settings.refreshKey) else {
             throw .unknownRefreshToken
@@ -62,16 +70,16 @@ extension Accounts {
             [token.session.description, String(token.generation), String(settings.refreshReuseSeconds)], as: .accounts)
         switch RefreshOutcome(rows) {
         case .active(let account, let user, let generation):
-            return try await signedIn(user, RefreshToken(session: token.session, generation: generation), account)
+            return try await issueTokens(user, RefreshToken(session: token.session, generation: generation), account)
         case .revoked: throw .sessionRevoked
         case .unknown: throw .unknownRefreshToken
         case nil: throw .fault("accounts.refresh returned no outcome")
         }
     }
 
-    /// Ends the token's session, or all of its user's.
+    /// Ends the token's session, or all sessions of its user.
     ///
-    /// - Returns: how many ended.
+    /// - Returns: the number of sessions that ended.
     func logout(_ token: VerifiedToken, everywhere: Bool) async throws(ProtocolError) -> Int {
         try requireBuiltin()
         let rows = try await database.rows(
@@ -79,7 +87,7 @@ extension Accounts {
         return try rows.count(of: "accounts.logout")
     }
 
-    /// A token of that account, in a session of its own.
+    /// Opens a session of the account with this address, without its password, and returns the access token.
     func accessToken(forEmail email: String) async throws(ProtocolError) -> String {
         guard let account = try await account(email: email) else {
             throw ProtocolError(
@@ -87,13 +95,13 @@ extension Accounts {
                 "No account with the address \(email) can sign in by password: it does not exist, has no password, or is "
                     + "disabled or deleted.")
         }
-        return try await openSession(of: AccountHolder(user: account.id, passwordHash: account.passwordHash))
+        return try await openSession(of: AuthenticatedAccount(user: account.id, passwordHash: account.passwordHash))
             .accessToken
     }
 
-    private func signedIn(
+    private func issueTokens(
         _ user: ID, _ refreshToken: RefreshToken, _ account: AccountClaims
-    ) async throws(ProtocolError) -> SignedIn {
+    ) async throws(ProtocolError) -> IssuedTokens {
         let now = Date.now.wholeSeconds
         let expiry = now + Int64(settings.accessTokenSeconds)
         let appMetadata = account.appMetadata.flatMap { try? JSON(parsing: $0) }
@@ -102,12 +110,12 @@ extension Accounts {
             "iss": .string(settings.issuer), "iat": .integer(now), "exp": .integer(expiry),
             "email": .string(account.email), "phone": .string(account.phone),
             "session_id": .string(refreshToken.session.description), "is_anonymous": .bool(account.isGuest),
-            // The authenticator assurance level of one factor.
+            // The authenticator assurance level of a single factor.
             "aal": .string("aal1"), "app_metadata": appMetadata ?? .object([:]),
-            // A name in it would be as old as the token.
+            // Empty: a name in the token would become outdated.
             "user_metadata": .object([:]),
         ]
-        return SignedIn(
+        return IssuedTokens(
             token: VerifiedToken(
                 user: user, session: refreshToken.session, isGuest: account.isGuest, expires: Double(expiry),
                 remaining: Double(settings.accessTokenSeconds)),
@@ -124,14 +132,16 @@ extension Accounts {
     }
 }
 
-/// A session that was just opened.
-struct SignedIn: Sendable {
+/// The tokens of a session that was opened or refreshed.
+struct IssuedTokens: Sendable {
     let token: VerifiedToken
     let accessToken: String
     let refreshToken: String
+
+    /// The validity of the access token, in seconds.
     let seconds: Int
 
-    /// Tokens (`docs/protocol.md`, section 5).
+    /// The object `Tokens` (`docs/protocol.md`, section 5).
     var tokens: JSONObject {
         [
             "access_token": .string(accessToken),
@@ -146,7 +156,7 @@ struct SignedIn: Sendable {
 }
 
 extension VerifiedToken {
-    /// What the passwords that it gives are counted as.
+    /// The counter for passwords that are checked in this session.
     var passwordChecks: PasswordAttempts { .checks(session: session ?? user) }
 
     var expiresAt: String { Timestamp.text(Date(timeIntervalSince1970: expires)) }
@@ -154,5 +164,5 @@ extension VerifiedToken {
 
 extension ProtocolError {
     fileprivate static let unknownRefreshToken = ProtocolError(
-        .invalidToken, "That is no refresh token of this server.")
+        .invalidToken, "The refresh token is not valid here: sign in again.")
 }

@@ -4,35 +4,35 @@ internal import NIOCore
 internal import PasswordHashing
 internal import Postgres
 
-/// Who keeps the accounts.
+/// The server that keeps the accounts.
 public enum AccountProvider: String, Sendable, CaseIterable {
-    /// Postline does, in `auth.users`.
+    /// Postline, in `auth.users`.
     case builtin
 
-    /// Another server does; Postline verifies its tokens.
+    /// Another server, whose tokens Postline verifies.
     case external
 }
 
-/// The accounts: passwords, sessions and tokens.
+/// Accounts, with their passwords, sessions and tokens.
 struct Accounts: Sendable {
     let provider: AccountProvider
     let database: Database
     let keys: TokenKeys
 
-    /// Nil where nobody signs in with Apple.
+    /// Nil if Sign in with Apple is not configured.
     let apple: AppleSignIn?
 
-    /// Nil where no mail is sent.
+    /// Nil if the server sends no mail.
     let mail: MailPolicy?
 
-    /// How many mails of a kind an address is sent an hour; nil: as many as there are.
+    /// The most mails of a kind to one address in an hour, as a parameter of SQL functions; nil is unlimited.
     let mailsPerHour: String?
     let settings: Settings
     let hasher: PasswordHasher
     let metrics: HashingMetrics
     let unreadableHashes: UnreadableHashes
 
-    /// Whether sessions are in use; those that are asked for at once are asked for together.
+    /// Checks whether sessions are active, with one query for concurrent checks.
     let sessionChecks: RequestCoalescer<VerifiedToken, Bool>
 
     struct Settings: Sendable {
@@ -40,66 +40,72 @@ struct Accounts: Sendable {
         let audience: String
         let accessTokenSeconds: Int
 
-        /// From which refresh tokens are derived.
+        /// The key that refresh tokens are derived from.
         let refreshKey: SymmetricKey
 
-        /// For how long after a refresh the token before it still gets the same answer, for a client that lost it.
+        /// The seconds after a refresh in which the previous token returns the same answer, for a client that lost it.
         let refreshReuseSeconds: Int
     }
 
-    /// Makes an account.
+    /// Creates an account.
+    ///
+    /// - Throws: `email_taken`, `username_taken`.
     func register(
         email: String, password: String, username: String?, fullName: String
-    ) async throws(ProtocolError) -> AccountHolder {
+    ) async throws(ProtocolError) -> AuthenticatedAccount {
         try requireBuiltin()
-        let hash = try await hashed(password)
+        let hash = try await hashPassword(password)
         let rows = try await database.rows(
             Functions.register, [email, hash, username, fullName, String(mail != nil), mailsPerHour], as: .accounts)
         guard let user = rows.id(0, 0) else { throw .fault("accounts.register returned no id") }
-        return AccountHolder(user: user, passwordHash: hash)
+        return AuthenticatedAccount(user: user, passwordHash: hash)
     }
 
-    /// Whose account it is, by email and password.
+    /// Verifies an email address and password.
     ///
-    /// An unknown address costs the time of a wrong password, and is answered with the same bytes.
-    func holder(email: String, password: String) async throws(ProtocolError) -> AccountHolder {
+    /// An unknown address takes the time of a wrong password and gets an identical error.
+    ///
+    /// - Throws: `invalid_credentials`.
+    func authenticate(email: String, password: String) async throws(ProtocolError) -> AuthenticatedAccount {
         guard let account = try await account(email: email) else {
-            try await hashing { hasher throws(PasswordHashingError) in try await hasher.verifyAgainstNothing(password) }
+            try await withHasher { hasher throws(PasswordHashingError) in
+                try await hasher.verifyDummy(password)
+            }
             throw .wrongCredentials
         }
-        guard let hash = try await hash(account.passwordHash, of: account.id, matching: password) else {
+        guard let hash = try await currentHash(account.passwordHash, of: account.id, matching: password) else {
             throw .wrongCredentials
         }
-        return AccountHolder(user: account.id, passwordHash: hash)
+        return AuthenticatedAccount(user: account.id, passwordHash: hash)
     }
 
-    /// The hash that is stored now, where the password is the one it was made of, else nil.
+    /// Returns the hash that is stored now, or nil if the password does not match it.
     ///
-    /// One that came from another server is replaced by one of ours. One that cannot be verified matches no password.
-    private func hash(
+    /// A hash that was imported from another server is replaced by one of ours. An unreadable one matches no password.
+    private func currentHash(
         _ stored: String, of user: ID, matching password: String
     ) async throws(ProtocolError) -> String? {
         guard try await matches(password, stored, of: user) else { return nil }
-        if PasswordHasher.isOurs(stored) { return stored }
-        let hash = try await hashed(password)
+        if PasswordHasher.isArgon2id(stored) { return stored }
+        let hash = try await hashPassword(password)
         let rows = try await database.rows(Functions.renewHash, [user.description, stored, hash], as: .accounts)
         guard let now = rows.text(0, 0) else { return nil }
-        // Another sign-in has renewed it first, or it is another password's.
-        return now == hash ? hash : try await self.hash(now, of: user, matching: password)
+        // A concurrent sign-in has renewed the hash, or the password was changed.
+        return now == hash ? hash : try await currentHash(now, of: user, matching: password)
     }
 
     private func matches(_ password: String, _ stored: String, of user: ID) async throws(ProtocolError) -> Bool {
-        try await hashing { hasher throws(PasswordHashingError) in
+        try await withHasher { hasher throws(PasswordHashingError) in
             do throws(PasswordHashingError) {
                 return try await hasher.verify(password, against: stored)
             } catch .unreadableHash {
-                unreadableHashes.note(user)
+                unreadableHashes.report(user)
                 return false
             }
         }
     }
 
-    /// The account with that address that one can sign in to by password.
+    /// Returns the account with this address if it allows sign-in by password, otherwise nil.
     func account(email: String) async throws(ProtocolError) -> (id: ID, passwordHash: String)? {
         try requireBuiltin()
         let rows = try await database.rows(Functions.credentials, [email], as: .accounts)
@@ -107,57 +113,58 @@ struct Accounts: Sendable {
         return (id, hash)
     }
 
-    /// Makes a guest: an account that its session alone leads to.
-    func guest(fullName: String?) async throws(ProtocolError) -> AccountHolder {
+    /// Creates a guest: an account that is accessible only through its session.
+    func createGuest(fullName: String?) async throws(ProtocolError) -> AuthenticatedAccount {
         try requireBuiltin()
         let rows = try await database.rows(Functions.guest, [fullName], as: .accounts)
         guard let user = rows.id(0, 0) else { throw .fault("accounts.guest returned no id") }
-        return AccountHolder(user: user, passwordHash: nil)
+        return AuthenticatedAccount(user: user, passwordHash: nil)
     }
 
-    /// Makes a guest a full account of the same id.
+    /// Upgrades a guest to a full account with the same id.
     ///
-    /// - Throws: `forbidden` where it is one already, `email_taken`.
+    /// - Throws: `forbidden` if it is a full account already; `email_taken`.
     func upgrade(
         _ guest: ID, email: String, password: String, fullName: String?
-    ) async throws(ProtocolError) -> AccountHolder {
+    ) async throws(ProtocolError) -> AuthenticatedAccount {
         try requireBuiltin()
-        let hash = try await hashed(password)
+        let hash = try await hashPassword(password)
         _ = try await database.rows(
             Functions.upgrade, [guest.description, email, hash, fullName, String(mail != nil), mailsPerHour],
             as: .accounts)
-        return AccountHolder(user: guest, passwordHash: hash)
+        return AuthenticatedAccount(user: guest, passwordHash: hash)
     }
 
-    /// Sets another password and ends every other session of the user.
+    /// Changes the password and ends every other session of the user.
     ///
-    /// - Returns: how many ended.
-    /// - Throws: `invalid_credentials` where `current` is not the password.
+    /// - Returns: the number of sessions that ended.
+    /// - Throws: `invalid_credentials` if `current` is not the password.
     func changePassword(
         of token: VerifiedToken, from current: String, to new: String
     ) async throws(ProtocolError) -> Int {
         try requireBuiltin()
         let stored = try await verifiedHash(of: token.user, password: current, field: "current_password")
-        let hash = try await hashed(new)
+        let hash = try await hashPassword(new)
         let rows = try await database.rows(
             Functions.changePassword,
             [token.user.description, token.session?.description, stored, hash], as: .accounts)
         return try rows.count(of: "accounts.change_password")
     }
 
-    /// Makes a tombstone of the user, and ends all its sessions.
+    /// Deletes the user and ends all its sessions. A tombstone stays.
     ///
-    /// - Parameter password: nil for a guest, who has none.
+    /// - Parameter password: nil for a guest, which has none.
     func delete(_ user: ID, password: String?) async throws(ProtocolError) -> ByteBuffer {
         try requireBuiltin()
         let stored = try await verifiedHash(of: user, password: password, field: "password")
         return try await database.json(Functions.deleteUser, [user.description, stored], as: .accounts)
     }
 
-    /// The stored hash that this password matches now; nil for a guest, who gives none.
+    /// Returns the stored hash that the password matches, or nil for a guest without a password.
     ///
-    /// - Parameter field: the param that the password came in.
-    /// - Throws: `invalid_credentials` where it does not.
+    /// - Parameter field: the request's param with the password.
+    /// - Throws: `invalid_credentials` if the password is wrong; `invalid_params` if it is missing, or the account has
+    ///   none.
     private func verifiedHash(
         of user: ID, password: String?, field: String
     ) async throws(ProtocolError) -> String? {
@@ -166,7 +173,7 @@ struct Accounts: Sendable {
         switch (stored, password) {
         case (nil, nil): return nil
         case (let stored?, let password?):
-            guard let hash = try await hash(stored, of: user, matching: password) else {
+            guard let hash = try await currentHash(stored, of: user, matching: password) else {
                 throw ProtocolError(.invalidCredentials, "The password is wrong.")
             }
             return hash
@@ -175,24 +182,24 @@ struct Accounts: Sendable {
         }
     }
 
-    /// The stored hash that this password matches now; nil for an account without one.
+    /// Returns the stored hash that the password matches, or nil for an account without a password.
     ///
-    /// - Throws: `invalid_credentials` where it does not.
-    func verifiedHash(ofPassworded user: ID, password: String) async throws(ProtocolError) -> String? {
+    /// - Throws: `invalid_credentials` if the password is wrong.
+    func verifiedHash(of user: ID, password: String) async throws(ProtocolError) -> String? {
         let rows = try await database.rows(Functions.passwordHash, [user.description], as: .accounts)
         guard let stored = rows.text(0, 0) else { return nil }
-        guard let hash = try await hash(stored, of: user, matching: password) else {
+        guard let hash = try await currentHash(stored, of: user, matching: password) else {
             throw ProtocolError(.invalidCredentials, "The password is wrong.")
         }
         return hash
     }
 
-    /// Brings the guest whose refresh token this is into the account.
+    /// Merges the guest with this refresh token into the account.
     ///
-    /// - Returns: what came over with it: `{"conversations","messages"}`.
-    /// - Throws: `invalid_token` where it is no guest's, or is not taken any more; `invalid_credentials` where the
+    /// - Returns: `{"conversations","messages"}`.
+    /// - Throws: `invalid_token` if the token is not a guest's or is no longer valid; `invalid_credentials` if the
     ///   account's password was changed since it was verified.
-    func merge(guestRefreshToken text: String, into account: AccountHolder) async throws(ProtocolError) -> JSON {
+    func merge(guestRefreshToken text: String, into account: AuthenticatedAccount) async throws(ProtocolError) -> JSON {
         let token = try guestToken(text)
         let rows = try await database.rows(
             Functions.mergeGuest,
@@ -206,30 +213,31 @@ struct Accounts: Sendable {
         return merged
     }
 
-    /// A guest's refresh token that this server has given.
+    /// Parses a guest's refresh token.
     ///
-    /// - Throws: `invalid_token` where it has not.
+    /// - Throws: `invalid_token` if this server did not issue it.
     func guestToken(_ text: String) throws(ProtocolError) -> RefreshToken {
         guard let token = RefreshToken(text, key: settings.refreshKey) else {
             throw ProtocolError(
-                .invalidToken, "\"guest_refresh_token\" is no guest's token.",
+                .invalidToken, "\"guest_refresh_token\" is not a guest's refresh token.",
                 data: [.init(name: "field", value: .string("guest_refresh_token"))])
         }
         return token
     }
 
+    /// - Throws: `forbidden` if another server keeps the accounts.
     func requireBuiltin() throws(ProtocolError) {
         guard provider == .builtin else {
             throw ProtocolError(
-                .forbidden, "Accounts are kept by another server here: sign in there, then send session.authenticate.")
+                .forbidden, "Another server keeps the accounts: sign in there, then send session.authenticate.")
         }
     }
 
-    func hashed(_ password: String) async throws(ProtocolError) -> String {
-        try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(password) }
+    func hashPassword(_ password: String) async throws(ProtocolError) -> String {
+        try await withHasher { hasher throws(PasswordHashingError) in try await hasher.hash(password) }
     }
 
-    private func hashing<Value>(
+    private func withHasher<Value>(
         _ work: (PasswordHasher) async throws(PasswordHashingError) -> Value
     ) async throws(ProtocolError) -> Value {
         do throws(PasswordHashingError) {
@@ -237,7 +245,7 @@ struct Accounts: Sendable {
         } catch {
             switch error {
             case .busy:
-                metrics.refused()
+                metrics.recordRejection()
                 throw ProtocolError(
                     .rateLimited, "Too many people are signing in at once. Try again.",
                     data: [.init(name: "retry_after", value: .integer(1))])
@@ -265,7 +273,7 @@ struct Accounts: Sendable {
 }
 
 extension ProtocolError {
-    /// The same bytes whether there is such an account or not.
+    /// Identical for an unknown address and a wrong password.
     fileprivate static let wrongCredentials = ProtocolError(
         .invalidCredentials, "The email address or the password is wrong.")
 }

@@ -1,13 +1,12 @@
 internal import Logging
 internal import Postgres
 
-/// The connections of this node by their sessions, so that the end of a session ends them, wherever it came from: this
-/// node, another, or `psql`.
+/// The node's connections by session and user. It ends them when their session ends, on any node or in `psql`.
 ///
-/// The feed tells which users were deleted, whoever keeps their accounts. Of sessions it asks once a second which have
-/// ended since it asked last, by snapshots, as the feed does: none is missed.
+/// The feed reports deleted users, for either account provider. Ended sessions are polled once a second, by snapshots
+/// as in the feed, so that none is missed.
 actor ConnectedSessions {
-    /// One connection's slot.
+    /// The registration of one connection.
     struct Slot: Hashable, Sendable {
         fileprivate let user: ID
         fileprivate let session: ID?
@@ -15,14 +14,13 @@ actor ConnectedSessions {
     }
 
     private nonisolated let database: Database
-    /// The thread of the database's connections, where whoever takes up a session goes anyway.
+    /// The thread of the database's connections, which every sign-in uses anyway.
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe database.reactor.asUnownedSerialExecutor() }
 
     private let interval: Duration
     private let logger: Logger
 
-    /// By the numbers of their places, so that thousands of one token leave at no greater cost than others. Each is held
-    /// until it is removed.
+    /// Keyed by slot number, so that removal takes constant time even with thousands of connections of one session.
     private var bySession: [ID: [Int: Session]] = [:]
     private var byUser: [ID: [Int: Session]] = [:]
     private var lastNumber = 0
@@ -34,10 +32,9 @@ actor ConnectedSessions {
         self.logger = logger
     }
 
-    /// A connection is about to be of that session. To be called before the session is looked up: an end that the
-    /// lookup does not see is seen here.
+    /// Registers a connection. Call it before the session is checked, so that an end after the check is not missed.
     ///
-    /// - Parameter session: nil where another server keeps the sessions.
+    /// - Parameter session: nil if another server keeps the sessions.
     func add(_ connection: Session, of user: ID, _ session: ID?) -> Slot {
         lastNumber += 1
         if let session { bySession[session, default: [:]][lastNumber] = connection }
@@ -50,48 +47,48 @@ actor ConnectedSessions {
         byUser.remove(slot.number, under: slot.user)
     }
 
-    /// Those users were deleted.
-    func endAll(of users: [ID]) async {
+    /// Ends all connections of deleted users.
+    func endSessions(of users: [ID]) async {
         for user in users {
-            for connection in byUser[user, default: [:]].values { await connection.end(ofUser: user) }
+            for connection in byUser[user, default: [:]].values { await connection.userDeleted(user) }
         }
     }
 
-    /// Runs until it is cancelled.
+    /// Polls for ended sessions until it is cancelled.
     func run() async {
         repeat {
             do throws(ProtocolError) {
-                try await look()
+                try await pollEndedSessions()
             } catch {
-                // The next one asks since the same snapshot.
+                // The next poll starts from the same snapshot.
                 if let reason = error.reason {
-                    logger.error("ended sessions cannot be read", metadata: ["reason": "\(reason)"])
+                    logger.error("cannot read ended sessions; retrying", metadata: ["reason": "\(reason)"])
                 }
             }
         } while (try? await Task.sleep(for: interval)) != nil
     }
 
-    private func look() async throws(ProtocolError) {
+    private func pollEndedSessions() async throws(ProtocolError) {
         guard let ended = EndedSessions(try await database.rows(EndedSessions.statement, [snapshot], as: .accounts))
         else { throw .fault("accounts.ended_sessions returned no snapshot") }
         if ended.snapshot != snapshot { try await database.awaitDurable() }
         snapshot = ended.snapshot
         for session in ended.sessions {
-            for connection in bySession[session, default: [:]].values { await connection.end(of: session) }
+            for connection in bySession[session, default: [:]].values { await connection.sessionEnded(session) }
         }
     }
 }
 
-/// The sessions that ended since a snapshot: the row of `accounts.ended_sessions`.
+/// The sessions that ended since a snapshot: a row of `accounts.ended_sessions`.
 private struct EndedSessions {
-    /// What is asked since next.
+    /// The snapshot for the next poll.
     let snapshot: String
     let sessions: [ID]
 
     static let statement = Statement(
         "accounts.ended_sessions", "select snapshot, session_ids from accounts.ended_sessions($1::pg_snapshot)")
 
-    /// Nil where there is none.
+    /// Fails if there is no row.
     init?(_ rows: Rows) {
         guard rows.count == 1, let snapshot = rows.text(0, 0), let sessions = rows.text(0, 1) else { return nil }
         self.snapshot = snapshot
@@ -100,7 +97,7 @@ private struct EndedSessions {
 }
 
 extension [ID: [Int: Session]] {
-    /// Takes one out, and with the last of a key the key.
+    /// Removes a connection, and the key with its last one.
     fileprivate mutating func remove(_ number: Int, under key: ID) {
         self[key]?[number] = nil
         if self[key]?.isEmpty == true { self[key] = nil }

@@ -1,18 +1,18 @@
 internal import Metrics
 internal import PasswordHashing
 
-/// How busy the hashing of passwords is.
+/// Metrics of password hashing.
 struct HashingMetrics: Sendable {
     private let queue: Meter
-    private let refusals: Counter
+    private let rejections: Counter
 
     init(factory: any MetricsFactory) {
         queue = Meter(label: "postline_hashing_queue", factory: factory)
-        refusals = Counter(label: "postline_hashing_rejected_total", factory: factory)
+        rejections = Counter(label: "postline_hashing_rejected_total", factory: factory)
     }
 
-    /// A request was refused because too many waited.
-    func refused() { refusals.increment() }
+    /// Counts a request that was rejected because too many passwords waited.
+    func recordRejection() { rejections.increment() }
 
     func measure(_ hasher: PasswordHasher) { queue.set(hasher.waiting) }
 }

@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// Bytes written as two hexadecimal digits each, in either case; nil for anything else.
+    /// Parses two hexadecimal digits a byte, in either case. Returns nil for any other text.
     init?(hexadecimal text: some StringProtocol) {
         let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
@@ -8,7 +8,7 @@ extension [UInt8] {
 }
 
 extension Sequence<UInt8> {
-    /// Two lower-case digits a byte.
+    /// The bytes as two lower-case digits each.
     var hexadecimal: String {
         map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }

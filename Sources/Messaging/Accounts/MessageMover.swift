@@ -4,13 +4,12 @@ internal import Postgres
 /// Moves the messages of merged guests to their accounts, batch by batch, after the merge itself
 /// (`sql/functions/app/message_moves.sql`).
 ///
-/// One node at a time moves them: the one that has the lease. A batch is one transaction, so that another node goes on
-/// where this one ends.
+/// One node at a time moves them, under a lease. Each batch is one transaction, so that another node can continue.
 struct MessageMover: Sendable {
     let database: Database
     let logger: Logger
 
-    /// Called after each batch: there is something to push.
+    /// Called after each batch, to notify the feed.
     let onChange: @Sendable () -> Void
 
     private let node = ID.random()
@@ -21,10 +20,10 @@ struct MessageMover: Sendable {
         self.onChange = onChange
     }
 
-    /// The time until the next question where nothing is left to be moved, or another node moves it.
+    /// The pause when nothing is left to move, or another node has the lease.
     private static let idlePause = Duration.seconds(2)
 
-    /// The longest wait of a batch for a conversation that many others lock.
+    /// The longest wait of a batch for a conversation that other transactions lock.
     private static let lockWait = Duration.seconds(1)
 
     /// Runs until it is cancelled.
@@ -39,20 +38,20 @@ struct MessageMover: Sendable {
                 waitsForLock = outcome == .locked
                 isFailing = false
                 switch outcome {
-                case .idle, .led: break
+                case .idle, .leasedElsewhere: break
                 case .locked: pause = .milliseconds(50)
                 case .moved:
                     onChange()
-                    // A third of one connection, and time for clients to read what is pushed.
+                    // Uses a third of one connection at most, and leaves clients time to read the pushes.
                     pause = max(.milliseconds(20), (.now - start) * 2)
                 }
             } catch {
                 if Task.isCancelled { return }
                 waitsForLock = false
-                // A locked conversation is tried again. So is everything else: a batch that failed has changed nothing.
+                // A failed batch has changed nothing and is retried. A locked conversation is not worth a warning.
                 if !isFailing, error.serverError?.sqlState != .lockNotAvailable {
                     isFailing = true
-                    logger.warning("messages of merged guests wait", metadata: ["error": "\(error)"])
+                    logger.warning("cannot move messages of merged guests; retrying", metadata: ["error": "\(error)"])
                 }
             }
             try? await Task.sleep(for: pause)
@@ -65,15 +64,15 @@ struct MessageMover: Sendable {
         return rows.text(0, 0).flatMap(Outcome.init) ?? .idle
     }
 
-    /// Says what a call of `app.move_messages` has done.
+    /// The result of `app.move_messages`.
     private enum Outcome: String {
-        /// Nothing is left to be moved.
+        /// No message is left to move.
         case idle = "none"
 
         /// Another node has the lease.
-        case led
+        case leasedElsewhere = "led"
 
-        /// Others hold the locks of the conversations.
+        /// Other transactions lock the conversations.
         case locked
         case moved
     }

@@ -1,12 +1,12 @@
 internal import FoundationEssentials
 internal import JWTKit
 
-/// The usable keys of a JWK set (RFC 7517), each by its `kid` and for one algorithm: that of its `alg`, or, without one
-/// (section 4.4), RS256 for a key of RSA and ES256 for one of P-256.
+/// The usable keys of a JWK set (RFC 7517) by `kid`. Each has one algorithm: that of its `alg`, or without one
+/// (section 4.4) RS256 for an RSA key and ES256 for a P-256 key.
 ///
-/// A key that this server does not understand is ignored, as section 5 of the RFC requires: another type, curve or
-/// algorithm, a key for encryption, a key without a `kid`, a key whose numbers make no key. Of two usable keys with one
-/// `kid` the first counts.
+/// Keys that this server does not understand are ignored, as section 5 of the RFC requires: another type, curve or
+/// algorithm, keys for encryption, keys without a `kid`, and invalid keys. Of two usable keys with one `kid` the first
+/// counts.
 struct PublicKeys: Sendable {
     let keys: JWTKeyCollection
 
@@ -16,13 +16,13 @@ struct PublicKeys: Sendable {
     /// The `kid` of each usable key.
     var names: some Collection<String> { algorithms.keys }
 
-    /// Bounds the memory that another server's set can take.
+    /// Bounds the memory that another server's key set can use.
     private static let maxCount = 64
 
     /// - Parameters:
     ///   - text: the set as JSON text.
-    ///   - accepted: the algorithms that tokens may be signed by: `RS256`, `ES256`.
-    /// - Throws: `TokenKeysError` if the text is no set, or no key of the set is usable.
+    ///   - accepted: the accepted signature algorithms: `RS256`, `ES256`.
+    /// - Throws: `TokenKeysError` if the text is not a JWK set or has no usable key.
     init(_ text: String, for accepted: Set<String>) async throws {
         guard let set = try? JSONDecoder().decode(EntrySet.self, from: Data(text.utf8)) else {
             throw TokenKeysError.unreadableKeySet
@@ -40,11 +40,11 @@ struct PublicKeys: Sendable {
     }
 }
 
-/// A JWK set whose members may be anything.
+/// A JWK set that tolerates members of any form.
 private struct EntrySet: Decodable {
     let keys: [Lenient]
 
-    /// A member of the set, or nil if it is no key that JWTKit can read.
+    /// A member of the set, or nil if JWTKit cannot read it as a key.
     struct Lenient: Decodable {
         let value: Entry?
 
@@ -52,11 +52,11 @@ private struct EntrySet: Decodable {
     }
 }
 
-/// A key with the members that say what it is for.
+/// A key with the members that state its use.
 private struct Entry: Decodable {
     let key: JWK
 
-    /// The key's algorithm if the key's type and curve are those of the algorithm (RFC 7518, section 3.1), else nil.
+    /// The key's algorithm, or nil if the type or curve does not match it (RFC 7518, section 3.1).
     let algorithm: String?
     private let type: String
     private let use: String?
@@ -90,7 +90,7 @@ private struct Entry: Decodable {
 
     var kid: String? { key.keyIdentifier?.string }
 
-    /// False if the key is for encryption, or for signing alone.
+    /// False if the key is for encryption or only for signing.
     var verifiesSignatures: Bool {
         (use ?? "sig") == "sig" && (operations ?? ["verify"]).contains("verify")
     }

@@ -3,8 +3,8 @@ internal import FoundationEssentials
 
 /// A refresh token: one generation of a session.
 ///
-/// It is derived, not stored: that of a session's generation is always the same, so that a client that did not get the
-/// answer can be given it again, and no table holds anything that could be used.
+/// Tokens are derived, not stored: a session's generation always has the same token. A client that lost the answer can
+/// get it again, and no table contains usable tokens.
 struct RefreshToken: Equatable {
     let session: ID
     let generation: Int32
@@ -14,7 +14,7 @@ struct RefreshToken: Equatable {
         self.generation = generation
     }
 
-    /// Reads `<session>.<generation>.<code>`; nil where this key did not write it.
+    /// Parses `<session>.<generation>.<code>`. Fails if the code was not made with this key.
     init?(_ text: String, key: SymmetricKey) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let session = ID(String(parts[0])), let generation = Int32(parts[1]), generation >= 0,

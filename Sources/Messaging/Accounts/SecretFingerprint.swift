@@ -1,10 +1,10 @@
 internal import Crypto
 
-/// What tells whether two nodes have the same secret, without telling it.
+/// A fingerprint that shows whether two nodes have the same secret, without disclosing it.
 ///
-/// It gives nothing away that an access token does not: that, too, holds a guess at a secret against the secret.
+/// It helps an attacker no more than an access token, with which a guess of the secret can be checked too.
 public enum SecretFingerprint {
-    /// Eight hexadecimal digits.
+    /// Returns eight hexadecimal digits.
     public static func of(_ secret: String) -> String {
         let key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(secret.utf8)), info: Array("postline fingerprint".utf8),

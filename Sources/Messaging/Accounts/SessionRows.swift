@@ -1,12 +1,12 @@
 internal import Postgres
 
-/// What a session's tokens say of its account, in a row's first columns.
+/// The claims about the account in a session's tokens: the first columns of a row.
 struct AccountClaims: Sendable {
     let email: String
     let phone: String
     let isGuest: Bool
 
-    /// An object as JSON text.
+    /// A JSON object as text.
     let appMetadata: String?
 
     fileprivate init(_ rows: Rows) {
@@ -17,12 +17,12 @@ struct AccountClaims: Sendable {
     }
 }
 
-/// A session that was just opened: the row of `accounts.open_session`.
+/// A new session: a row of `accounts.open_session`.
 struct OpenedSession: Sendable {
     let account: AccountClaims
     let generation: Int32
 
-    /// Takes the session, the user and the hash that the password was verified against.
+    /// Parameters: the session, the user, and the hash that the password was verified against.
     static let statement = Statement(
         "accounts.open_session",
         """
@@ -30,7 +30,7 @@ struct OpenedSession: Sendable {
         from accounts.open_session($1::uuid, $2::uuid, $3)
         """)
 
-    /// Nil where there is none.
+    /// Fails if there is no row.
     init?(_ rows: Rows) {
         guard rows.count == 1, let generation = rows.text(0, 4).flatMap({ Int32($0) }) else { return nil }
         account = AccountClaims(rows)
@@ -38,13 +38,13 @@ struct OpenedSession: Sendable {
     }
 }
 
-/// What became of a refresh: the row of `accounts.refresh`.
+/// The outcome of a refresh: a row of `accounts.refresh`.
 enum RefreshOutcome: Sendable {
     case active(AccountClaims, user: ID, generation: Int32)
     case revoked
     case unknown
 
-    /// Takes the session, the token's generation, and for how many seconds the one before still counts.
+    /// Parameters: the session, the token's generation, and the seconds in which the previous token stays valid.
     static let statement = Statement(
         "accounts.refresh",
         """
@@ -52,7 +52,7 @@ enum RefreshOutcome: Sendable {
         from accounts.refresh($1::uuid, $2::integer, $3::integer)
         """)
 
-    /// Nil where it is none of these.
+    /// Fails if there is no row, or its outcome is unknown.
     init?(_ rows: Rows) {
         guard rows.count == 1 else { return nil }
         switch rows.text(0, 4) {

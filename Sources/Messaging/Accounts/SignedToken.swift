@@ -2,11 +2,11 @@ internal import Crypto
 internal import FoundationEssentials
 internal import JWTKit
 
-/// A signed token in its parts (JWS compact serialization, RFC 7515, section 3.1).
+/// A parsed signed token (JWS compact serialization, RFC 7515, section 3.1).
 ///
-/// Anybody can write one, so little is read before its signature is verified: the header, strictly, and no claim. No
-/// `Decodable` type reads any of it. `JSONDecoder` takes time that grows with the square of a value's depth, and JWTKit
-/// traps at a number in the header that is no `Int`.
+/// Anyone can write a token, so only the header is read before the signature is verified, and strictly. `Decodable` is
+/// not used: `JSONDecoder` takes time that grows with the square of the depth, and JWTKit traps at a header number that
+/// is not an `Int`.
 struct SignedToken {
     /// The header's members (RFC 7515, section 4): strings, booleans, null and lists of strings.
     let header: JSONObject
@@ -17,7 +17,7 @@ struct SignedToken {
 
     private static let maxBytes = 16_384
 
-    /// Fails if the text is longer than 16 KiB, is not three parts in Base64url, or has another header.
+    /// Fails if the text is longer than 16 KiB, is not three Base64url parts, or has an invalid header.
     init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard text.utf8.count <= Self.maxBytes, parts.count == 3,
@@ -38,23 +38,22 @@ struct SignedToken {
         encodedClaims = parts[1]
     }
 
-    /// The algorithm that the header names; nil if it names none, or an extension that must be understood (`crit`,
-    /// RFC 7515, section 4.1.11).
+    /// The algorithm in the header, or nil if it has none, or has a critical extension (`crit`, RFC 7515, section
+    /// 4.1.11).
     var algorithm: String? { header["crit"] == nil ? header["alg"]?.string : nil }
 
-    /// The id of the key that the header names.
+    /// The key id in the header.
     var keyID: String? { header["kid"]?.string }
 
-    /// The part of the text that is signed.
+    /// The signed part of the text.
     var signedBytes: [UInt8] { Array(text.utf8[..<encodedClaims.endIndex]) }
 
-    /// Returns the claims if the signature is the HMAC-SHA256 of the rest, otherwise nil. The comparison takes the same
-    /// time for any signature.
+    /// Returns the claims if the signature is the HMAC-SHA256 of the rest, otherwise nil. Compares in constant time.
     func claims(verifiedBy key: SymmetricKey) -> JSONObject? {
         HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: signedBytes, using: key) ? claims : nil
     }
 
-    /// Returns the claims if the key that the header names made the signature, otherwise nil.
+    /// Returns the claims if the signature was made with the key that the header names, otherwise nil.
     func claims(verifiedBy keys: PublicKeys) async -> JSONObject? {
         guard let keyID, let algorithm, keys.algorithms[keyID] == algorithm,
             (try? await keys.keys.verify(text, as: NoClaims.self)) != nil
@@ -100,7 +99,7 @@ struct SignedToken {
     }
 }
 
-/// A payload of which JWTKit decodes nothing.
+/// A payload without members, so that JWTKit decodes no claim.
 private struct NoClaims: JWTPayload {
     func verify(using algorithm: some JWTAlgorithm) async throws {}
 }

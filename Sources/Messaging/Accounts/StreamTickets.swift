@@ -1,18 +1,18 @@
 internal import Crypto
 internal import Postgres
 
-/// What opens an event stream once, in place of an access token: a browser's EventSource sends no header, and a token does
-/// not belong into a URL, which logs keep.
+/// Single-use tickets that open event streams in place of access tokens. A browser's `EventSource` sends no header, and
+/// a token in a URL would be logged.
 ///
-/// The same ticket resumes the stream until the token expires, for a request that has the stream's resumption key: the
-/// client finds it in the ids of the events, and `EventSource` sends the last id in a header, which logs do not keep.
+/// The ticket also resumes the stream until the token expires, if the request has the stream's resumption key. The
+/// client finds the key in the event ids, and `EventSource` sends the last id in a header, which is not logged.
 ///
-/// The database keeps of a ticket its hash, and of the token what the ticket alone opens, so that any node can take it.
+/// The database stores the ticket's hash and the token encrypted with the ticket, so that any node can redeem it.
 public struct StreamTickets: Sendable {
-    /// For how long a ticket is good, in seconds (`sql/functions/accounts/tickets.sql`).
+    /// The validity of an unused ticket, in seconds (`sql/functions/accounts/tickets.sql`).
     public static let seconds = 30
 
-    /// The token for which a ticket was issued, and the key of its stream.
+    /// The token that a ticket was issued for, and the key of its stream.
     public struct Entry: Sendable {
         public let accessToken: String
 
@@ -23,9 +23,9 @@ public struct StreamTickets: Sendable {
     let accounts: Accounts
     let database: Database
 
-    /// A new ticket for the bearer of a token.
+    /// Issues a ticket for an access token.
     ///
-    /// - Throws: as `session.authenticate` does.
+    /// - Throws: the errors of `session.authenticate`.
     public func issue(for accessToken: String) async throws(ProtocolError) -> String {
         let token = try await accounts.verify(accessToken: accessToken)
         let secret = SymmetricKey(size: .bits256)
@@ -36,47 +36,50 @@ public struct StreamTickets: Sendable {
             }
             sealed = Array(box)
         } catch {
-            throw .fault("an access token could not be sealed: \(error)")
+            throw .fault("an access token could not be encrypted: \(error)")
         }
         let ticket = unsafe secret.withUnsafeBytes { unsafe Array($0) }
         _ = try await database.rows(
-            Functions.keep, [Self.hash(of: ticket), "\(token.user)", sealed.hexadecimal, "\(token.expires)"],
+            Functions.keepTicket, [Self.hash(of: ticket), "\(token.user)", sealed.hexadecimal, "\(token.expires)"],
             as: .accounts, client: token.user.description)
         return ticket.hexadecimal
     }
 
-    /// Redeems a ticket. Nothing opens with it again without the resumption key.
+    /// Redeems a ticket. A used ticket needs the resumption key.
     ///
     /// - Parameters:
-    ///   - resumption: the resumption key that the client has, if any.
-    ///   - address: where the client is.
-    /// - Throws: `invalid_token` where it is none, or none any more.
+    ///   - resumption: the client's resumption key, if any.
+    ///   - address: the client's address.
+    /// - Throws: `invalid_token` if the ticket is unknown, used or expired.
     public func redeem(
         _ ticket: String, resumption: String?, from address: String
     ) async throws(ProtocolError) -> Entry {
         guard let bytes = [UInt8](hexadecimal: ticket), bytes.count == 32 else { throw .invalidTicket }
-        if let entry = try await take(bytes, isUsed: false, from: address) { return entry }
-        guard let resumption, let entry = try await take(bytes, isUsed: true, from: address),
+        if let entry = try await takeTicket(bytes, isUsed: false, from: address) { return entry }
+        guard let resumption, let entry = try await takeTicket(bytes, isUsed: true, from: address),
             // Digests compare in constant time.
             SHA256.hash(data: Array(entry.resumption.utf8)) == SHA256.hash(data: Array(resumption.utf8))
         else { throw .invalidTicket }
         return entry
     }
 
-    private func take(_ ticket: [UInt8], isUsed: Bool, from address: String) async throws(ProtocolError) -> Entry? {
+    private func takeTicket(
+        _ ticket: [UInt8], isUsed: Bool, from address: String
+    ) async throws(ProtocolError) -> Entry? {
         let rows = try await database.rows(
-            Functions.take, [Self.hash(of: ticket), "\(isUsed)"], as: .accounts, client: AddressKey(address).description
+            Functions.takeTicket, [Self.hash(of: ticket), "\(isUsed)"], as: .accounts,
+            client: AddressKey(address).description
         )
         guard let sealed = rows.text(0, 0).flatMap({ [UInt8](hexadecimal: $0) }) else { return nil }
         do {
             let token = try AES.GCM.open(
                 AES.GCM.SealedBox(combined: sealed), using: Self.key(of: SymmetricKey(data: ticket)))
-            // Of the token as well, so that the ticket, which logs keep, does not give it.
+            // Derived from the token as well, so that a logged ticket does not disclose it.
             let resumption = HMAC<SHA256>.authenticationCode(for: ticket, using: SymmetricKey(data: token))
             return Entry(
                 accessToken: String(decoding: token, as: UTF8.self), resumption: resumption.prefix(16).hexadecimal)
         } catch {
-            throw .fault("a kept access token could not be opened: \(error)")
+            throw .fault("a stored access token could not be decrypted: \(error)")
         }
     }
 
@@ -88,12 +91,13 @@ public struct StreamTickets: Sendable {
     }
 
     private enum Functions {
-        static let keep = Statement("accounts.keep_ticket", "select accounts.keep_ticket($1, $2::uuid, $3, $4::float8)")
-        static let take = Statement("accounts.take_ticket", "select accounts.take_ticket($1, $2::boolean)")
+        static let keepTicket = Statement(
+            "accounts.store_ticket", "select accounts.store_ticket($1, $2::uuid, $3, $4::float8)")
+        static let takeTicket = Statement("accounts.redeem_ticket", "select accounts.redeem_ticket($1, $2::boolean)")
     }
 }
 
 extension ProtocolError {
     fileprivate static let invalidTicket = ProtocolError(
-        .invalidToken, "That is no ticket, or it was used, or is older than \(StreamTickets.seconds) s.")
+        .invalidToken, "The ticket is unknown, used, or older than \(StreamTickets.seconds) s.")
 }

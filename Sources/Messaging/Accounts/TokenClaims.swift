@@ -12,10 +12,10 @@ struct TokenClaims {
 
     private let all: JSONObject
 
-    /// How far another machine's clock may be off, in seconds.
+    /// The allowed clock skew of the issuer, in seconds.
     static let skew: Double = 30
 
-    /// The year 10,000, which the protocol's timestamps do not reach.
+    /// The year 10,000, which the protocol's timestamps cannot express.
     private static let endOfTime: Double = 253_402_300_800
 
     /// - Throws: `InvalidClaim` if a registered claim is missing or has another type, or if `exp` is in the year 10,000
@@ -39,12 +39,12 @@ struct TokenClaims {
         }
     }
 
-    /// True if the token was issued and is valid by that time, with an allowance for skew. It may have expired.
+    /// Returns true if the token is issued and valid at that time, allowing for skew. It may have expired.
     func hasBegun(at time: Double) -> Bool {
         (issuedAt ?? 0) <= time + Self.skew && (notBefore ?? 0) <= time + Self.skew
     }
 
-    /// True if the token has expired at that time, with an allowance for skew.
+    /// Returns true if the token has expired at that time, allowing for skew.
     func hasExpired(at time: Double) -> Bool { time >= expiry + Self.skew }
 
     /// Returns the text of another claim, or nil if it is missing or null.

@@ -1,14 +1,15 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// Signs and verifies access tokens, by a shared secret or a set of public keys. Claims have Supabase's names and shapes.
+/// The keys that sign and verify access tokens: a shared secret or a set of public keys. Claims have Supabase's names
+/// and shapes.
 public struct TokenKeys: Sendable {
     private let source: Source
     private let issuer: String
     private let audience: String
 
     private enum Source: Sendable {
-        /// A secret that signs and verifies (HS256). Our own tokens name no key; Supabase's name theirs.
+        /// A secret that signs and verifies (HS256). Our own tokens have no `kid`; Supabase's have one.
         case secret(SymmetricKey, ignoringKeyID: Bool)
 
         /// Another server's public keys.
@@ -18,9 +19,9 @@ public struct TokenKeys: Sendable {
     /// The least length of a shared secret, in bytes.
     public static let minSecretBytes = 32
 
-    /// Keys of a shared secret (HS256).
+    /// Creates keys from a shared secret (HS256).
     ///
-    /// - Parameter ignoringKeyID: True if a token may carry a `kid`, as those of another server do.
+    /// - Parameter ignoringKeyID: true if tokens may have a `kid`, as another server's do.
     /// - Throws: `TokenKeysError` if the secret is shorter than ``minSecretBytes``.
     public init(secret: String, issuer: String, audience: String, ignoringKeyID: Bool = false) throws {
         guard secret.utf8.count >= Self.minSecretBytes else { throw TokenKeysError.shortSecret }
@@ -29,10 +30,9 @@ public struct TokenKeys: Sendable {
         self.audience = audience
     }
 
-    /// Keys of a JWK set (RFC 7517). The keys for RS256 and ES256 that have a `kid` are used, and every other key is
-    /// ignored.
+    /// Creates keys from a JWK set (RFC 7517). Uses the keys for RS256 and ES256 with a `kid`, and ignores all others.
     ///
-    /// - Throws: `TokenKeysError` if the set cannot be read or has no key that can be used.
+    /// - Throws: `TokenKeysError` if the set cannot be read or has no usable key.
     public init(jwks: String, issuer: String, audience: String) async throws {
         source = .published(try await PublicKeys(jwks, for: ["RS256", "ES256"]))
         self.issuer = issuer
@@ -41,7 +41,7 @@ public struct TokenKeys: Sendable {
 
     /// Returns a signed token with those claims.
     ///
-    /// - Throws: `internal_error` with public keys, which sign nothing.
+    /// - Throws: `internal_error` for public keys, which cannot sign.
     func sign(_ claims: JSONObject) throws(ProtocolError) -> String {
         switch source {
         case .secret(let key, _): SignedToken.text(claims: claims, signedBy: key)
@@ -49,21 +49,21 @@ public struct TokenKeys: Sendable {
         }
     }
 
-    /// Returns whom a token speaks for, after its signature and its claims were verified.
+    /// Verifies the signature and claims of a token.
     ///
-    /// - Throws: `invalid_token`, or `token_expired` for one that was valid.
+    /// - Throws: `invalid_token`; `token_expired` for an otherwise valid token.
     func verify(_ text: String, now: Date = .now) async throws(ProtocolError) -> VerifiedToken {
         let time = now.timeIntervalSince1970
         guard let verified = await claims(of: text), let claims = try? TokenClaims(verified),
             claims.issuer == issuer, claims.audiences.contains(audience), claims.hasBegun(at: time),
-            let user = ID(claims.subject), let more = try? OwnClaims(claims), more.role == "authenticated"
+            let user = ID(claims.subject), let ownClaims = try? OwnClaims(claims), ownClaims.role == "authenticated"
         else { throw .invalidToken }
         guard !claims.hasExpired(at: time) else {
             throw ProtocolError(
                 .tokenExpired, "The token has expired: get a fresh one with auth.refresh or auth.login.")
         }
         return VerifiedToken(
-            user: user, session: more.session, isGuest: more.isGuest, expires: claims.expiry,
+            user: user, session: ownClaims.session, isGuest: ownClaims.isGuest, expires: claims.expiry,
             remaining: claims.expiry - time + (claims.expiry > time ? 0 : TokenClaims.skew))
     }
 
@@ -80,16 +80,16 @@ public struct TokenKeys: Sendable {
     }
 }
 
-/// The user that a verified token speaks for.
+/// The user and session of a verified token.
 struct VerifiedToken: Sendable {
     let user: ID
     let session: ID?
     let isGuest: Bool
 
-    /// When it expires, in seconds since 1970.
+    /// The expiry, in seconds since 1970.
     let expires: Double
 
-    /// How long it stays valid from now on, in seconds.
+    /// The remaining validity when the token was verified, in seconds.
     let remaining: Double
 
     /// The claims that the database reads (`auth.uid()`, `auth.jwt()`), as JSON text.
@@ -98,7 +98,7 @@ struct VerifiedToken: Sendable {
         return #"{"sub":"\#(user)","role":"authenticated","session_id":\#(session),"is_anonymous":\#(isGuest)}"#
     }
 
-    /// The caller of the database's functions.
+    /// The caller of database functions.
     var caller: Caller { .user(id: "\(user)", claims: claims) }
 }
 
@@ -124,7 +124,7 @@ private struct OwnClaims {
     let session: ID?
     let isGuest: Bool
 
-    /// - Throws: `InvalidClaim` if one has another type, or the session is not an id.
+    /// - Throws: `InvalidClaim` if a claim has another type, or the session is not a UUID.
     init(_ claims: TokenClaims) throws(InvalidClaim) {
         role = try claims.string("role")
         let text = try claims.string("session_id")

@@ -1,18 +1,18 @@
 internal import Logging
 internal import Synchronization
 
-/// Tells the log of stored password hashes that cannot be verified, of each user's once.
+/// Logs stored password hashes that cannot be verified, once per user.
 final class UnreadableHashes: Sendable {
     private let logger: Logger
-    private let told = Mutex<Set<ID>>([])
+    private let reported = Mutex<Set<ID>>([])
 
-    /// Of more users it says nothing: so many came from one place, and the first of them tell as much.
-    private static let most = 10_000
+    /// Stops logging after 10,000 users, to bound memory. They usually stem from one import.
+    private static let maxReported = 10_000
 
     init(logger: Logger) { self.logger = logger }
 
-    func note(_ user: ID) {
-        let isNew = told.withLock { $0.count < Self.most && $0.insert(user).inserted }
+    func report(_ user: ID) {
+        let isNew = reported.withLock { $0.count < Self.maxReported && $0.insert(user).inserted }
         guard isNew else { return }
         logger.warning("a stored password hash cannot be used", metadata: ["user": "\(user)"])
     }

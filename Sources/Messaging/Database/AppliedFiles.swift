@@ -1,22 +1,22 @@
-/// What a migration of the database has applied: a file, or several that are applied together.
+/// SQL files that a migration has applied together, or a single one.
 public struct AppliedFiles: Sendable, CustomStringConvertible {
-    /// What they are; of one file its path in `sql/`.
+    /// The title, or the path in `sql/` of a single file.
     public let name: String
 
-    /// How many there are.
+    /// The number of files.
     public let count: Int
 
-    /// The paths of those that are not as they were when they were last applied; nil where they never were.
+    /// The paths of files changed since they were last applied; nil if they never were.
     public let changed: [String]?
 
-    /// More names than this say no more than their number.
-    private static let mostNamed = 5
+    /// Beyond this number, files are counted instead of named.
+    private static let maxNamed = 5
 
     public var description: String {
         guard count > 1 else { return name }
         return switch changed {
         case nil, []?: "\(name) (\(count) files)"
-        case let changed? where changed.count <= Self.mostNamed:
+        case let changed? where changed.count <= Self.maxNamed:
             "\(name) (\(count) files, of which changed: \(changed.joined(separator: ", ")))"
         case let changed?: "\(name) (\(count) files, of which \(changed.count) changed)"
         }
@@ -25,8 +25,8 @@ public struct AppliedFiles: Sendable, CustomStringConvertible {
 
 extension AppliedFiles {
     /// - Parameters:
-    ///   - files: those that were applied.
-    ///   - hash: that of those which were applied before; nil where none were.
+    ///   - files: the applied files.
+    ///   - hash: the hash of the previously applied ones; nil if there are none.
     init(_ files: [SQLFile], called name: String, insteadOf hash: String? = nil) {
         self.name = name
         count = files.count

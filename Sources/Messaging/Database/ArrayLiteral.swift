@@ -1,10 +1,10 @@
 extension Sequence<String> {
-    /// The text of a PostgreSQL array of them, each in quotes.
+    /// The elements as a PostgreSQL array literal, each in quotes.
     package var arrayLiteral: String { "{\(map(\.arrayElement).joined(separator: ","))}" }
 }
 
 extension String {
-    /// An element of the text of a PostgreSQL array: in quotes, with a backslash before each quote and backslash.
+    /// The text as an array element: in quotes, with quotes and backslashes escaped.
     var arrayElement: String {
         var element = "\""
         element.reserveCapacity(utf8.count + 2)

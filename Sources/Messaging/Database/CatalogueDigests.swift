@@ -3,17 +3,17 @@
 package struct CatalogueDigests: Sendable {
     private let parts: [(name: String, digest: String)]
 
-    /// - Parameter parts: the rows of `DoctorQuestion.catalogue`.
+    /// - Parameter parts: the rows of `DoctorQuery.catalogue`.
     package init(_ parts: [(String, String)]) {
         self.parts = parts.map { (name: $0.0, digest: $0.1) }
     }
 
-    /// One line a part: `view 0123…`.
+    /// A line per part, such as `view 0123…`.
     package var text: String { parts.map { "\($0.name) \($0.digest)" }.joined(separator: "\n") }
 
-    /// The titles of the parts that differ from those recorded and that no other check of the doctor's compares.
+    /// Returns the titles of parts that differ from the recorded ones and that no other check of `doctor` compares.
     ///
-    /// Rights, row-level security and roles are compared one by one, with what the operator may change.
+    /// Rights, row-level security and roles are compared individually, since the operator may change some of them.
     package func differences(from recorded: String) -> [String] {
         let before = Set(recorded.split(separator: "\n"))
         let now = Set(text.split(separator: "\n"))
@@ -22,7 +22,7 @@ package struct CatalogueDigests: Sendable {
         }.map(\.title)
     }
 
-    /// By their names in `sql/doctor/catalogue.sql`.
+    /// The compared parts, by their names in `sql/doctor/catalogue.sql`.
     private static let compared = [
         (name: "code", title: "functions"), (name: "view", title: "views"), (name: "trigger", title: "triggers"),
         (name: "policy", title: "policies"), (name: "disabled", title: "triggers of foreign keys"),

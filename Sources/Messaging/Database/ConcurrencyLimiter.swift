@@ -1,10 +1,10 @@
 internal import Postgres
 internal import Threads
 
-/// Limits concurrency; those who wait are served in turn by client, and those of one client in the order of arrival.
+/// Limits concurrency. Waiting clients take turns, and each client's requests run in order.
 ///
-/// When thousands of clients come back at once, what each of them needs waits here rather than for the pool's
-/// connections, so that these, the processors and PostgreSQL have room for those who are there already.
+/// When thousands of clients reconnect at once, their requests wait here rather than for pool connections, so that the
+/// database stays available to other clients.
 actor ConcurrencyLimiter {
     private struct Waiter {
         let until: ContinuousClock.Instant
@@ -22,13 +22,13 @@ actor ConcurrencyLimiter {
     private nonisolated let reactor: Reactor
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
-    /// The number of those of one client that wait at most, where its share is bounded.
-    static let mostWaiting = 256
+    /// The maximum number of waiting requests of one client, if it has a share.
+    static let maxWaiting = 256
 
     /// - Parameters:
-    ///   - width: how many are let in at once.
-    ///   - share: how many of them may be one client's; nil where any number may.
-    ///   - waitTimeout: how long one waits that is let in still; it learns that when it would be its turn.
+    ///   - width: the maximum concurrency.
+    ///   - share: the maximum concurrency of one client; nil for no limit.
+    ///   - waitTimeout: the maximum wait. A request that exceeds it fails when its turn comes.
     ///   - reactor: the thread of the database's connections.
     init(width: Int, share: Int? = nil, waitTimeout: Duration = .seconds(30), on reactor: Reactor) {
         self.width = width
@@ -37,14 +37,14 @@ actor ConcurrencyLimiter {
         self.reactor = reactor
     }
 
-    /// How many wait.
+    /// The number of waiting requests.
     var waitingCount: Int { waiting.count }
 
-    /// Does something when it is its turn, on the reactor's thread.
+    /// Runs `work` when its turn comes, on the reactor's thread.
     ///
-    /// - Parameter client: whose share it takes; nil where it takes nobody's.
-    /// - Throws: `unavailable` where that took too long, `rate_limited` where the client has too many that wait, or
-    ///   what `work` throws.
+    /// - Parameter client: the client whose share it uses; nil for none.
+    /// - Throws: `unavailable` after the wait timeout, `rate_limited` if too many requests of the client wait, or the
+    ///   error of `work`.
     func run<Value: Sendable>(
         for client: String? = nil, _ work: @Sendable () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
@@ -53,7 +53,7 @@ actor ConcurrencyLimiter {
                 enter(client)
                 return .resume(.success(()))
             }
-            if share != nil, let client, waiting.count(of: client) >= Self.mostWaiting {
+            if share != nil, let client, waiting.count(of: client) >= Self.maxWaiting {
                 return .resume(
                     .failure(.rateLimited("Too many of your requests wait.", retryAfter: .seconds(1))))
             }
@@ -75,7 +75,7 @@ actor ConcurrencyLimiter {
         if share != nil, let client { insideByClient[client, default: 0] += 1 }
     }
 
-    /// Gives the place that has come free to the next in turn.
+    /// Passes the free slot to the next request.
     private func leave(_ client: String?) {
         inside -= 1
         if share != nil, let client {

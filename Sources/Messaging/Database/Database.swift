@@ -2,67 +2,81 @@ internal import Metrics
 internal import NIOCore
 internal import Postgres
 
-/// The service's way to the database: who asks, and one call of one function, in one round trip.
+/// The service's access to the database: a caller and a function call, in one round trip.
 struct Database: Sendable {
     private let pool: Pool
     private let preamble: Preamble
 
-    /// The first attempt of a request waits for locks no longer than this, so that requests at one locked row do not
-    /// hold all connections. Those that did not get their locks run again, in half of the connections at most.
+    /// The preamble of first attempts, with a short lock timeout so that requests for one locked row do not hold all
+    /// connections. Requests without their locks run again, on at most half of the connections.
     private let firstPreamble: Preamble
     private let lockRetries: Counter
     private static let firstLockWait = Duration.milliseconds(50)
 
-    /// Those who wait for the log to be on disk share a call.
+    /// Coalesces waits for the WAL flush into one call.
     private let durabilityWaits: RequestCoalescer<Void, Void>
 
-    /// The thread of its connections.
+    /// Limits the requests of guests by address; nil if rate limits are off.
+    private let guests: GuestLimiter?
+
+    /// The thread of the connections.
     var reactor: Reactor { pool.reactor }
 
-    init(pool: Pool, limits: StatementLimits, metrics: any MetricsFactory = MetricsSystem.factory) {
+    /// - Parameter guestConcurrency: the maximum concurrency of all guests at one address; nil for no limit.
+    init(
+        pool: Pool, limits: StatementLimits, guestConcurrency: Int? = nil,
+        metrics: any MetricsFactory = MetricsSystem.factory
+    ) {
         let preamble = Preamble(limits: limits)
+        guests = guestConcurrency.map { GuestLimiter(width: $0, on: pool.reactor) }
         self.pool = pool
         self.preamble = preamble
         firstPreamble = Preamble(
             limits: StatementLimits(statement: limits.statement, lock: min(Self.firstLockWait, limits.lock)))
         lockRetries = Counter(label: "postline_database_lock_retries_total", factory: metrics)
-        self.durabilityWaits = RequestCoalescer(mostAtOnce: .max, on: pool.reactor) { questions throws(ProtocolError) in
+        self.durabilityWaits = RequestCoalescer(maxBatchSize: .max, on: pool.reactor) {
+            requests throws(ProtocolError) in
             do throws(PostgresError) {
                 _ = try await Self.results(Self.awaitDurable, [], as: .feed, of: nil, from: pool, preamble)
             } catch {
                 throw ProtocolError(error)
             }
-            return questions
+            return requests
         }
     }
 
-    /// Calls a function as `caller`, in a transaction of its own, within the share of the caller, or of the client
-    /// whose request it is.
+    /// Calls a function as `caller` in its own transaction, within the share of the caller, or of the client whose
+    /// request runs.
     ///
     /// - Parameters:
-    ///   - client: whose share it takes where it is done outside of a request: the user's id or the client's address.
-    ///   - committed: called on the pool's thread when it is done, before this returns.
-    /// - Throws: what the function raised, or `unavailable`, `timeout` or `rate_limited`, as a client gets it.
+    ///   - client: the owner of the share for a call outside a request: a user's id or a client's address.
+    ///   - committed: called on the pool's thread when it has committed, before this returns.
+    /// - Throws: the function's error, `unavailable`, `timeout` or `rate_limited`, as the client receives it.
     func rows(
         _ function: Statement, _ parameters: [String?], as caller: Caller, client: String? = nil,
         committed: (@Sendable () -> Void)? = nil
     ) async throws(ProtocolError) -> Rows {
-        try await rows(function, parameters, as: caller, of: client ?? caller.owner, committed)
+        let owner = client ?? caller.owner
+        if let guests, let address = CurrentRequest.current?.guestAddress, case .user(let guest, _) = caller {
+            return try await guests.run(at: address, for: guest) { () throws(ProtocolError) in
+                try await rows(function, parameters, as: caller, of: owner, committed)
+            }
+        }
+        return try await rows(function, parameters, as: caller, of: owner, committed)
     }
 
-    /// Calls a function for several clients at once: within no client's share.
+    /// Calls a function for several clients together, within no client's share.
     ///
-    /// - Throws: what the function raised, or `unavailable` or `timeout`, as a client gets it.
+    /// - Throws: the function's error, `unavailable` or `timeout`, as the client receives it.
     func rowsForMany(
         _ function: Statement, _ parameters: [String?], as caller: Caller
     ) async throws(ProtocolError) -> Rows {
         try await rows(function, parameters, as: caller, of: nil, nil)
     }
 
-    /// Calls a function that waits for a lock no longer than `lockWait`, and within no client's share.
+    /// Calls a function with the lock timeout `lockWait`, within no client's share.
     ///
-    /// - Throws: what the function raised, or what became of it, as it is: who knows that nothing was written may try
-    ///   again.
+    /// - Throws: the original error. A caller that knows that nothing was written may retry.
     func rows(
         _ function: Statement, _ parameters: [String?], as caller: Caller, lockWait: Duration
     ) async throws(PostgresError) -> Rows {
@@ -74,19 +88,20 @@ struct Database: Sendable {
     /// Runs a query on the standby after recording which transactions have ended there.
     ///
     /// - Parameter lastPoll: the feed's last poll of the standby.
-    /// - Throws: what the function raised, or what became of it, as it is.
+    /// - Throws: the original error.
     func rows(
         _ function: Statement, _ parameters: [String?], as caller: Caller, after lastPoll: FeedReadPosition.Standby
     ) async throws(PostgresError) -> Rows {
         try await pool.run(
             [
-                preamble.call(for: caller), StandbyWatch.noteEnded(since: lastPoll.snapshot, lastPoll.started),
+                preamble.call(for: caller),
+                StandbyWatch.recordEnded(since: lastPoll.snapshot, lastPoll.started),
                 Call(function, parameters),
             ], of: caller.owner, deadline: preamble.limits.deadline)[2]
     }
 
-    /// A request whose first attempt did not get a lock was rolled back whole, as every request is one transaction: it
-    /// runs again with the whole time for locks.
+    /// Runs a request. If its first attempt did not get a lock, it was rolled back completely and runs again with the
+    /// full lock timeout.
     private func rows(
         _ function: Statement, _ parameters: [String?], as caller: Caller, of owner: String?,
         _ committed: (@Sendable () -> Void)?
@@ -118,14 +133,14 @@ struct Database: Sendable {
             deadline: deadline ?? preamble.limits.deadline, succeeded: committed)[1]
     }
 
-    /// Returns once all that any snapshot taken before has seen is on disk: such a snapshot may become a cursor.
+    /// Returns once everything visible to any earlier snapshot is on disk, so that the snapshot may become a cursor.
     func awaitDurable() async throws(ProtocolError) {
         try await durabilityWaits.load(())
     }
 
-    static let awaitDurable = Statement("app.seal", "select app.seal()")
+    static let awaitDurable = Statement("app.wait_for_wal_flush", "select app.wait_for_wal_flush()")
 
-    /// Calls a function that returns one JSON value, which is passed on as it is.
+    /// Calls a function that returns one JSON value, which is passed on unchanged.
     func json(_ function: Statement, _ parameters: [String?], as caller: Caller) async throws(ProtocolError)
         -> ByteBuffer
     {
@@ -133,7 +148,7 @@ struct Database: Sendable {
     }
 }
 
-/// How long the database may take for one statement.
+/// The timeouts of a statement.
 public struct StatementLimits: Sendable {
     public var statement: Duration
     public var lock: Duration
@@ -143,29 +158,28 @@ public struct StatementLimits: Sendable {
         self.lock = lock
     }
 
-    /// When a request is given up though the database has not: it hangs, or the network does.
+    /// The time after which a request is abandoned because the database or network hangs.
     var deadline: Duration { statement + .seconds(2) }
 }
 
-/// On whose behalf a function is called.
+/// The identity that calls a function.
 enum Caller: Sendable {
-    /// Nobody yet: only what is public.
+    /// An unauthenticated client, with access to public data only.
     case anyone
 
     /// A signed-in user, by its id and the claims of its verified token as JSON text.
     case user(id: String, claims: String)
 
-    /// The service itself, on the accounts it keeps.
+    /// The service, for managing accounts.
     case accounts
 
-    /// The service itself, to see what changed.
+    /// The service, for reading changes.
     case feed
 
-    /// The service itself, to write messages of several users at once.
+    /// The service, for writing messages of several users at once.
     case senders
 
-    /// The role of the database that stands for it. The login role has no rights of its own, so that a request whose
-    /// role was not set fails closed.
+    /// The caller's database role. The login role has no rights of its own, so a request without a role fails.
     fileprivate var role: String {
         switch self {
         case .anyone: "anon"
@@ -176,7 +190,7 @@ enum Caller: Sendable {
         }
     }
 
-    /// What `pg_stat_activity` shows where no request is done.
+    /// The application name in `pg_stat_activity` outside requests.
     fileprivate var applicationName: String {
         switch self {
         case .anyone, .user, .accounts: "postline"
@@ -192,8 +206,8 @@ enum Caller: Sendable {
         }
     }
 
-    /// The client whose share of the database a call takes: the user, or else the client whose request is being done.
-    /// Calls for several clients at once take no client's share.
+    /// The owner of the share that a call uses: the user, or the client whose request runs; nil for calls on behalf of
+    /// several clients.
     fileprivate var owner: String? {
         switch self {
         case .user(let id, _): id
@@ -202,7 +216,7 @@ enum Caller: Sendable {
         }
     }
 
-    /// What `auth.uid()` gives. It is in the claims too, where to find it takes longer.
+    /// The value of `auth.uid()`. It is also in the claims, where reading it takes longer.
     fileprivate var id: String {
         switch self {
         case .anyone, .accounts, .feed, .senders: ""
@@ -211,8 +225,8 @@ enum Caller: Sendable {
     }
 }
 
-/// The statement before each call, in the same transaction: role, claims, time limits and the name under which
-/// `pg_stat_activity` shows the call hold for it alone.
+/// The statement before each call in the same transaction. It sets role, claims, timeouts and the application name for
+/// the call.
 struct Preamble: Sendable {
     let limits: StatementLimits
     private let statementTimeout: String
@@ -224,8 +238,8 @@ struct Preamble: Sendable {
         lockTimeout = limits.lock.milliseconds
     }
 
-    /// Not a function of ours: the login role may call none, and none would be quicker. This takes 36 µs of the
-    /// backend's time, the same in a PL/pgSQL function 41 µs, in an SQL function 112 µs.
+    /// Not a function of ours: the login role may call none, and none is faster. This takes 36 µs in the backend; the
+    /// same takes 41 µs in a PL/pgSQL function, 112 µs in an SQL function.
     private static let statement = Statement(
         "preamble",
         """
@@ -242,7 +256,7 @@ struct Preamble: Sendable {
 }
 
 extension Duration {
-    /// As PostgreSQL's settings take it: `10000ms`.
+    /// The duration for PostgreSQL's settings, such as `10000ms`.
     var milliseconds: String {
         let (seconds, attoseconds) = components
         return "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)ms"

@@ -1,22 +1,22 @@
-/// What this binary's SQL files make of a database, as far as it can be read off them.
+/// The schema that this binary's SQL files define, as far as it can be parsed from them.
 public enum ExpectedSchema {
-    /// The tables that must have row-level security: `public.messages`.
+    /// The tables that must have row-level security, such as `public.messages`.
     public static let tables: [String] =
         lines
         .filter { $0.first == "alter" && $0.suffix(4) == ["enable", "row", "level", "security;"] }
         .compactMap { $0.dropLast(4).last }
 
-    /// The policies that must be there: `member_select on public.messages`.
+    /// The required policies, such as `member_select on public.messages`.
     public static let policies = Set(
         lines.filter { $0.starts(with: ["create", "policy"]) && $0.count > 4 }.map { "\($0[2]) on \($0[4])" })
 
-    /// The rights that roles are given: `anon may select on public.messages`, `authenticated may update (title) on
+    /// The granted rights, such as `anon may select on public.messages`, `authenticated may update (title) on
     /// public.conversations`, `postline_feed may call feed.*`.
     public static var rights: Set<String> {
         var rights: Set<String> = []
         for statement in statements where statement.hasPrefix("grant ") && !statement.contains(" on schema ") {
             guard let on = statement.firstRange(of: " on "), let to = statement.firstRange(of: " to ") else { continue }
-            let verbs = list(statement[..<on.lowerBound].dropFirst("grant ".count)).flatMap(eachColumn)
+            let verbs = list(statement[..<on.lowerBound].dropFirst("grant ".count)).flatMap(expandingColumns)
             let objects = list(statement[on.upperBound..<to.lowerBound]).map(name)
             for role in list(statement[to.upperBound...]) {
                 for object in objects {
@@ -28,13 +28,13 @@ public enum ExpectedSchema {
         return rights
     }
 
-    /// `update (a, b)` is two rights.
-    private static func eachColumn(_ verb: String) -> [String] {
+    /// Splits `update (a, b)` into two rights.
+    private static func expandingColumns(_ verb: String) -> [String] {
         guard let open = verb.firstIndex(of: "("), verb.last == ")" else { return [verb] }
         return list(verb[open...].dropFirst().dropLast()).map { "\(verb[..<open])(\($0))" }
     }
 
-    /// An object as rights name it: a function without its arguments, all functions of a schema by a star.
+    /// Returns an object's name in a right: a function without arguments, or a star for all functions of a schema.
     private static func name(_ object: String) -> String {
         let words = object.split(separator: " ")
         if words.starts(with: ["all", "functions", "in", "schema"]), words.count == 5 { return "\(words[4]).*" }
@@ -42,7 +42,7 @@ public enum ExpectedSchema {
         return String(name.prefix { $0 != "(" })
     }
 
-    /// What commas separate, but for those in parentheses.
+    /// Splits at commas outside parentheses.
     private static func list(_ text: Substring) -> [String] {
         var parts = [""]
         var depth = 0
@@ -53,7 +53,7 @@ public enum ExpectedSchema {
         return parts.map { String($0.drop { $0 == " " }) }
     }
 
-    /// The statements of `policies.sql`, each on one line. Those of a function's body are among them.
+    /// The statements of `policies.sql`, each on one line, including those in function bodies.
     private static var statements: [String] {
         lines.filter { $0.first?.hasPrefix("--") != true }.joined().joined(separator: " ").split(separator: ";")
             .map { String($0.drop { $0 == " " }) }

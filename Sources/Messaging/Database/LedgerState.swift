@@ -1,23 +1,23 @@
-/// What `migrate` has applied to a database, held against what this binary would apply.
+/// The difference between what was applied to a database and what this binary would apply.
 public struct LedgerState: Sendable {
-    /// The migrations that are to be applied yet, in order.
+    /// The pending migrations, in order.
     public let missing: [String]
 
-    /// The migrations that are not what they were when they were applied.
+    /// The migrations that were edited after they were applied.
     public let edited: [String]
 
-    /// What was applied that this binary does not know: by a later version.
+    /// The applied migrations that this binary does not know, of a later version.
     public let unknown: [String]
 
-    /// Whether functions, grants or policies were applied, or the bootstrap was, as another version has them.
+    /// True if functions, grants, policies or the bootstrap are of another version.
     public let isStale: Bool
 
-    /// - Parameter applied: the hash of each step that was applied, by name.
+    /// - Parameter applied: the hash of each applied step, by name.
     public init(applied: [String: String]) {
         let migrations = SQLFile.files(in: "migrations")
         missing = migrations.map(\.name).filter { applied[$0] == nil }
         edited = migrations.filter { applied[$0.name] != nil && applied[$0.name] != $0.hash }.map(\.name)
-        // "api" is what the functions were called before.
+        // "api" is the previous name of the functions.
         let others = ["bootstrap", "functions", "seed", "api"]
         unknown = Set(applied.keys).subtracting(migrations.map(\.name)).subtracting(others).sorted()
         isStale =

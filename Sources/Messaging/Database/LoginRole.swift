@@ -21,9 +21,9 @@ extension Migrator {
                 let target = try ConnectionTarget(url)
                 let name = target.user ?? "postline"
                 let tenant = try owner.flatMap { try ConnectionTarget($0).user }.flatMap(Self.tenant)
-                let isOfTenant = tenant != nil && Self.tenant(of: name) == tenant
+                let hasTenantSuffix = tenant != nil && Self.tenant(of: name) == tenant
                 self.init(
-                    name: isOfTenant ? String(name.dropLast((tenant?.count ?? 0) + 1)) : name,
+                    name: hasTenantSuffix ? String(name.dropLast((tenant?.count ?? 0) + 1)) : name,
                     password: target.password)
             } catch {
                 throw MigrationError.unreachable("\(error)")

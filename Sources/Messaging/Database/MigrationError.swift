@@ -1,14 +1,14 @@
-/// Why a database was not migrated, in a sentence.
+/// The reason why a database was not migrated, as a sentence.
 public enum MigrationError: Error, CustomStringConvertible {
     case unreachable(String)
 
     /// The database has objects or lacks rights that prevent the migration, a sentence for each. Nothing was written.
     case obstructed([String])
 
-    /// A migration that was applied is not what it was.
+    /// A migration was edited after it was applied.
     case edited(String)
 
-    /// A file, and what the database said of it.
+    /// A file failed, with the database's message.
     case failed(String, String)
 
     public var description: String {

@@ -2,8 +2,8 @@ internal import Postgres
 
 /// The names that pending migrations create in a database, and the reasons why they cannot be applied there.
 package struct MigrationPlan: Sendable {
-    /// The tables, domains and functions, such as `public.messages`, without those that replace one of an applied
-    /// migration.
+    /// The tables, domains and functions, such as `public.messages`, except replacements of those of applied
+    /// migrations.
     package let objects: [String]
 
     /// The schemas.
@@ -12,11 +12,11 @@ package struct MigrationPlan: Sendable {
     /// The extensions.
     package let extensions: [String]
 
-    /// - Parameter applied: the names of the migrations that were applied; nil if there is no ledger of them yet.
+    /// - Parameter applied: the names of applied migrations; nil if there is no ledger yet.
     package init(applied: Set<String>?) {
         var objects: [String] = []
         var owned: Set<String> = []
-        // The ledger is created in it.
+        // The ledger is created in this schema.
         var schemas: [String] = applied == nil ? ["app"] : []
         var extensions: [String] = []
         for file in SQLFile.files(in: "migrations") {
@@ -36,12 +36,12 @@ package struct MigrationPlan: Sendable {
         self.extensions = extensions
     }
 
-    /// The parameters of `DoctorQuestion.obstacles`.
+    /// The parameters of `DoctorQuery.obstacles`.
     package var parameters: [String?] {
         [objects, schemas, extensions, ExpectedSchema.tables].map(\.arrayLiteral)
     }
 
-    /// The kind and name of what a line of a migration creates; nil where it creates nothing that has a name of its own.
+    /// Returns the kind and name of the object that a line of a migration creates, or nil.
     ///
     /// An extension is created by a statement within a string.
     private static func created(by line: Substring) -> (kind: String, name: String)? {
@@ -56,11 +56,11 @@ package struct MigrationPlan: Sendable {
     }
 }
 
-/// Checks before the first statement that writes.
+/// Checks before the first write.
 extension MigrationPlan {
-    /// - Throws: `MigrationError.obstructed` if the plan cannot be carried out.
+    /// - Throws: `MigrationError.obstructed` if the plan cannot be executed.
     func refuseObstacles(over connection: Connection) async throws {
-        let statement = Statement("obstacles", DoctorQuestion.obstacles.sql)
+        let statement = Statement("obstacles", DoctorQuery.obstacles.sql)
         let rows = try await connection.run([Call(statement, parameters)], deadline: nil)[0]
         guard rows.count == 0 else {
             throw MigrationError.obstructed((0..<rows.count).compactMap { rows.text($0, 1) })
@@ -68,7 +68,7 @@ extension MigrationPlan {
         for name in extensions { try await Self.tryExtension(name, over: connection) }
     }
 
-    /// Creates an extension and takes that back: a function of the app's may have the name of one of its functions.
+    /// Creates an extension and rolls back, since a function of the app may have the name of one of its functions.
     ///
     /// - Throws: `MigrationError.obstructed`.
     private static func tryExtension(_ name: String, over connection: Connection) async throws {
@@ -81,8 +81,8 @@ extension MigrationPlan {
             guard case .server(let refusal) = error else { throw error }
             _ = try await connection.execute("rollback")
             throw MigrationError.obstructed([
-                "The extension \(name) cannot be created: \(refusal.message). Create it in a schema of its own, or rename "
-                    + "what is in its way."
+                "The extension \(name) cannot be created: \(refusal.message). Create it in a separate schema, or rename "
+                    + "the conflicting object."
             ])
         }
     }

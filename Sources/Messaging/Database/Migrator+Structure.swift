@@ -15,28 +15,29 @@ extension Migrator {
         }
     }
 
-    /// The indexes and constraints that there are.
+    /// Returns the existing indexes and constraints.
     func structure(over connection: Connection) async throws -> SchemaStructure {
         SchemaStructure(try await structureRows(nil, over: connection))
     }
 
-    /// Records what files created, changed and dropped: to be run in the transaction that applies them.
+    /// Records the indexes and constraints that files created, changed and dropped, in the transaction that applies
+    /// them.
     ///
-    /// - Parameter isFirst: True of the first migration, which creates the table where this is recorded.
+    /// - Parameter isFirst: true for the first migration, which creates the table for the records.
     func recordStructure(
         changedFrom before: SchemaStructure, isFirst: Bool, over connection: Connection
     ) async throws {
         let after = try await structure(over: connection)
         guard before != after, try await hasSettings(over: connection) else { return }
         let text = try await recorded("structure", over: connection)
-        // A database of a version that recorded nothing is recorded whole in the end.
+        // A database of a version without records is recorded completely at the end.
         guard text != nil || isFirst else { return }
         var structure = SchemaStructure(recorded: text)
         structure.apply(from: before, to: after)
         try await record("structure", structure.text, over: connection)
     }
 
-    /// Records all that there is, in a database of a version that recorded nothing.
+    /// Records all indexes and constraints, in a database of a version without records.
     func recordStructure(over connection: Connection) async throws {
         guard try await recorded("structure", over: connection) == nil else { return }
         try await record(
@@ -44,7 +45,7 @@ extension Migrator {
     }
 
     private func structureRows(_ recorded: String?, over connection: Connection) async throws -> [SchemaStructure.Row] {
-        let statement = Statement("structure", DoctorQuestion.structure.sql)
+        let statement = Statement("structure", DoctorQuery.structure.sql)
         let rows = try await connection.run([Call(statement, [Self.tables, recorded])], deadline: nil)[0]
         let columns = Dictionary(
             (0..<rows.columnCount).map { (rows.columnName($0) ?? "", $0) }, uniquingKeysWith: { first, _ in first })

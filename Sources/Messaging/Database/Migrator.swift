@@ -1,27 +1,27 @@
 public import Logging
 internal import Postgres
 
-/// Brings a database to the schema that this binary was built with.
+/// Migrates a database to the schema of this binary.
 ///
-/// It first checks for obstacles (`sql/doctor/obstacles.sql`) and refuses before anything is written. Then it applies the
-/// migrations that are new, each in a transaction of its own, and `sql/functions/` with `sql/policies.sql` whenever one
-/// of them has changed. These and `sql/bootstrap/` are also applied whenever functions, triggers, owners, rights,
-/// policies or roles differ from those of the last migration (`sql/doctor/catalogue.sql`): so a dump that was restored
-/// into another cluster, or without some of its objects or privileges, is put right.
+/// It first checks for obstacles (`sql/doctor/obstacles.sql`) and refuses before writing anything. Then it applies new
+/// migrations, each in its own transaction, and `sql/functions/` with `sql/policies.sql` if one of them has changed.
+/// These and `sql/bootstrap/` are also applied if functions, triggers, owners, rights, policies or roles differ from
+/// the last migration (`sql/doctor/catalogue.sql`). So a dump that was restored into another cluster, or without some
+/// objects or privileges, is repaired.
 ///
-/// Many nodes may migrate at once: each transaction locks the ledger, which the owner alone may lock. A table that is in
-/// use is released after a second and tried again, so other transactions never wait long behind a migration.
+/// Several nodes may migrate at once: each transaction locks the ledger, which only the owner may lock. A table in use
+/// is released after a second and retried, so other transactions never wait long behind a migration.
 public struct Migrator: Sendable {
     private let url: String
     private let logger: Logger
 
-    /// - Parameter url: connects as the owner.
+    /// - Parameter url: the owner's connection string.
     public init(url: String, logger: Logger) {
         self.url = url
         self.logger = logger
     }
 
-    /// Migrates, and returns what was applied, in its order.
+    /// Migrates, and returns the applied files in order.
     ///
     /// - Throws: `MigrationError`.
     @discardableResult
@@ -32,7 +32,7 @@ public struct Migrator: Sendable {
             // Objects of the ledger and the bootstrap are recorded with those of the first migration.
             let initial = ledger.isEmpty ? try await structure(over: connection) : nil
             try await makeLedger(over: connection)
-            // The settings came with the first migration, and the digest with the functions.
+            // The settings table came with the first migration, the digest with the functions.
             let isWhole = ledger["functions"] != nil
             let hasDrifted = isWhole ? try await catalogueDiffers(over: connection) : false
             let needsRepair = hasDrifted || !isWhole && !ledger.isEmpty
@@ -53,11 +53,11 @@ public struct Migrator: Sendable {
             try await transaction(over: connection) {
                 if let loginRole {
                     _ = try await connection.run(
-                        [Call(Self.makeLogin, [loginRole.name, loginRole.password])], deadline: nil)
+                        [Call(Self.createLoginRole, [loginRole.name, loginRole.password])], deadline: nil)
                 }
-                // Cursors and transaction ids of another cluster, which came with a dump, mean nothing here.
-                _ = try await connection.execute("select app.settle()")
-                _ = try await connection.run([Call(Self.sign, [SQLFile.signature])], deadline: nil)
+                // Cursors and transaction ids of another cluster, which came with a dump, are meaningless here.
+                _ = try await connection.execute("select app.renew_epoch_after_restore()")
+                _ = try await connection.run([Call(Self.recordSchemaVersion, [SQLFile.signature])], deadline: nil)
                 try await recordCatalogue(over: connection)
                 try await recordStructure(over: connection)
             }
@@ -65,7 +65,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// Fills the database with the dev world of `sql/seed.sql`, once.
+    /// Inserts the dev world of `sql/seed.sql`, once.
     public func seed() async throws {
         try await withConnection { connection in
             guard try await appliedHash(of: "seed", over: connection) == nil else { return }
@@ -73,26 +73,26 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// Why the database cannot be served by this binary; nil where it can.
+    /// Returns the reason why this binary cannot serve the database, or nil.
     ///
-    /// - Parameter url: connects as the service does; it need not be the owner.
-    public static func shortfall(url: String, logger: Logger) async throws -> String? {
+    /// - Parameter url: a connection string of the service, which need not be the owner.
+    public static func incompatibility(url: String, logger: Logger) async throws -> String? {
         try await Migrator(url: url, logger: logger).withConnection { connection in
-            SchemaState(try await connection.run(SchemaState.calls, deadline: .seconds(10))).shortfall
+            SchemaState(try await connection.run(SchemaState.calls, deadline: .seconds(10))).incompatibility
         }
     }
 
-    /// Why the database that a pool serves from cannot be served now; nil where it can.
-    static func shortfall(over pool: Pool) async throws(PostgresError) -> String? {
+    /// Returns the reason why a pool's database cannot be served now, or nil.
+    static func incompatibility(over pool: Pool) async throws(PostgresError) -> String? {
         var state = SchemaState(try await pool.run(SchemaState.calls, deadline: .seconds(5)))
-        // A session keeps what held when it began. The pool has replaced those that take no writes by now.
+        // A session keeps the state at its start. By now the pool has replaced read-only sessions.
         if state.isReadOnly { state = SchemaState(try await pool.run(SchemaState.calls, deadline: .seconds(5))) }
-        return state.shortfall ?? (state.isReadOnly ? readOnly : nil)
+        return state.incompatibility ?? (state.isReadOnly ? readOnly : nil)
     }
 
     private static let readOnly =
-        "The database takes no writes: it is a standby, or default_transaction_read_only is on. Let "
-        + "POSTLINE_DATABASE_URL lead to the primary, or turn that setting off."
+        "The database accepts no writes: it is a standby, or default_transaction_read_only is on. Set "
+        + "POSTLINE_DATABASE_URL to the primary, or turn that setting off."
 
     private func withConnection<Value: Sendable>(
         _ body: (Connection) async throws -> Value
@@ -108,21 +108,21 @@ public struct Migrator: Sendable {
 }
 
 extension Migrator {
-    /// The hash of each step that was applied, by name; nil if there is no ledger.
+    /// Returns the hash of each applied step by name, or nil if there is no ledger.
     private func readLedger(over connection: Connection) async throws -> [String: String]? {
         let state = try await connection.execute(Self.ledgerState)[0]
         guard state.text(0, 0) == "t" else { return nil }
         guard state.text(0, 1) == "t" else {
             throw MigrationError.obstructed([
-                "The table app.migrations exists and is not Postline's, which needs the schema app: rename that, or let "
-                    + "Postline have a database of its own."
+                "The table app.migrations exists and is not Postline's, which needs the schema app: rename that schema, "
+                    + "or use a separate database for Postline."
             ])
         }
-        let rows = try await connection.execute(DoctorQuestion.ledger.sql)[0]
+        let rows = try await connection.execute(DoctorQuery.ledger.sql)[0]
         return Dictionary((0..<rows.count).map { (rows.text($0, 0) ?? "", rows.text($0, 1) ?? "") }) { $1 }
     }
 
-    /// The ledger of a database that can be migrated.
+    /// Returns the ledger, if the database can be migrated.
     ///
     /// - Throws: `MigrationError.obstructed`.
     private func checkedLedger(over connection: Connection) async throws -> [String: String] {
@@ -132,7 +132,7 @@ extension Migrator {
                 try await MigrationPlan(applied: ledger.map { Set($0.keys) }).refuseObstacles(over: connection)
                 return ledger ?? [:]
             } catch {
-                // Another migrator may have created meanwhile what is in the way.
+                // Another migrator may have created the conflicting objects meanwhile.
                 let now = try await readLedger(over: connection)
                 if now == ledger { throw error }
                 ledger = now
@@ -140,7 +140,7 @@ extension Migrator {
         }
     }
 
-    /// True if definitions, owners, rights, policies or roles are not as the last migration recorded them.
+    /// Returns true if definitions, owners, rights, policies or roles differ from the last migration's record.
     private func catalogueDiffers(over connection: Connection) async throws -> Bool {
         let recorded = try await recorded("catalogue", over: connection)
         return try await recorded != catalogueDigests(over: connection)
@@ -151,27 +151,27 @@ extension Migrator {
     }
 
     private func catalogueDigests(over connection: Connection) async throws -> String {
-        let statement = Statement("catalogue", DoctorQuestion.catalogue.sql)
+        let statement = Statement("catalogue", DoctorQuery.catalogue.sql)
         let parameters = [Self.tables, ExpectedSchema.policies.sorted().arrayLiteral]
         let rows = try await connection.run([Call(statement, parameters)], deadline: nil)[0]
         return CatalogueDigests((0..<rows.count).map { (rows.text($0, 0) ?? "", rows.text($0, 1) ?? "") }).text
     }
 
-    /// Returns the value of that name in `app.settings`; nil if there is none.
+    /// Returns a value of `app.settings`, or nil.
     func recorded(_ name: String, over connection: Connection) async throws -> String? {
-        let rows = try await connection.execute(DoctorQuestion.recorded.sql)[0]
+        let rows = try await connection.execute(DoctorQuery.recorded.sql)[0]
         return (0..<rows.count).first { rows.text($0, 0) == name }.flatMap { rows.text($0, 1) }
     }
 
-    /// Sets the value of that name in `app.settings`.
+    /// Sets a value of `app.settings`.
     func record(_ name: String, _ value: String, over connection: Connection) async throws {
         _ = try await connection.run([Call(Self.recordSetting, [name, value])], deadline: nil)
     }
 
-    /// Gives everything of Postline's to the owner of the ledger, since functions run with their owner's rights, and
-    /// enables the triggers of foreign keys.
+    /// Makes the ledger's owner the owner of all objects, since functions run with their owner's rights, and enables
+    /// the triggers of foreign keys.
     private func restoreOwners(over connection: Connection) async throws {
-        let statement = Statement("owners", DoctorQuestion.owners.sql)
+        let statement = Statement("owners", DoctorQuery.owners.sql)
         let rows = try await connection.run([Call(statement, [Self.tables])], deadline: nil)[0]
         let disabled = try await connection.run([Call(Self.disabledTriggers, [Self.tables])], deadline: nil)[0]
         let changes =
@@ -184,7 +184,7 @@ extension Migrator {
         }
     }
 
-    /// The statements that enable the triggers of foreign keys. The others are created anew with the functions.
+    /// The statements that enable the triggers of foreign keys. Other triggers are created again with the functions.
     private static let disabledTriggers = Statement(
         "disabled_triggers",
         """
@@ -195,13 +195,13 @@ extension Migrator {
 
     static var tables: String { ExpectedSchema.tables.arrayLiteral }
 
-    /// Applies files that may be applied any number of times, together, where one has changed.
+    /// Applies repeatable files together if one of them has changed.
     ///
     /// - Parameters:
     ///   - name: their name in the ledger.
-    ///   - title: their name for a person; nil: the same.
-    ///   - always: applies them also where none has changed, without mention.
-    ///   - initial: the indexes and constraints before what was applied and not recorded; nil: there is no such thing.
+    ///   - title: their name for people; nil if the same.
+    ///   - always: true to apply them silently even if unchanged.
+    ///   - initial: the indexes and constraints before unrecorded files were applied, or nil.
     private func apply(
         _ files: [SQLFile], as name: String, called title: String? = nil, always: Bool = false,
         since initial: SchemaStructure? = nil, over connection: Connection
@@ -222,11 +222,11 @@ extension Migrator {
         return before == files.hash || !isNew ? [] : [AppliedFiles(files, called: title ?? name, insteadOf: before)]
     }
 
-    /// Applies the files together if they are needed, and tries again while other transactions use a table that they
-    /// change. Returns false if they were not needed.
+    /// Applies the files together if needed, and retries while other transactions use a table that they change. Returns
+    /// false if they were not needed.
     ///
     /// - Parameters:
-    ///   - isNeeded: runs in the transaction that applies them, beside which no other migrator runs one.
+    ///   - isNeeded: runs in the applying transaction, which excludes other migrators.
     ///   - afterwards: runs at the end of that transaction.
     private func applyUntilFree(
         _ files: [SQLFile], over connection: Connection, if isNeeded: () async throws -> Bool = { true },
@@ -245,19 +245,19 @@ extension Migrator {
             } catch let error as TableInUse {
                 let users = try await connection.execute(Self.users)[0]
                 logger.notice(
-                    "it is tried again until a table that is to be changed is not in use",
+                    "a table to be changed is in use; retrying",
                     metadata: ["file": "sql/\(error.path)", "used_by": "\(users.text(0, 0) ?? "somebody")"])
-                // Others have their turn for at least as long as they stood behind this.
+                // Others get at least as long as they waited behind this.
                 try await Task.sleep(for: Self.lockWait + backoff.next())
             }
         }
     }
 
-    /// Runs a transaction beside which no other migrator runs one.
+    /// Runs a transaction that excludes other migrators.
     private func transaction<Value: Sendable>(
         over connection: Connection, _ body: () async throws -> Value
     ) async throws -> Value {
-        // It lets others read, and waits for as long as another migrator takes for a file.
+        // Others can still read. It waits for another migrator's current file.
         _ = try await connection.execute("begin; lock table app.migrations in share row exclusive mode")
         do {
             let value = try await body()
@@ -269,14 +269,14 @@ extension Migrator {
         }
     }
 
-    /// Makes the ledger where it is missing. Of two migrators that make it at once, one makes it again and finds it.
+    /// Creates the ledger if missing. If two migrators do it at once, one retries and finds it.
     private func makeLedger(over connection: Connection) async throws {
         for _ in 1...5 {
             do {
                 _ = try await connection.execute(Self.ledger)
                 return
             } catch {
-                guard case .server(let refusal) = error, Self.isMadeMeanwhile(refusal.sqlState.rawValue) else {
+                guard case .server(let refusal) = error, Self.wasCreatedConcurrently(refusal.sqlState.rawValue) else {
                     throw error
                 }
             }
@@ -284,10 +284,13 @@ extension Migrator {
         _ = try await connection.execute(Self.ledger)
     }
 
-    /// The schema, the table, or a name in the catalogue: unique_violation, duplicate_schema, duplicate_table.
-    private static func isMadeMeanwhile(_ sqlState: String) -> Bool { ["23505", "42P06", "42P07"].contains(sqlState) }
+    /// Returns true for the SQLSTATEs of a concurrently created schema, table or catalogue entry: unique_violation,
+    /// duplicate_schema, duplicate_table.
+    private static func wasCreatedConcurrently(_ sqlState: String) -> Bool {
+        ["23505", "42P06", "42P07"].contains(sqlState)
+    }
 
-    /// The migrations in the order of their names. One that was applied must be as it was then.
+    /// Applies the migrations in the order of their names. An applied one must be unchanged.
     private func applyMigrations(
         since initial: SchemaStructure?, over connection: Connection
     ) async throws -> [AppliedFiles] {
@@ -321,16 +324,15 @@ extension Migrator {
         return rows.count == 0 ? nil : rows.text(0, 0)
     }
 
-    /// Others use a table that this file changes.
+    /// Another transaction uses a table that this file changes.
     private struct TableInUse: Error {
         let path: String
     }
 
-    /// For how long it waits for a table. Whoever comes to that meanwhile waits behind it, and a dump, say, may have the
-    /// table for hours.
+    /// The lock timeout for tables. New transactions wait behind this one, and a dump may hold the table for hours.
     private static let lockWait = Duration.seconds(1)
 
-    /// Who has used one of our tables for longer than that, in a transaction that goes on.
+    /// A query for transactions that have used one of our tables for longer than that.
     private static let users = """
         select string_agg(format('process %s (%s)', a.pid, concat_ws(', ', a.usename, nullif(a.application_name, ''))),
                           ', ' order by a.xact_start)
@@ -341,8 +343,7 @@ extension Migrator {
                  where l.granted and c.relnamespace in (to_regnamespace('public'), to_regnamespace('app')))
         """
 
-    /// What has been applied. It and what reads and writes it stand here and in no function: they come before the first
-    /// function does.
+    /// The ledger's table. This and its queries are not functions, since they precede the first function.
     private static let ledger = """
         do $$
         begin
@@ -359,7 +360,7 @@ extension Migrator {
         $$;
         """
 
-    /// Two booleans, that a ledger exists and that it is Postline's: another program may keep its own under that name.
+    /// A query for two booleans: a ledger exists, and it is Postline's. Another program may use the same name.
     private static let ledgerState = """
         select pg_catalog.to_regclass('app.migrations') is not null,
                (select pg_catalog.count(*) = 3 from pg_catalog.pg_attribute a
@@ -383,7 +384,8 @@ extension Migrator {
         on conflict (name) do update set hash = excluded.hash, applied_at = now()
         """)
 
-    private static let makeLogin = Statement("app.make_login", "select app.make_login($1, $2)")
+    private static let createLoginRole = Statement("app.create_login_role", "select app.create_login_role($1, $2)")
 
-    private static let sign = Statement("app.sign", "select app.sign($1)")
+    private static let recordSchemaVersion = Statement(
+        "app.record_schema_version", "select app.record_schema_version($1)")
 }

@@ -1,9 +1,9 @@
 extension [ID] {
-    /// Reads an array of UUIDs in PostgreSQL's binary form (`array_send`), written in hexadecimal.
+    /// Parses an array of UUIDs in PostgreSQL's binary form (`array_send`), in hexadecimal.
     ///
-    /// That form has the number of dimensions, a flag and the type, then of each dimension size and first index, and of
-    /// each element its length and bytes; numbers have four bytes. Nil for anything but whole UUIDs in one dimension, or
-    /// nothing at all.
+    /// The form has the number of dimensions, a flag and the type, then each dimension's size and first index, and each
+    /// element's length and bytes; numbers have four bytes. Nil for anything but one dimension of UUIDs or an empty
+    /// array.
     init?(packed text: some RandomAccessCollection<UInt8>) {
         var rest = HexReader(text[...])
         guard let dimensions = rest.number(digits: 8), rest.number(digits: 16) != nil else { return nil }
@@ -25,7 +25,7 @@ extension [ID] {
     }
 }
 
-/// Reads numbers of fixed length from hexadecimal text.
+/// Parses fixed-length numbers from hexadecimal text.
 private struct HexReader<Bytes: RandomAccessCollection<UInt8>> where Bytes.SubSequence == Bytes {
     private var rest: Bytes
 
@@ -33,7 +33,7 @@ private struct HexReader<Bytes: RandomAccessCollection<UInt8>> where Bytes.SubSe
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Nil where there are fewer digits than that.
+    /// Returns the next number, or nil if there are fewer digits.
     mutating func number(digits: Int) -> UInt64? {
         guard rest.count >= digits else { return nil }
         var value: UInt64 = 0

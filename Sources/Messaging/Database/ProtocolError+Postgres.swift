@@ -1,10 +1,10 @@
 internal import Postgres
 
 extension ProtocolError {
-    /// What a client is told of a failure of the database: the one table from SQLSTATE to protocol error.
+    /// Maps a database error to a protocol error. This is the only table from SQLSTATE to protocol errors.
     ///
-    /// The class `PL` is our own: `sql/` raises it with a sentence as message, and the further members of `error.data`
-    /// as JSON in the detail.
+    /// The class `PL` is our own: `sql/` raises it with a sentence as message, and further members of `error.data` as
+    /// JSON in the detail.
     init(_ error: PostgresError) {
         switch error {
         case .server(let error): self.init(error)
@@ -25,8 +25,8 @@ extension ProtocolError {
         switch error.sqlState {
         case .queryCanceled, .lockNotAvailable: self = .timeout
         case .serializationFailure, .deadlockDetected: self = .unavailable
-        // A standby's, after a failover, or writes were stopped. Nothing was done.
-        case .readOnlyTransaction: self = .init(.unavailable, "The database takes no writes now. Try again.")
+        // The server is a standby after a failover, or writes were stopped. Nothing was done.
+        case .readOnlyTransaction: self = .init(.unavailable, "The database accepts no writes now. Try again.")
         case .uniqueViolation where error.constraint == "messages_client_id_key":
             self.init(.clientIDReused, error.message)
         case .checkViolation where error.field != nil:
@@ -55,7 +55,7 @@ extension ProtocolError {
 }
 
 extension ServerError {
-    /// The field that a check constraint guards: those of tables and of domains are named `<table>_<field>_valid`.
+    /// The field of a check constraint, which is named `<table>_<field>_valid`.
     fileprivate var field: String? {
         guard let constraint, constraint.hasSuffix("_valid") else { return nil }
         let tables = ["user_private_", "conversations_", "conversation_members_", "messages_"]

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import Postgres
 
 extension Rows {
-    /// A value as the database wrote it, for a line; empty where it is null.
+    /// Returns a value's bytes, empty for null.
     func buffer(_ row: Int, _ column: Int) -> ByteBuffer {
         withBytes(row, column) { bytes in
             var buffer = ByteBuffer()
@@ -11,7 +11,7 @@ extension Rows {
         }
     }
 
-    /// A UUID; nil where it is null.
+    /// Returns a UUID, or nil for null.
     func id(_ row: Int, _ column: Int) -> ID? {
         withBytes(row, column) { bytes in
             guard let bytes else { return nil }
@@ -19,7 +19,7 @@ extension Rows {
         }
     }
 
-    /// The UUIDs of an array; nil where it is null.
+    /// Returns an array of UUIDs, or nil for null.
     func ids(_ row: Int, _ column: Int) -> [ID]? {
         withBytes(row, column) { bytes in
             guard let bytes else { return nil }
@@ -27,7 +27,7 @@ extension Rows {
         }
     }
 
-    /// The UUIDs of an array that was packed; nil where it is null, and for what is none.
+    /// Returns a packed array of UUIDs, or nil for null or invalid text.
     func packedIDs(_ row: Int, _ column: Int) -> [ID]? {
         withBytes(row, column) { bytes in
             guard let bytes else { return nil }
@@ -35,7 +35,7 @@ extension Rows {
         }
     }
 
-    /// The numbers of an array; nil where it is null.
+    /// Returns an array of numbers, or nil for null.
     func numbers(_ row: Int, _ column: Int) -> [Int64]? {
         withBytes(row, column) { bytes in
             guard let bytes else { return nil }
@@ -43,10 +43,10 @@ extension Rows {
         }
     }
 
-    /// The number that a function returned.
+    /// Returns the number that a function returned.
     func count(of function: String) throws(ProtocolError) -> Int {
         guard count == 1, let number = text(0, 0).flatMap({ Int($0) }) else {
-            throw .fault("\(function) returned no number")
+            throw .fault("\(function) did not return a number")
         }
         return number
     }
@@ -54,8 +54,8 @@ extension Rows {
 
 /// The elements of a PostgreSQL array of plain values, as bytes of its text: `{a,b}`.
 ///
-/// It knows no quotes and no arrays in arrays: of ids, numbers and truth values PostgreSQL writes none. What one look
-/// tells of may have a hundred thousand elements, for which characters and strings would take longer than all else.
+/// It supports no quotes and no nested arrays, which PostgreSQL does not write for ids, numbers and booleans. A poll
+/// may return a hundred thousand elements, for which characters and strings would be too slow.
 struct ArrayText<Bytes: RandomAccessCollection<UInt8>>: Sequence, IteratorProtocol {
     private var rest: Bytes.SubSequence
 
@@ -70,7 +70,7 @@ struct ArrayText<Bytes: RandomAccessCollection<UInt8>>: Sequence, IteratorProtoc
 }
 
 extension Int64 {
-    /// Nil for anything but decimal digits with or without a minus, and for what is beyond the type's bounds.
+    /// Parses decimal digits with an optional minus. Nil for anything else or beyond the type's range.
     init?(utf8 bytes: some Collection<UInt8>) {
         let isNegative = bytes.first == UInt8(ascii: "-")
         let digits = isNegative ? bytes.dropFirst() : bytes.dropFirst(0)

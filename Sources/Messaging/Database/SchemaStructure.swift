@@ -1,20 +1,19 @@
 internal import Postgres
 
-/// The indexes and constraints that the migrations created, as `migrate` records them in `app.settings`: a restore may
-/// leave some of them out.
+/// The indexes and constraints of the migrations, as `migrate` records them in `app.settings`. A restore may omit some.
 ///
-/// Indexes and constraints that others added are not recorded, and not looked at.
+/// Indexes and constraints that others added are neither recorded nor checked.
 package struct SchemaStructure: Sendable, Equatable {
     /// An index or constraint that is missing or invalid.
     package struct Loss: Sendable, Equatable {
-        /// A sentence.
+        /// The loss as a sentence.
         package let message: String
 
-        /// The statements that restore it, in a sentence.
+        /// A sentence with the statements that restore it.
         package let advice: String
     }
 
-    /// One row of `DoctorQuestion.structure`.
+    /// A row of `DoctorQuery.structure`.
     package struct Row: Sendable {
         let name: String
         let statement: String
@@ -23,7 +22,7 @@ package struct SchemaStructure: Sendable, Equatable {
         let isValid: Bool
         let repair: String
 
-        /// - Parameter text: the value of a column, by its name.
+        /// - Parameter text: returns the value of a column by name.
         package init(_ text: (String) -> String?) {
             name = text("name") ?? ""
             statement = text("statement") ?? ""
@@ -34,15 +33,15 @@ package struct SchemaStructure: Sendable, Equatable {
         }
     }
 
-    /// The statements that create them, by name: `index public.media_owner_id`.
+    /// The statements that create them, by name, such as `index public.media_owner_id`.
     private(set) var statements: [String: String]
 
-    /// Reads the indexes and constraints that a database has.
+    /// Creates the structure of a database's indexes and constraints.
     init(_ rows: [Row]) {
         statements = Dictionary(rows.filter(\.isThere).map { ($0.name, $0.statement) }) { first, _ in first }
     }
 
-    /// - Parameter recorded: ``text``, as it was recorded.
+    /// - Parameter recorded: the recorded ``text``.
     init(recorded: String?) {
         let json = recorded.flatMap { try? JSON(parsing: $0) }
         guard case .object(let object)? = json else {
@@ -54,14 +53,14 @@ package struct SchemaStructure: Sendable, Equatable {
 
     private static func string(_ value: JSON) -> String { if case .string(let text) = value { text } else { "" } }
 
-    /// A JSON object.
+    /// The structure as a JSON object.
     var text: String {
         JSONObject(
             statements.sorted { $0.key < $1.key }.map { JSONObject.Member(name: $0.key, value: .string($0.value)) }
         ).text
     }
 
-    /// Records what a migration created, changed and dropped.
+    /// Records the objects that a migration created, changed and dropped.
     mutating func apply(from before: SchemaStructure, to after: SchemaStructure) {
         for (name, statement) in after.statements where before.statements[name] != statement {
             statements[name] = statement
@@ -69,7 +68,7 @@ package struct SchemaStructure: Sendable, Equatable {
         for name in before.statements.keys where after.statements[name] == nil { statements[name] = nil }
     }
 
-    /// All but those of `auth.users`, which may be Supabase's.
+    /// The structure without `auth.users`, which may be Supabase's.
     var withoutAccounts: SchemaStructure {
         var structure = self
         structure.statements = statements.filter {
@@ -78,9 +77,9 @@ package struct SchemaStructure: Sendable, Equatable {
         return structure
     }
 
-    /// Returns the missing and invalid ones: one by one, or the missing in one sentence if they are many.
+    /// Returns the missing and invalid objects: individually, or the missing ones in one sentence if they are many.
     ///
-    /// - Parameter rows: the answer to `DoctorQuestion.structure` with what is recorded.
+    /// - Parameter rows: the result of `DoctorQuery.structure` with the record.
     package static func losses(_ rows: [Row]) -> [Loss] {
         let missing = rows.filter { $0.isRecorded && !$0.isThere }
         let invalid = rows.filter { $0.isRecorded && $0.isThere && !$0.isValid }.map {

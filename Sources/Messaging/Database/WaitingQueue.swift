@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Those who wait for their turn, in the order in which they came, each for so long and no longer.
+/// A first-in, first-out queue with a maximum wait.
 struct WaitingQueue<Waiter> {
     private let waitTimeout: Duration
     private var entries = CircularBuffer<(until: ContinuousClock.Instant, waiter: Waiter)>()
@@ -11,20 +11,20 @@ struct WaitingQueue<Waiter> {
 
     mutating func append(_ waiter: Waiter) { entries.append((.now + waitTimeout, waiter)) }
 
-    /// Takes out those who have waited too long. They came before all others.
+    /// Removes and returns elements that have waited too long, which are the first.
     mutating func popLate() -> [Waiter] {
         let now = ContinuousClock.now
         return popFirst(entries.prefix { $0.until < now }.count)
     }
 
-    /// Takes out as many as there are of so many, from the first on.
+    /// Removes and returns up to `most` elements from the front.
     mutating func popFirst(_ most: Int) -> [Waiter] {
         let first = entries.prefix(most).map(\.waiter)
         entries.removeFirst(first.count)
         return first
     }
 
-    /// Takes out the first of those whose turn it may be, so many at most; the others keep their places.
+    /// Removes and returns up to `most` matching elements; the others keep their places.
     mutating func popFirst(_ most: Int, where mayBeNext: (Waiter) -> Bool) -> [Waiter] {
         var first: [Waiter] = []
         var others = CircularBuffer<(until: ContinuousClock.Instant, waiter: Waiter)>()

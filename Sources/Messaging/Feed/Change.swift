@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// A change that a poll of the feed found: a row of `feed.next_look`.
+/// A change that a poll of the feed found: a row of `feed.poll_changes`.
 struct Change: Sendable {
     /// The transaction that made the change. A session whose snapshot sees it already has the change.
     /// `.max` for rows that only accompany another change: no snapshot sees them.

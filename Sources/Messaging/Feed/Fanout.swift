@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Decides which subscriptions receive which changes of each batch.
+/// The fan-out: decides which subscriptions receive which changes of each batch.
 ///
 /// It indexes live sessions by user and by conversation, and updates the index from the changes that it distributes.
 ///

@@ -2,7 +2,7 @@ internal import Postgres
 
 extension Feed {
     static let affectedUsers = Statement(
-        "feed.concerned", "select feed.concerned($1::pg_snapshot, $2::uuid[])")
+        "feed.users_with_changes", "select feed.users_with_changes($1::pg_snapshot, $2::uuid[])")
 
     /// Called without the preamble, which would cost more than the query. Every role may call the function.
     static let logOnDisk = Statement("feed.log_on_disk", "select pg_current_wal_flush_lsn()")

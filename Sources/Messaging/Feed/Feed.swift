@@ -267,7 +267,7 @@ extension Feed {
             pollFailureCount >= settings.maxPollFailures || connectionLossCount >= settings.maxConnectionLosses
         var calls = [preamble.call(for: .feed)]
         if state.isAtStandby {
-            calls.append(StandbyWatch.noteEnded(since: state.hasCaughtUp ? position?.snapshot : nil, state.started))
+            calls.append(StandbyWatch.recordEnded(since: state.hasCaughtUp ? position?.snapshot : nil, state.started))
         }
         calls.append(Call(PollResult.statement, [isAbandoned ? nil : position?.snapshot.text]))
         let rows = try await connection.run(calls, deadline: settings.limits.deadline)

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Postgres
 
-/// The result of one poll: the rows of `feed.next_look`, all of one snapshot.
+/// The result of one poll: the rows of `feed.poll_changes`, all of one snapshot.
 struct PollResult: Sendable {
     let epoch: String
 
@@ -15,10 +15,10 @@ struct PollResult: Sendable {
 
     /// Takes the snapshot of the last poll. Without it, no changes are read.
     static let statement = Statement(
-        "feed.next_look",
+        "feed.poll_changes",
         """
         select epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks \
-        from feed.next_look($1::pg_snapshot, '{presence,mutes,packed}')
+        from feed.poll_changes($1::pg_snapshot, '{presence,mutes,packed}')
         """)
 
     init(_ rows: Rows) throws(FeedError) {
@@ -135,7 +135,7 @@ enum FeedError: Error, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .unreadable: "feed.next_look returned values unknown to this version: the schema is of another version"
+        case .unreadable: "feed.poll_changes returned values unknown to this version: the schema is of another version"
         case .noStandby: "it is a primary: it is not in recovery"
         case .standbyIsBehind: "its replication lag exceeds the limit"
         case .standbyOfAnother: "it is not a standby of the primary, or is on another timeline"

@@ -40,7 +40,7 @@ final class PushDispatcher: Sendable {
             for index in parts.indices { parts[index].begin(delivery.push) }
             for id in delivery.subscribers {
                 guard let sink = sinks[id] else { continue }
-                let target = sink.target
+                let target = sink.pushTarget
                 var index = parts.count
                 while index > 0, parts[index - 1].target !== target { index -= 1 }
                 if index == 0 {

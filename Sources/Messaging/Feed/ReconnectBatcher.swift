@@ -26,7 +26,7 @@ struct ReconnectBatcher: Sendable {
 
     init(database: Database, logger: Logger) {
         limiter = ConcurrencyLimiter(width: 2 * Self.maxBatchSize, on: database.reactor)
-        checks = RequestCoalescer(mostAtOnce: Self.maxBatchSize, on: database.reactor) {
+        checks = RequestCoalescer(maxBatchSize: Self.maxBatchSize, on: database.reactor) {
             clients throws(ProtocolError) in
             do throws(ProtocolError) {
                 return try await Self.pages(of: clients, in: database)
@@ -42,7 +42,7 @@ struct ReconnectBatcher: Sendable {
     /// Returns for each client an empty page if it has missed nothing, or nil.
     private static func pages(of clients: [Client], in database: Database) async throws(ProtocolError) -> [SyncPage?] {
         let rows = try await database.rowsForMany(
-            Self.missedNothing,
+            Self.hasNoChanges,
             [
                 array(clients.map(\.epoch)), array(clients.map { "\($0.user)" }), array(clients.map(\.snapshot.text)),
             ], as: .feed)
@@ -52,7 +52,7 @@ struct ReconnectBatcher: Sendable {
             guard let place = rows.text(row, 0).flatMap({ Int($0) }), pages.indices.contains(place - 1),
                 let epoch = rows.text(row, 1), let snapshot = rows.text(row, 2).flatMap({ Snapshot($0) }),
                 let conversations = rows.ids(row, 3)
-            else { throw .fault("feed.missed_nothing returned an invalid row") }
+            else { throw .fault("feed.has_no_changes returned an invalid row") }
             isDurable = isDurable && rows.text(row, 4) == "t"
             let seen = snapshot.union(clients[place - 1].snapshot)
             pages[place - 1] = SyncPage(
@@ -85,11 +85,11 @@ struct ReconnectBatcher: Sendable {
         return try? await checks.load(Client(user: user, epoch: cursor.epoch, snapshot: snapshot))
     }
 
-    private static let missedNothing = Statement(
-        "feed.missed_nothing",
+    private static let hasNoChanges = Statement(
+        "feed.has_no_changes",
         """
         select place, epoch, snapshot, conversation_ids, is_durable, sees_presence \
-        from feed.missed_nothing($1::text[], $2::uuid[], $3::pg_snapshot[])
+        from feed.has_no_changes($1::text[], $2::uuid[], $3::pg_snapshot[])
         """)
 
     /// Returns a PostgreSQL array literal of texts without quotes and backslashes.

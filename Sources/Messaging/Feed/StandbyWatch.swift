@@ -111,22 +111,22 @@ actor StandbyWatch {
 
     /// Returns the standby's replayed log position and its epoch.
     ///
-    /// - Throws: `noStandby`, `LoginAbovePolicies`, or the error of the query.
+    /// - Throws: `noStandby`, `LoginBypassesRLS`, or the error of the query.
     private func progress(over connection: Connection) async throws -> (replayed: LogPosition, epoch: String?) {
         try await Self.checkLogin(over: connection, settings.limits)
         let rows = try await connection.run(
-            [preamble.call(for: .feed), Self.noteEnded(since: nil, nil), Call(Self.epoch)],
+            [preamble.call(for: .feed), Self.recordEnded(since: nil, nil), Call(Self.epoch)],
             deadline: settings.limits.deadline)
         return (try Moment(rows[1]).replayed, rows[2].text(0, 0))
     }
 
     /// Checks that row-level security holds on the standby as it does on the primary.
     ///
-    /// - Throws: `LoginAbovePolicies` if it does not, or the error of the query.
+    /// - Throws: `LoginBypassesRLS` if it does not, or the error of the query.
     static func checkLogin(over connection: Connection, _ limits: StatementLimits) async throws {
-        let rows = try await connection.run([LoginAbovePolicies.call], deadline: limits.deadline)
-        if LoginAbovePolicies.isTold(by: rows[0]) {
-            throw LoginAbovePolicies("The login of POSTLINE_REPLICA_DATABASE_URL")
+        let rows = try await connection.run([LoginBypassesRLS.call], deadline: limits.deadline)
+        if LoginBypassesRLS.isReported(by: rows[0]) {
+            throw LoginBypassesRLS("The login of POSTLINE_REPLICA_DATABASE_URL")
         }
     }
 
@@ -145,19 +145,20 @@ actor StandbyWatch {
     /// - Parameters:
     ///   - snapshot: the last snapshot of this standby; nil if there is none.
     ///   - started: the start time of the server process that showed it.
-    static func noteEnded(since snapshot: Snapshot?, _ started: String?) -> Call {
-        Call(noteEnded, [snapshot?.text, started])
+    static func recordEnded(since snapshot: Snapshot?, _ started: String?) -> Call {
+        Call(recordEnded, [snapshot?.text, started])
     }
 
-    private static let noteEnded = Statement(
-        "app.note_ended", "select replayed, started from app.note_ended($1::pg_snapshot, $2::timestamptz)")
+    private static let recordEnded = Statement(
+        "app.record_ended_transactions",
+        "select replayed, started from app.record_ended_transactions($1::pg_snapshot, $2::timestamptz)")
 
     private static let logEnd = Statement("app.log_end", "select app.log_end()")
     private static let epoch = Statement("feed.epoch", "select app.epoch()")
 }
 
 extension StandbyWatch.Moment {
-    /// Parses the result of `app.note_ended`.
+    /// Parses the result of `app.record_ended_transactions`.
     ///
     /// - Throws: `noStandby` if the server is not in recovery.
     init(_ rows: Rows) throws(FeedError) {

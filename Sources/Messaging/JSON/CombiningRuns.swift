@@ -1,14 +1,14 @@
-/// Long runs of combining characters are refused before strings are compared.
+/// Detects long runs of combining characters before strings are compared.
 ///
 /// Swift's `==`, `hashValue` and case mapping normalize strings, which sorts each run of combining characters in
-/// quadratic time: 64 kB of accents cost 10 seconds of a processor. Unicode's stream-safe form (UAX #15, section 13) has
-/// runs of at most 30.
+/// quadratic time: 64 kB of accents take 10 seconds. Unicode's stream-safe form (UAX #15, section 13) has runs of at
+/// most 30.
 extension String {
     private static let longestRun = 128
 
     /// True if more than 128 combining characters follow each other.
     package var hasLongCombiningRun: Bool {
-        // Each has two bytes or more, of which the first is 0xCC or more: U+0300 and beyond.
+        // Each has at least two bytes, the first of them 0xCC or more: U+0300 and beyond.
         guard utf8.count > 2 * Self.longestRun, utf8.contains(where: { $0 >= 0xCC }) else { return false }
         var run = 0
         for scalar in unicodeScalars {
@@ -20,7 +20,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// True if normalization sorts it. Three characters are not combining themselves and decompose into two that are.
+    /// True if normalization sorts it. Three characters are not combining but decompose into two that are.
     fileprivate var isCombining: Bool {
         value >= 0x300
             && (properties.canonicalCombiningClass != .notReordered || [0xF73, 0xF75, 0xF81].contains(value))
@@ -47,7 +47,7 @@ extension JSONObject {
 }
 
 extension ProtocolError {
-    /// The error of a request with such a text.
+    /// The error for a request with such a text.
     package static let longCombiningRun = ProtocolError(
         .invalidParams, "A text can have at most 128 combining characters, such as accents, in a row.")
 }

@@ -1,7 +1,7 @@
 /// A JSON value (RFC 8259).
 ///
-/// It loses nothing of what was written: numbers keep their text, objects their order and every member, also one
-/// whose name stands twice. Equality is that of code points: composed and decomposed forms of a character differ.
+/// It preserves what was written: the text of numbers, and the order and all members of objects, including duplicates.
+/// Equality compares code points: composed and decomposed forms of a character differ.
 public enum JSON: Sendable {
     case null
     case bool(Bool)
@@ -29,9 +29,9 @@ extension JSON {
     /// An integer as a JSON number.
     public static func integer(_ value: some BinaryInteger) -> JSON { .number(JSONNumber(value)) }
 
-    /// The first member name that stands twice in one object, in this value or anywhere below it.
+    /// The first duplicate member name of an object in this value or below it.
     ///
-    /// PostgreSQL's `jsonb` would keep the last of the two in silence.
+    /// PostgreSQL's `jsonb` would silently keep the last duplicate.
     public var duplicate: String? {
         switch self {
         case .null, .bool, .number, .string:
@@ -52,8 +52,8 @@ extension JSON {
 }
 
 extension String {
-    /// Compares code points, where `==` would take canonically equivalent forms for equal (U+212A for `K`), and would
-    /// take a quadratic time for it.
+    /// Compares code points. `==` would treat canonically equivalent forms as equal (U+212A and `K`), in quadratic
+    /// time.
     package func hasSameCodePoints(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }

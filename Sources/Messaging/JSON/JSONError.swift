@@ -1,13 +1,13 @@
-/// Why bytes are not a JSON text that is accepted.
+/// The reason why bytes are not an accepted JSON text.
 public enum JSONError: Error, Sendable, Equatable {
     /// The bytes are not UTF-8: malformed, overlong, a surrogate, or beyond U+10FFFF.
     case invalidUTF8
 
-    /// The text breaks RFC 8259's grammar, or escapes half of a surrogate pair.
+    /// The text violates RFC 8259's grammar, or escapes half of a surrogate pair.
     ///
-    /// - Parameter offset: where, in bytes from the beginning.
+    /// - Parameter offset: the position, in bytes.
     case malformed(offset: Int, reason: String)
 
-    /// Arrays and objects are nested deeper than the bound.
+    /// Arrays and objects are nested too deeply.
     case tooDeep
 }

@@ -1,9 +1,9 @@
-/// A JSON number, kept as it was written: its value may be larger or finer than any machine type holds.
+/// A JSON number as it was written: its value may exceed the range or precision of any machine type.
 public struct JSONNumber: Sendable, Equatable {
-    /// The number as it was written, by RFC 8259's grammar.
+    /// The text of the number, by RFC 8259's grammar.
     public let text: String
 
-    /// - Parameter text: a number by RFC 8259's grammar, which the parser has checked.
+    /// - Parameter text: a number that the parser has validated.
     init(checked text: String) {
         self.text = text
     }
@@ -12,13 +12,14 @@ public struct JSONNumber: Sendable, Equatable {
         text = String(value)
     }
 
-    /// The value, where it is an integer that fits: exact, however it is written (`20.0`, `2e1` and `-0` are integers).
+    /// The exact value if it is an integer that fits, however it is written (`20.0`, `2e1` and `-0` are integers),
+    /// otherwise nil.
     public var integer: Int64? {
         guard let decimal = Decimal(text), decimal.isInteger else { return nil }
-        // 19 digits are the most that an Int64 has; a larger exponent is out of range, and never looped over.
+        // An Int64 has at most 19 digits. A larger exponent is out of range and never looped over.
         guard decimal.digits.count + decimal.exponent <= 19 else { return nil }
         var value: Int64 = 0
-        // Counted downwards, since the least Int64 has no positive counterpart.
+        // Negative accumulation, since the smallest Int64 has no positive counterpart.
         for digit in decimal.digits + [UInt8](repeating: 0, count: decimal.exponent) {
             let (shifted, overflowed) = value.multipliedReportingOverflow(by: 10)
             let (next, passed) = shifted.subtractingReportingOverflow(Int64(digit))
@@ -29,19 +30,19 @@ public struct JSONNumber: Sendable, Equatable {
         return value == .min ? nil : -value
     }
 
-    /// Whether the value is an integer, of whatever size.
+    /// True if the value is an integer of any size.
     public var isInteger: Bool {
         Decimal(text)?.isInteger ?? false
     }
 
-    /// The nearest double; nil where that would be infinite.
+    /// The nearest double, or nil if it would be infinite.
     public var double: Double? {
         guard let value = Double(text), value.isFinite else { return nil }
         return value
     }
 }
 
-/// A decimal number as digits and a power of ten, with no zero at either end of the digits; none at all for zero.
+/// A decimal number as digits and a power of ten, without zeros at either end; no digits for zero.
 private struct Decimal {
     var isNegative = false
     var digits: [UInt8] = []
@@ -49,7 +50,7 @@ private struct Decimal {
 
     var isInteger: Bool { exponent >= 0 }
 
-    /// Fails only where the exponent itself is out of range and the digits are not zero.
+    /// Parses a number. Nil only if the exponent is out of range and the digits are not zero.
     init?(_ text: String) {
         var written = 0
         var isExponentNegative = false
@@ -66,7 +67,7 @@ private struct Decimal {
                 let digit = byte - UInt8(ascii: "0")
                 switch part {
                 case .exponent:
-                    // Held below where sums could overflow: no text is long enough to make up for such an exponent.
+                    // Clamped to prevent overflow: no text is long enough to compensate for such an exponent.
                     written = min(written * 10 + Int(digit), 1 << 40)
                 case .integer, .fraction:
                     if part == .fraction { self.exponent -= 1 }

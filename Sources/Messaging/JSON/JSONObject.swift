@@ -1,8 +1,8 @@
-/// A JSON object, its members in the order they were written, and all of them.
+/// A JSON object with all members in order.
 public struct JSONObject: Sendable, Equatable {
     public let members: [Member]
 
-    /// A name and its value.
+    /// A member: a name and a value.
     public struct Member: Sendable, Equatable {
         public let name: String
         public let value: JSON
@@ -21,16 +21,16 @@ public struct JSONObject: Sendable, Equatable {
         self.members = members
     }
 
-    /// The value of the first member of this name; nil where there is none.
+    /// Returns the value of the first member with this name, or nil.
     public subscript(name: String) -> JSON? {
         for member in members where member.name.hasSameCodePoints(as: name) { return member.value }
         return nil
     }
 
-    /// The first name that stands twice; nil where every name stands once.
+    /// The first duplicate name, or nil.
     public var duplicate: String? {
         guard members.count > 1 else { return nil }
-        // Comparing all pairs is the quickest for the objects that are usual, and hashing bounds the rest.
+        // Comparing all pairs is fastest for typical objects; hashing bounds the rest.
         if members.count <= 12 {
             for index in members.indices.dropFirst() {
                 let name = members[index].name

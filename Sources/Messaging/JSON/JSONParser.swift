@@ -1,11 +1,11 @@
 public import NIOCore
 
 extension JSON {
-    /// Parses a JSON text, strictly by RFC 8259.
+    /// Parses a JSON text strictly by RFC 8259.
     ///
-    /// - Parameter maximumDepth: how deep arrays and objects may be nested: 1 admits `[]` and no `[[]]`; 512 at most,
-    ///   since the parser, like all that later walks or frees the value, uses the stack for each level.
-    /// - Throws: ``JSONError``; never more than that, whatever the bytes are.
+    /// - Parameter maximumDepth: the maximum nesting of arrays and objects: 1 permits `[]` but not `[[]]`. At most 512,
+    ///   since parsing and freeing use the stack for each level.
+    /// - Throws: ``JSONError`` for any other bytes.
     public init(parsing bytes: Span<UInt8>, maximumDepth: Int = 128) throws(JSONError) {
         guard isValidUTF8(bytes) else { throw .invalidUTF8 }
         var parser = JSONParser(maximumDepth: min(maximumDepth, 512))
@@ -26,9 +26,9 @@ extension JSON {
     }
 }
 
-/// A recursive descent over bytes that are known to be UTF-8.
+/// A recursive-descent parser of valid UTF-8.
 ///
-/// The bytes are an argument of each step, not a member: a span cannot outlive what it views.
+/// The bytes are an argument of each step, since a span cannot be stored beyond its lifetime.
 private struct JSONParser {
     let maximumDepth: Int
     var index = 0
@@ -42,7 +42,7 @@ private struct JSONParser {
         skipBlanks(bytes)
         let value = try self.value(bytes)
         skipBlanks(bytes)
-        guard index == bytes.count else { throw malformed("something follows the value") }
+        guard index == bytes.count else { throw malformed("unexpected content after the value") }
         return value
     }
 
@@ -59,7 +59,7 @@ private struct JSONParser {
         }
     }
 
-    /// Takes the byte if it is the next one.
+    /// Consumes the byte if it is next.
     private mutating func take(_ byte: Unicode.Scalar, _ bytes: Span<UInt8>) -> Bool {
         guard index < bytes.count, bytes[index] == UInt8(ascii: byte) else { return false }
         index += 1
@@ -67,7 +67,7 @@ private struct JSONParser {
     }
 
     private mutating func value(_ bytes: Span<UInt8>) throws(JSONError) -> JSON {
-        guard index < bytes.count else { throw malformed("a value is missing") }
+        guard index < bytes.count else { throw malformed("a value is expected") }
         switch bytes[index] {
         case UInt8(ascii: "{"): return .object(try object(bytes))
         case UInt8(ascii: "["): return .array(try array(bytes))
@@ -76,17 +76,17 @@ private struct JSONParser {
         case UInt8(ascii: "t"): return try literal("true", .bool(true), bytes)
         case UInt8(ascii: "f"): return try literal("false", .bool(false), bytes)
         case UInt8(ascii: "n"): return try literal("null", .null, bytes)
-        default: throw malformed("no value begins like this")
+        default: throw malformed("invalid value")
         }
     }
 
     private mutating func literal(_ text: StaticString, _ value: JSON, _ bytes: Span<UInt8>) throws(JSONError) -> JSON {
         let count = text.utf8CodeUnitCount
-        guard index + count <= bytes.count else { throw malformed("no value begins like this") }
+        guard index + count <= bytes.count else { throw malformed("invalid value") }
         for offset in 0..<count {
-            // Within the literal, whose length was just asked for.
+            // Within the literal, whose length was checked.
             guard unsafe bytes[index + offset] == text.utf8Start[offset] else {
-                throw malformed("no value begins like this")
+                throw malformed("invalid value")
             }
         }
         index += count
@@ -109,7 +109,7 @@ private struct JSONParser {
                 elements.append(try value(bytes))
                 skipBlanks(bytes)
                 if take("]", bytes) { break }
-                guard take(",", bytes) else { throw malformed("a comma or the array's end is missing") }
+                guard take(",", bytes) else { throw malformed("a comma or the end of the array is expected") }
             }
         }
         depth -= 1
@@ -124,16 +124,16 @@ private struct JSONParser {
             while true {
                 skipBlanks(bytes)
                 guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else {
-                    throw malformed("a member's name is missing")
+                    throw malformed("a member name is expected")
                 }
                 let name = try string(bytes)
                 skipBlanks(bytes)
-                guard take(":", bytes) else { throw malformed("a colon is missing") }
+                guard take(":", bytes) else { throw malformed("a colon is expected") }
                 skipBlanks(bytes)
                 members.append(JSONObject.Member(name: name, value: try self.value(bytes)))
                 skipBlanks(bytes)
                 if take("}", bytes) { break }
-                guard take(",", bytes) else { throw malformed("a comma or the object's end is missing") }
+                guard take(",", bytes) else { throw malformed("a comma or the end of the object is expected") }
             }
         }
         depth -= 1
@@ -155,16 +155,16 @@ private struct JSONParser {
     private mutating func digits(_ bytes: Span<UInt8>) throws(JSONError) {
         let start = index
         while index < bytes.count, 0x30...0x39 ~= bytes[index] { index += 1 }
-        guard index > start else { throw malformed("a digit is missing") }
+        guard index > start else { throw malformed("a digit is expected") }
     }
 
-    /// Parses a string whose opening quotation mark is the next byte.
+    /// Parses a string that begins with a quotation mark.
     private mutating func string(_ bytes: Span<UInt8>) throws(JSONError) -> String {
         index += 1
         let start = index
         try skipPlain(bytes)
         if take("\"", bytes) {
-            // Most strings have no escape and are copied once, as they are.
+            // Most strings have no escapes and are copied once.
             return Self.text(bytes.extracting(start..<(index - 1)))
         }
         var unescaped: [UInt8] = []
@@ -183,15 +183,15 @@ private struct JSONParser {
         while index < bytes.count {
             let byte = bytes[index]
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return }
-            guard byte >= 0x20 else { throw malformed("a control character stands in a string") }
+            guard byte >= 0x20 else { throw malformed("unescaped control character in a string") }
             index += 1
         }
-        throw malformed("the string does not end")
+        throw malformed("unterminated string")
     }
 
     private mutating func escape(_ bytes: Span<UInt8>, _ unescaped: inout [UInt8]) throws(JSONError) {
         let start = index
-        guard start + 1 < bytes.count else { throw malformed("the string does not end") }
+        guard start + 1 < bytes.count else { throw malformed("unterminated string") }
         index += 2
         switch bytes[start + 1] {
         case UInt8(ascii: "\""): unescaped.append(UInt8(ascii: "\""))
@@ -207,25 +207,25 @@ private struct JSONParser {
             var code = UInt32(first)
             if UTF16.isLeadSurrogate(first) {
                 guard take("\\", bytes), take("u", bytes) else {
-                    throw .malformed(offset: start, reason: "half of a surrogate pair stands alone")
+                    throw .malformed(offset: start, reason: "unpaired surrogate")
                 }
                 let second = try hexDigits(bytes)
                 guard UTF16.isTrailSurrogate(second) else {
-                    throw .malformed(offset: start, reason: "half of a surrogate pair stands alone")
+                    throw .malformed(offset: start, reason: "unpaired surrogate")
                 }
                 code = 0x10000 + (UInt32(first & 0x3FF) << 10) + UInt32(second & 0x3FF)
             }
             guard let scalar = Unicode.Scalar(code) else {
-                throw .malformed(offset: start, reason: "half of a surrogate pair stands alone")
+                throw .malformed(offset: start, reason: "unpaired surrogate")
             }
             unescaped.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
         default:
-            throw .malformed(offset: start, reason: "there is no such escape")
+            throw .malformed(offset: start, reason: "invalid escape")
         }
     }
 
     private mutating func hexDigits(_ bytes: Span<UInt8>) throws(JSONError) -> UInt16 {
-        guard index + 4 <= bytes.count else { throw malformed("the escape is cut short") }
+        guard index + 4 <= bytes.count else { throw malformed("incomplete escape") }
         var value: UInt16 = 0
         for _ in 0..<4 {
             let byte = bytes[index]
@@ -234,7 +234,7 @@ private struct JSONParser {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
             case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
             case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
-            default: throw malformed("an escape has four hexadecimal digits")
+            default: throw malformed("an escape needs four hexadecimal digits")
             }
             value = value << 4 | UInt16(digit)
             index += 1

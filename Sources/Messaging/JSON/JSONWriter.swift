@@ -1,7 +1,7 @@
 public import NIOCore
 
 extension JSON {
-    /// Writes the value compactly: no blank between tokens, members in their order, numbers as they were written.
+    /// Writes the value compactly: without blanks, members in order, numbers as written.
     public func write(to buffer: inout ByteBuffer) {
         switch self {
         case .null: buffer.writeStaticString("null")
@@ -54,10 +54,10 @@ extension JSONObject.Member {
 }
 
 extension ByteBuffer {
-    /// Writes the string as a JSON string, quoted and escaped: only what RFC 8259 demands is escaped.
+    /// Writes a quoted JSON string, escaping only what RFC 8259 requires.
     public mutating func writeJSONString(_ string: String) {
         var string = string
-        // The pointer does not leave the closure, and bytes have no padding that a view as raw bytes could uncover.
+        // The pointer does not escape, and bytes have no padding that raw access could expose.
         string.withUTF8 { utf8 in
             let bytes = unsafe utf8.span
             reserveCapacity(minimumWritableBytes: bytes.count + 2)
@@ -93,7 +93,7 @@ extension ByteBuffer {
 }
 
 extension String {
-    /// The string as a JSON string, quoted and escaped.
+    /// The quoted JSON string.
     public var jsonQuoted: String {
         var buffer = ByteBuffer()
         buffer.writeJSONString(self)

@@ -1,9 +1,9 @@
-/// Whether the bytes are UTF-8 as RFC 3629 has it: no overlong form, no surrogate, nothing beyond U+10FFFF.
+/// Returns true if the bytes are UTF-8 (RFC 3629), without overlong forms, surrogates or code points beyond U+10FFFF.
 package func isValidUTF8(_ bytes: Span<UInt8>) -> Bool {
     let count = bytes.count
     var index = 0
     while index < count {
-        // Eight ASCII bytes at once: most lines are nothing else.
+        // Eight ASCII bytes at once, which most lines consist of.
         while index &+ 8 <= count {
             // Within bounds by the condition above; every bit pattern is an integer.
             let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
@@ -17,7 +17,7 @@ package func isValidUTF8(_ bytes: Span<UInt8>) -> Bool {
             continue
         }
         let length: Int
-        // The second byte's range is what refuses overlong forms, surrogates and what is beyond U+10FFFF.
+        // The second byte's range excludes overlong forms, surrogates and code points beyond U+10FFFF.
         var second: ClosedRange<UInt8> = 0x80...0xBF
         switch lead {
         case 0xC2...0xDF: length = 2

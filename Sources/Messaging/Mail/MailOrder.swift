@@ -1,34 +1,34 @@
-/// A mail that is to be sent: a row of `accounts.take_mails`.
+/// A mail to send: a row of `accounts.claim_mails`.
 public struct MailOrder: Sendable {
     public let id: ID
     public let kind: Kind
 
-    /// Where it goes.
+    /// The recipient.
     public let email: String
 
-    /// Whose account it is about.
+    /// The user of the account.
     public let user: ID
 
-    /// A BCP 47 tag; nil where nothing is known of the user's language.
+    /// The user's language as a BCP 47 tag, or nil if unknown.
     public let locale: String?
 
-    /// What it proves; nil where it proves nothing.
+    /// The token, or nil.
     public let token: String?
 
-    /// How often it was tried before.
+    /// The number of previous attempts.
     public let attempts: Int
 
     public enum Kind: String, Sendable, CaseIterable {
-        /// Whether the account's address is its holder's.
+        /// Confirms that the account's address belongs to its user.
         case confirmEmail = "confirm_email"
-        /// Whether the address that the account is to have is its holder's.
+        /// Confirms that the account's new address belongs to its user.
         case changeEmail = "change_email"
-        /// A notice to the address that the account had.
+        /// Notifies the account's previous address.
         case emailChanged = "email_changed"
-        /// What sets another password.
+        /// Resets the password.
         case resetPassword = "reset_password"
 
-        /// Whether it brings a token.
+        /// True if the mail contains a token.
         public var hasToken: Bool {
             switch self {
             case .confirmEmail, .changeEmail, .resetPassword: true
@@ -48,27 +48,27 @@ public struct MailOrder: Sendable {
     }
 }
 
-/// What became of a mail, with the reason where it was not taken.
+/// The outcome of a mail, with the reason for a failure.
 public enum MailOutcome: Sendable, Equatable {
-    /// It is on its way.
-    case taken
-    /// It will never be taken.
-    case refused(String)
-    /// It is to be tried again; after so long, where the mail server says it.
-    case later(String, after: Duration?)
-    /// It was tried for a day.
-    case givenUp(String)
+    /// The mail was accepted.
+    case accepted
+    /// The mail was rejected permanently.
+    case rejected(String)
+    /// The mail must be retried, after the time that the server names, if any.
+    case deferred(String, after: Duration?)
+    /// The mail was abandoned after a day.
+    case abandoned(String)
 
-    /// What it is for a mail that had been tried so often: what was tried for a day is given up.
+    /// Returns the outcome after that many attempts: a mail is abandoned after a day.
     public func settled(after attempts: Int) -> MailOutcome {
-        guard case .later(let why, let told) = self else { return self }
-        guard attempts + 1 < Self.tries else { return .givenUp(why) }
-        // Who greylists wants to see the mail again in minutes.
+        guard case .deferred(let why, let requested) = self else { return self }
+        guard attempts + 1 < Self.tries else { return .abandoned(why) }
+        // Greylisting servers expect the mail again within minutes.
         let next = min(Self.longestWait, .seconds(5 << min(attempts, 10)))
-        return .later(why, after: min(Self.longestWait, max(told ?? .zero, next)))
+        return .deferred(why, after: min(Self.longestWait, max(requested ?? .zero, next)))
     }
 
-    /// 5 s, 10 s, … an hour: so many tries are a day.
+    /// With waits of 5 s, 10 s, … an hour, this many attempts take a day.
     private static let tries = 33
     private static let longestWait = Duration.seconds(3_600)
 }

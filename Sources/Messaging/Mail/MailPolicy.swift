@@ -1,6 +1,6 @@
-/// What this node's accounts need mail for.
+/// The accounts' requirements that depend on mail.
 public struct MailPolicy: Sendable {
-    /// Whether one signs in to an account only once its address is confirmed.
+    /// True if sign-in requires a confirmed address.
     public let signInNeedsConfirmedEmail: Bool
 
     public init(signInNeedsConfirmedEmail: Bool) {

@@ -1,48 +1,49 @@
 internal import Postgres
 
-/// The database's side of mails: what is to be sent, and what became of it (`sql/functions/app/mails.sql`).
+/// The mail queue in the database (`sql/functions/app/mails.sql`).
 public struct MailQueue: Sendable {
     let database: Database
 
-    /// Takes mails that are due, and makes the tokens that they bring.
+    /// Leases due mails, and creates their tokens.
     ///
-    /// Each is due again in two minutes, unless it is settled.
-    /// - Throws: what the database says.
-    public func take(most: Int) async throws -> [MailOrder] {
-        let tokens = (0..<most).map { _ in MailToken() }
+    /// Each is due again in two minutes unless settled.
+    ///
+    /// - Throws: the database's error.
+    public func leaseDue(limit: Int) async throws -> [MailOrder] {
+        let tokens = (0..<limit).map { _ in MailToken() }
         let byHash = Dictionary(
             tokens.map { (MailToken.hash(of: $0.text), $0.text) }, uniquingKeysWith: { first, _ in first })
         let rows = try await database.rows(
-            Self.takeDue, ["{\(byHash.keys.joined(separator: ","))}"], as: .accounts)
+            Self.leaseDueStatement, ["{\(byHash.keys.joined(separator: ","))}"], as: .accounts)
         return (0..<rows.count).compactMap { MailOrder(rows, $0, tokens: byHash) }
     }
 
-    /// Notes what became of mails. Whoever took them may note it, also after others took them again.
+    /// Records the outcomes of mails, also after others have leased them again.
     ///
-    /// - Throws: what the database says.
+    /// - Throws: the database's error.
     public func settle(_ outcomes: [(order: MailOrder, outcome: MailOutcome)]) async throws {
         func array(_ value: (MailOrder, MailOutcome) -> String) -> String {
             "{\(outcomes.map { value($0.order, $0.outcome) }.joined(separator: ","))}"
         }
         _ = try await database.rows(
-            Self.settleThem,
+            Self.settleStatement,
             [
                 array { order, _ in "\(order.id)" }, array { order, _ in "\(order.attempts)" },
-                array { _, outcome in outcome.name }, array { _, outcome in outcome.reason.quotedElement },
+                array { _, outcome in outcome.storedName }, array { _, outcome in outcome.reason.quotedElement },
                 array { _, outcome in "\(outcome.retry / .milliseconds(1) / 1_000)" },
             ], as: .accounts)
     }
 
-    private static let takeDue = Statement(
-        "accounts.take_mails",
-        "select id, kind, email, user_id, locale, attempts, token_hash from accounts.take_mails($1::text[])")
-    private static let settleThem = Statement(
-        "accounts.settle_mails",
-        "select accounts.settle_mails($1::uuid[], $2::int[], $3::text[], $4::text[], $5::float8[])")
+    private static let leaseDueStatement = Statement(
+        "accounts.claim_mails",
+        "select id, kind, email, user_id, locale, attempts, token_hash from accounts.claim_mails($1::text[])")
+    private static let settleStatement = Statement(
+        "accounts.record_mail_results",
+        "select accounts.record_mail_results($1::uuid[], $2::int[], $3::text[], $4::text[], $5::float8[])")
 }
 
 extension MailOrder {
-    /// Nil for a row that is none.
+    /// Nil for an invalid row.
     fileprivate init?(_ rows: Rows, _ row: Int, tokens: [String: String]) {
         guard let id = rows.id(row, 0), let kind = rows.text(row, 1).flatMap({ Kind(rawValue: $0) }),
             let email = rows.text(row, 2), let user = rows.id(row, 3)
@@ -54,30 +55,40 @@ extension MailOrder {
 }
 
 extension MailOutcome {
-    /// As metrics and the database call it.
+    /// The name in metrics and logs.
     public var name: String {
         switch self {
-        case .taken: "taken"
-        case .refused: "refused"
-        case .later: "later"
-        case .givenUp: "given_up"
+        case .accepted: "accepted"
+        case .rejected: "rejected"
+        case .deferred: "deferred"
+        case .abandoned: "abandoned"
+        }
+    }
+
+    /// The name in the database.
+    fileprivate var storedName: String {
+        switch self {
+        case .accepted: "taken"
+        case .rejected: "refused"
+        case .deferred: "later"
+        case .abandoned: "given_up"
         }
     }
 
     fileprivate var reason: String {
         switch self {
-        case .taken: ""
-        case .refused(let why), .later(let why, _), .givenUp(let why): why
+        case .accepted: ""
+        case .rejected(let why), .deferred(let why, _), .abandoned(let why): why
         }
     }
 
     fileprivate var retry: Duration {
-        if case .later(_, let after) = self { after ?? .zero } else { .zero }
+        if case .deferred(_, let after) = self { after ?? .zero } else { .zero }
     }
 }
 
 extension String {
-    /// As an element of a PostgreSQL array. A NUL, which no text of PostgreSQL's holds, is left out.
+    /// The text as an array element, without NULs, which PostgreSQL cannot store.
     fileprivate var quotedElement: String {
         var quoted = "\""
         for scalar in unicodeScalars where scalar != "\0" {

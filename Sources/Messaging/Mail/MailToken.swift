@@ -1,17 +1,17 @@
 internal import Crypto
 
-/// What a mail has, and nobody else: whoever gives it back reads the mail of the address that it was sent to.
+/// A secret token in a mail. Presenting it proves access to the address that the mail was sent to.
 ///
-/// It is made when the mail is sent. The database keeps its hash, for an hour.
+/// It is created when the mail is sent. The database stores its hash for an hour.
 struct MailToken: Sendable {
     let text: String
 
-    /// A new one.
+    /// Creates a random token.
     init() {
         let secret = SymmetricKey(size: .bits256)
         text = unsafe secret.withUnsafeBytes { unsafe Array($0) }.hexadecimal
     }
 
-    /// The hash of what is given for one, in hexadecimal digits.
+    /// Returns the hash of a presented token, in hexadecimal digits.
     static func hash(of text: String) -> String { SHA256.hash(data: Array(text.utf8)).hexadecimal }
 }

@@ -1,48 +1,48 @@
 public import FoundationEssentials
 
-/// Where pictures' bytes are (`docs/media.md`). What they may be and who may see them is the database's business; a store
-/// is told by signed addresses.
+/// A store of pictures' bytes (`docs/media.md`). The database decides which pictures are valid and who may see them,
+/// and clients access the store by signed addresses.
 public protocol MediaStore: Sendable {
-    /// How many bytes a picture may have.
+    /// The maximum size of a picture, in bytes.
     var maxBytes: Int { get }
 
-    /// Where the client is to put a picture, for an hour.
+    /// Returns the upload address of a picture, valid for an hour.
     func upload(of picture: Picture) -> PictureUpload
 
-    /// The lasting address of a picture. That of an avatar is for everybody; that of a message's picture shows nothing.
+    /// Returns the permanent address of a picture. Anyone can read an avatar by it, but no message's picture.
     func address(of id: ID, _ purpose: Picture.Purpose) -> String
 
-    /// An address that shows a message's picture for some minutes.
+    /// Returns an address by which a message's picture can be read for some minutes.
     func signedAddress(of id: ID) -> (url: String, expiresAt: Date)
 
-    /// Looks whether a picture's bytes are there, and are what was promised. From then on they stay as they are. What is
-    /// something else is removed.
+    /// Checks that a picture's bytes exist and are as declared. From then on they do not change. Other content is
+    /// removed.
     ///
-    /// - Throws: where the store cannot say.
-    func accept(_ picture: Picture) async throws -> MediaVerdict
+    /// - Throws: if the store is unavailable.
+    func accept(_ picture: Picture) async throws -> MediaCheckResult
 
-    /// Removes a picture, where it is there.
+    /// Removes a picture if it exists.
     func remove(_ id: ID, _ purpose: Picture.Purpose) async throws
 
-    /// Removes what was put to a picture's upload address after it was accepted or removed, where the store lets a client
-    /// do that. It is called once the address has expired.
+    /// Removes what a client uploaded after the picture was accepted or removed, if the store permits that. Called once
+    /// the address has expired.
     func removeUpload(_ id: ID) async throws
 
-    /// Returns whether there is room for so many bytes more.
+    /// Returns true if there is room for this many more bytes.
     ///
-    /// - Throws: where the store cannot say.
+    /// - Throws: if the store is unavailable.
     func hasRoom(for bytes: Int) async throws -> Bool
 
-    /// Removes what was begun and is not wanted any more. It is asked for now and then.
+    /// Removes abandoned uploads. Called periodically.
     func tidy() async throws
 }
 
-/// What a store has of a picture.
-public enum MediaVerdict: Sendable, Equatable {
-    /// All of it, and it is what was promised.
+/// The result of a store's check of a picture.
+public enum MediaCheckResult: Sendable, Equatable {
+    /// The picture is complete and as declared.
     case stored
-    /// Nothing.
+    /// The picture does not exist.
     case missing
-    /// Something else: what is wrong with it.
-    case wrong(String)
+    /// The content is wrong, with the reason.
+    case mismatch(String)
 }

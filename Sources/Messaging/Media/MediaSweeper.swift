@@ -1,13 +1,13 @@
 internal import Logging
 internal import Postgres
 
-/// Removes the bytes of pictures that are not wanted any more, as the database says (`sql/functions/app/media.sql`).
+/// Removes the bytes of pictures that the database no longer refers to (`sql/functions/app/media.sql`).
 struct MediaSweeper: Sendable {
     let store: any MediaStore
     let database: Database
     let logger: Logger
 
-    /// How many are removed at a time.
+    /// The number of pictures removed at a time.
     private static let most = 100
 
     /// Runs until it is cancelled.
@@ -15,15 +15,15 @@ struct MediaSweeper: Sendable {
         var rounds = 0
         while !Task.isCancelled {
             do {
-                // Those who are many go one after another, and a little later each.
+                // Many are removed one after another without pausing.
                 while try await removeDue() == Self.most {}
                 if rounds.isMultiple(of: 60) { try await store.tidy() }
             } catch is CancellationError {
                 return
             } catch {
-                // The database may have been closed before this is told.
+                // The database may be closed before the cancellation arrives.
                 if Task.isCancelled { return }
-                logger.warning("pictures cannot be removed now", metadata: ["error": "\(error)"])
+                logger.warning("cannot remove pictures; retrying", metadata: ["error": "\(error)"])
             }
             rounds += 1
             try? await Task.sleep(for: .seconds(.random(in: 4...6)))
@@ -31,7 +31,7 @@ struct MediaSweeper: Sendable {
     }
 
     private func removeDue() async throws -> Int {
-        let rows = try await database.rows(Self.dueRemovals, ["\(Self.most)"], as: .feed)
+        let rows = try await database.rows(Self.claimRemovals, ["\(Self.most)"], as: .feed)
         var removed: [(id: ID, purpose: String)] = []
         for row in 0..<rows.count {
             guard let id = rows.text(row, 0).flatMap({ ID($0) }), let purpose = rows.text(row, 1) else { continue }
@@ -45,22 +45,23 @@ struct MediaSweeper: Sendable {
                 }
                 removed.append((id, purpose))
             } catch {
-                // It is due again in a minute.
-                logger.warning("a picture cannot be removed", metadata: ["id": "\(id)", "error": "\(error)"])
+                // The removal is due again in a minute.
+                logger.warning("cannot remove a picture; retrying", metadata: ["id": "\(id)", "error": "\(error)"])
             }
         }
         if !removed.isEmpty {
             func array(_ values: [String]) -> String { "{\(values.joined(separator: ","))}" }
             _ = try await database.rows(
-                Self.removedMedia, [array(removed.map { "\($0.id)" }), array(removed.map(\.purpose))], as: .feed)
+                Self.completeRemovals, [array(removed.map { "\($0.id)" }), array(removed.map(\.purpose))], as: .feed)
         }
         return rows.count
     }
 
-    /// In place of a purpose: what a client has put to the upload address since.
+    /// Instead of a purpose: a later upload to the address.
     private static let upload = "upload"
 
-    private static let dueRemovals = Statement("app.due_removals", "select id, purpose from app.due_removals($1::int)")
-    private static let removedMedia = Statement(
-        "app.removed_media", "select app.removed_media($1::uuid[], $2::text[])")
+    private static let claimRemovals = Statement(
+        "app.claim_removals", "select id, purpose from app.claim_removals($1::int)")
+    private static let completeRemovals = Statement(
+        "app.complete_removals", "select app.complete_removals($1::uuid[], $2::text[])")
 }

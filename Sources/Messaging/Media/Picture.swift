@@ -1,19 +1,19 @@
 public import FoundationEssentials
 
-/// A picture as its owner has promised it.
+/// A picture as declared by its owner.
 public struct Picture: Sendable, Hashable {
     public let id: ID
     public let purpose: Purpose
     public let type: PictureType
 
-    /// How long it is.
+    /// The size in bytes.
     public let bytes: Int
 
-    /// What a picture is for.
+    /// The purpose of a picture.
     public enum Purpose: String, Sendable, CaseIterable {
-        /// Everybody who has its address sees it.
+        /// An avatar, visible to anyone who has its address.
         case avatar
-        /// Members of its conversation see it.
+        /// A message's picture, visible to members of its conversation.
         case message
     }
 
@@ -25,7 +25,7 @@ public struct Picture: Sendable, Hashable {
     }
 }
 
-/// The kinds of pictures that are taken.
+/// The accepted types of pictures.
 public enum PictureType: String, Sendable, CaseIterable {
     case jpeg = "image/jpeg"
     case png = "image/png"
@@ -33,12 +33,12 @@ public enum PictureType: String, Sendable, CaseIterable {
     case gif = "image/gif"
     case heic = "image/heic"
 
-    /// The number of first bytes by which a file's kind is recognized: room for a `ftyp` box with 28 compatible brands.
-    public static let tellingBytes = 128
+    /// The number of bytes that identify a type: enough for a `ftyp` box with 28 compatible brands.
+    public static let signatureLength = 128
 
-    /// What a file is by its first bytes; nil where it is none of these.
+    /// Detects the type by the first bytes. Nil for other files.
     public init?(firstBytes bytes: some Collection<UInt8>) {
-        let bytes = Array(bytes.prefix(Self.tellingBytes))
+        let bytes = Array(bytes.prefix(Self.signatureLength))
         func has(_ text: String, at offset: Int = 0) -> Bool { bytes.dropFirst(offset).starts(with: text.utf8) }
         if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
             self = .jpeg
@@ -55,17 +55,17 @@ public enum PictureType: String, Sendable, CaseIterable {
         }
     }
 
-    /// Brands of files whose pictures are coded by HEVC.
+    /// Brands of files with HEVC pictures.
     private static let heicBrands: Set<String> = ["heic", "heix", "heim", "heis", "hevc", "hevx"]
 
-    /// Brands of a container for pictures of any codec: HEVC's if a compatible brand says so (ISO/IEC 23008-12).
+    /// Brands of a container for any codec: it contains HEVC if a compatible brand says so (ISO/IEC 23008-12).
     private static let containerBrands: Set<String> = ["mif1", "msf1"]
 
-    /// Brands of files whose pictures are coded by AV1.
+    /// Brands of files with AV1 pictures.
     private static let avifBrands: Set<String> = ["avif", "avis", "avio"]
 
-    /// Reads the `ftyp` box at a file's beginning: its size, `ftyp`, the major brand, a version, and compatible brands
-    /// (ISO/IEC 14496-12, section 4.3).
+    /// Parses the `ftyp` box at the beginning of a file: size, `ftyp`, major brand, version, compatible brands (ISO/IEC
+    /// 14496-12, section 4.3).
     private static func isHEIC(_ bytes: [UInt8]) -> Bool {
         guard bytes.count >= 16, bytes[4..<8].elementsEqual("ftyp".utf8) else { return false }
         let size = bytes[..<4].reduce(0) { $0 << 8 | Int($1) }
@@ -79,7 +79,7 @@ public enum PictureType: String, Sendable, CaseIterable {
     }
 }
 
-/// Where a client puts a picture's bytes.
+/// The upload request for a picture.
 public struct PictureUpload: Sendable {
     public let url: String
     public let headers: [(name: String, value: String)]

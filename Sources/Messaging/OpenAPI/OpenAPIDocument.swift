@@ -1,22 +1,21 @@
 public import NIOCore
 
-/// The description of the methods over HTTP, each `POST /v1/{method}`, as OpenAPI 3.0.3 has it.
+/// The OpenAPI 3.0.3 description of the methods over HTTP, each `POST /v1/{method}`.
 ///
-/// Not 3.1: openapi-generator 7.26 calls its support of that a beta, fails at a union of types and at the type null, and
-/// writes no Python client; of 3.0 it, openapi-python-client and aiopenapi3 each make a client that works. For the same
-/// reason references lead to whole components, every array has its `items`, and a value that may be null is `nullable`.
+/// Not 3.1: openapi-generator 7.26 calls its support a beta, fails at type unions and the null type, and writes no
+/// Python client. For 3.0 it, openapi-python-client and aiopenapi3 each generate a working client. For the same reason
+/// references lead to whole components, every array has `items`, and nullable values use `nullable`.
 ///
-/// It is made of the table of operations: a method that is added there is described here. Paths that are no methods are
-/// whoever's who serves them, and may refer to what stands under `components`: the schemas of the protocol's objects
-/// (`Profile`, `Me`, `Conversation`, `Message`, `Changes`, `Tokens`, `Error`), a response for each status of an error
-/// (`Error401`), and the security scheme `bearer`.
+/// It is derived from the table of operations. Other paths are described by the code that serves them, and may refer to
+/// `components`: the schemas of the protocol's objects (`Profile`, `Me`, `Conversation`, `Message`, `Changes`,
+/// `Tokens`, `Error`), a response per error status (`Error401`), and the security scheme `bearer`.
 public enum OpenAPIDocument {
-    /// The document as JSON text. It is made anew each time: who serves it keeps it.
+    /// Returns the document as JSON text. It is not cached.
     ///
     /// - Parameters:
-    ///   - version: the server's.
-    ///   - paths: path items by their paths, that stand behind those of the methods.
-    ///   - schemas: what they refer to beyond the protocol's objects, by its names under `components/schemas`.
+    ///   - version: the server's version.
+    ///   - paths: additional path items, after those of the methods.
+    ///   - schemas: additional schemas, by their names under `components/schemas`.
     public static func text(
         version: String, adding paths: JSONObject = [:], schemas: JSONObject = [:]
     ) -> ByteBuffer {
@@ -40,11 +39,11 @@ public enum OpenAPIDocument {
         return buffer
     }
 
-    /// The schema of what a param may be.
+    /// Returns the schema of a param.
     ///
     /// - Parameters:
-    ///   - path: the param's name, with the path of one within another (`avatar.avatar_url`).
-    ///   - method: the method that takes it.
+    ///   - path: the param's name, with the path of a nested one (`avatar.avatar_url`).
+    ///   - method: the method.
     package static func parameter(_ path: String, of method: String) -> JSON? {
         var parameters = (try? Operation.named(method))?.parameters ?? []
         var schema: JSON?
@@ -56,10 +55,10 @@ public enum OpenAPIDocument {
         return schema
     }
 
-    /// The schema of a member of one of the protocol's objects.
+    /// Returns the schema of a member of a protocol object.
     ///
     /// - Parameters:
-    ///   - path: the member's name, with the path of one within another (`members.role`).
+    ///   - path: the member's name, with the path of a nested one (`members.role`).
     ///   - object: the object's name, such as `Me`.
     package static func member(_ path: String, of object: String) -> JSON? {
         var schema = Schema.named.first { $0.name == object }?.schema.json
@@ -72,7 +71,7 @@ public enum OpenAPIDocument {
         return schema
     }
 
-    /// The schema of a method's result.
+    /// Returns the schema of a method's result.
     package static func result(of method: String) -> JSON? { (try? Operation.named(method))?.result.json }
 
     private static let description = """
@@ -84,14 +83,14 @@ public enum OpenAPIDocument {
         "type": .string("http"), "scheme": .string("bearer"), "bearerFormat": .string("JWT"),
     ]
 
-    /// What stands before the point in the methods' names, in the order of the table.
+    /// The prefixes of the methods' names, in the order of the table.
     private static var families: [String] {
         Operation.all.map(\.family).reduce(into: []) { families, family in
             if families.last != family { families.append(family) }
         }
     }
 
-    /// A response for each status that an error may have.
+    /// A response for each error status.
     private static var errorResponses: [JSONObject.Member] {
         Dictionary(grouping: ErrorCode.allCases, by: \.httpStatus).sorted { $0.key < $1.key }.map { status, codes in
             let names = codes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
@@ -105,13 +104,14 @@ public enum OpenAPIDocument {
     private static let headers: [Int: JSONObject] = [
         401: [
             "WWW-Authenticate": .object([
-                "description": .string("The scheme to authenticate by."), "required": .bool(true),
+                "description": .string("The authentication scheme."), "required": .bool(true),
                 "schema": Schema.string.json,
             ])
         ],
         429: [
             "Retry-After": .object([
-                "description": .string("In how many seconds the request may succeed."), "required": .bool(true),
+                "description": .string("The number of seconds after which the request may succeed."),
+                "required": .bool(true),
                 "schema": Schema.integer.json,
             ])
         ],
@@ -123,10 +123,10 @@ public enum OpenAPIDocument {
 }
 
 extension Operation {
-    /// `messages` of `messages.send`.
+    /// The prefix of the method's name, such as `messages`.
     fileprivate var family: String { String(method.prefix { $0 != "." }) }
 
-    /// Its path, and the one way to ask there.
+    /// The path item with its operation.
     fileprivate var path: JSONObject.Member {
         let request = Schema(of: parameters, alternatives: alternatives)
         let needsBody = parameters.contains { $0.isRequired } || alternatives?.isRequired == true
@@ -149,10 +149,10 @@ extension Operation {
         return .init(name: "/v1/\(method)", value: .object(["post": .object(JSONObject(members))]))
     }
 
-    /// A sentence that names them.
+    /// A sentence that names the method's own errors.
     private var ownErrors: String {
-        guard !errors.isEmpty else { return "It has no errors but those of every method." }
-        return "Beyond the errors of every method: \(errors.map { "`\($0.rawValue)`" }.joined(separator: ", "))."
+        guard !errors.isEmpty else { return "Only the errors of every method." }
+        return "Errors besides those of every method: \(errors.map { "`\($0.rawValue)`" }.joined(separator: ", "))."
     }
 
     private var success: JSONObject.Member {
@@ -168,7 +168,7 @@ extension Operation {
         }
     }
 
-    /// What any method may be answered with.
+    /// The errors that any method can return.
     private static let generalErrors: [ErrorCode] = [
         .parseError, .invalidUTF8, .invalidRequest, .invalidParams, .internalError, .unauthenticated, .invalidToken,
         .tokenExpired, .sessionRevoked, .lineTooLong, .rateLimited, .unavailable, .timeout,
@@ -176,6 +176,6 @@ extension Operation {
 
     private static let idempotencyKey: JSON = .object([
         "name": .string("Idempotency-Key"), "in": .string("header"), "required": .bool(false),
-        "description": .string("Stands for client_id."), "schema": Schema(of: .uuid).json,
+        "description": .string("Equivalent to client_id."), "schema": Schema(of: .uuid).json,
     ])
 }

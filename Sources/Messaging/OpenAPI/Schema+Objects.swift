@@ -3,21 +3,21 @@
 
 /// The protocol's objects (`docs/protocol.md`, sections 2, 3 and 5), each with all its members in their order.
 extension Schema {
-    /// What ``profile`` and its like refer to.
+    /// The named schemas that references such as ``profile`` lead to.
     static let named: [(name: String, schema: Schema)] = [
-        ("Profile", object(profileMembers).described("What every authenticated user may see of another.")),
+        ("Profile", object(profileMembers).described("The profile of a user, visible to all authenticated users.")),
         ("ProfileList", object([("profiles", .array(of: .profile))]).described("The profiles of several users.")),
         (
             "ProfileOrList",
             object([], optional: profileMembers + [("profiles", .array(of: .profile))])
-                .described("A Profile, where it was asked for by its username; profiles alone, where by ids.")
+                .described("A Profile for a username, or only profiles for ids.")
         ),
-        ("Me", object(profileMembers + ownMembers).described("What a user sees of itself.")),
-        ("Conversation", object(conversationMembers).described("A conversation as one of its members sees it.")),
+        ("Me", object(profileMembers + ownMembers).described("The user's own profile.")),
+        ("Conversation", object(conversationMembers).described("A conversation as seen by a member.")),
         (
             "ConversationWithPeople",
             object(conversationMembers, optional: [("profiles", .array(of: .profile))])
-                .described("A conversation, with its members' profiles where they were asked for.")
+                .described("A conversation, with its members' profiles if requested.")
         ),
         (
             "ConversationOrLeft",
@@ -27,16 +27,16 @@ extension Schema {
         (
             "Message",
             object(messageMembers, optional: [("event", event)])
-                .described("A message, with its sender at the moment of the answer.")
+                .described("A message, with its sender at the time of the response.")
         ),
-        ("Presence", object(presenceMembers).described("Whether a user is online, and when it last was.")),
-        ("Changes", object(changesMembers, optional: changesLists).described("What is new to a user.")),
-        ("Tokens", object(tokensMembers).described("What a session is used and renewed with.")),
+        ("Presence", object(presenceMembers).described("The online state of a user, and the time last seen.")),
+        ("Changes", object(changesMembers, optional: changesLists).described("The changes for a user.")),
+        ("Tokens", object(tokensMembers).described("The tokens of a session.")),
         (
             "TokensAndMerged",
             object(
                 tokensMembers, optional: [("merged", object([("conversations", .integer), ("messages", .integer)]))]
-            ).described("Tokens, with how much was merged where a guest was.")
+            ).described("Tokens, with the merged counts if a guest was merged.")
         ),
         ("Error", errorObject),
     ]
@@ -53,7 +53,7 @@ extension Schema {
     private static let aboutMembers: [(String, Schema)] = [
         ("website", .string.nullable), ("location", .string.nullable), ("language_code", .string.nullable),
         ("is_verified", .bool), ("is_guest", .bool), ("is_deleted", .bool),
-        ("attributes", .anyObject.described("The app's own data about the user.")),
+        ("attributes", .anyObject.described("Data of the app about the user.")),
         ("version", .integer), ("created_at", .timestamp), ("updated_at", .timestamp),
     ]
 
@@ -68,7 +68,7 @@ extension Schema {
     private static let ownMembers: [(String, Schema)] = [
         ("email", .string.nullable), ("phone_number", .string.nullable), ("phone_verified", .bool),
         ("date_of_birth", .date.nullable), ("preferred_unit_system", .choice(["metric", "imperial"])),
-        ("preferences", .anyObject.described("The app's own.")),
+        ("preferences", .anyObject.described("Data of the app.")),
         (
             "physical",
             .object([
@@ -115,7 +115,7 @@ extension Schema {
 
     private static let event = object(
         [("type", .string)], optional: [("user_ids", .array(of: .uuid)), ("title", .string)]
-    ).described("The change of a group that a system message tells.")
+    ).described("The group change of a system message.")
 
     private static let presenceMembers: [(String, Schema)] = [
         ("user_id", .uuid), ("is_online", .bool), ("last_seen_at", .timestamp.nullable),
@@ -141,23 +141,26 @@ extension Schema {
 
     private static let errorObject = object([
         ("code", Schema(["type": .string("integer")]).described("The class: JSON-RPC 2.0's number, or the status.")),
-        ("message", .string.described("A sentence for a person.")),
+        ("message", .string.described("A sentence for people.")),
         (
             "data",
             object(
                 [
-                    ("code", .choice(ErrorCode.allCases.map(\.rawValue)).described("The stable name to switch on.")),
-                    ("retryable", .bool.described("Whether the same request may succeed later unchanged.")),
+                    (
+                        "code",
+                        .choice(ErrorCode.allCases.map(\.rawValue)).described("The stable name for switch statements.")
+                    ),
+                    ("retryable", .bool.described("True if the same request may succeed later.")),
                 ],
                 optional: [
-                    ("field", .string.described("The param that it is about, with its path.")),
-                    ("suggestion", .string.described("The name that was probably meant.")),
-                    ("method", .string.described("The method that takes what is suggested.")),
-                    ("current", .me.described("The object as it is now, where a version was not.")),
-                    ("retry_at", .timestamp.described("From when on it may succeed.")),
-                    ("retry_after", .number.described("In how many seconds it may succeed.")),
-                    ("incident", .string.described("The number under which the server's log has it.")),
+                    ("field", .string.described("The path of the invalid param.")),
+                    ("suggestion", .string.described("The probably intended name.")),
+                    ("method", .string.described("The method for the suggestion.")),
+                    ("current", .me.described("The current object after a version conflict.")),
+                    ("retry_at", .timestamp.described("The time from which the request may succeed.")),
+                    ("retry_after", .number.described("The number of seconds after which the request may succeed.")),
+                    ("incident", .string.described("The incident number in the server's log.")),
                 ])
         ),
-    ]).described("An error, as section 2 of the protocol has it.")
+    ]).described("An error (section 2 of the protocol).")
 }

@@ -1,9 +1,9 @@
-/// What params may be, as their declarations have it.
+/// Schemas of params, from their declarations.
 ///
-/// A schema holds for all that is taken. It may let pass what the server refuses: bytes are told as characters, of which
-/// there are no more, and some rules of texts in words alone.
+/// A schema accepts everything that the server accepts, and may accept more: bytes are expressed as characters, and
+/// some rules only in words.
 extension Schema {
-    /// An object of params, or of a param's members. Any other is refused.
+    /// Creates the schema of an object of params, or of a param's members. Other members are refused.
     init(of parameters: [Parameter], alternatives: Alternatives? = nil) {
         let required = parameters.filter { $0.isRequired && $0.exemption == nil }.names
         let properties = parameters.map { parameter in
@@ -14,7 +14,7 @@ extension Schema {
             "additionalProperties": .bool(false),
         ])
         if !required.isEmpty { schema = schema.adding(["required": .array(required.map { .string($0) })]) }
-        // In words: client generators make wrong types, or none, of a rule about which params may be there.
+        // In words, since generators produce wrong types for rules about required combinations.
         if let alternatives { schema = schema.described(alternatives.rule) }
         self = schema
     }
@@ -22,12 +22,12 @@ extension Schema {
     private init(of parameter: Parameter) {
         var schema = Schema(of: parameter.type)
         if parameter.exemption != nil { schema = schema.without("minLength") }
-        if parameter.takesNull || parameter.exemption != nil { schema = schema.nullable }
-        if let standard = parameter.standard { schema = schema.adding(["default": standard]) }
+        if parameter.acceptsNull || parameter.exemption != nil { schema = schema.nullable }
+        if let standard = parameter.defaultValue { schema = schema.adding(["default": standard]) }
         let bound = parameter.type.boundInWords.map { " \($0)" } ?? ""
-        let null = parameter.presence == .clearable ? " Null clears it, to leave it out leaves it as it is." : ""
+        let null = parameter.presence == .clearable ? " Null clears it; if absent, it is unchanged." : ""
         let exemption = parameter.exemption.map {
-            " It must be there, and not be empty, unless \"\($0.parameter)\" is \"\($0.value)\"."
+            " Required and not empty unless \"\($0.parameter)\" is \"\($0.value)\"."
         }
         self = schema.described(parameter.summary + bound + null + (exemption ?? ""))
     }
@@ -69,14 +69,14 @@ extension Schema {
         }
     }
 
-    /// In any zone, and as exact as may be.
+    /// A timestamp in any zone and precision.
     private static let anyTimestamp = Schema([
         "type": .string("string"), "format": .string("date-time"),
         exactForm: .string(
             #"^(19[7-9][0-9]|[2-9][0-9]{3})-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$"#),
     ])
 
-    /// In either case, which params may have.
+    /// A UUID in either case, which params accept.
     private static let anyUUID = Schema(["type": .string("string"), "format": .string("uuid")])
 
     private static func text(_ least: Int, _ most: Int) -> Schema {
@@ -90,7 +90,7 @@ extension Schema {
 }
 
 extension ParameterType {
-    /// What of its bounds no schema can say.
+    /// The rules that no schema can express.
     fileprivate var boundInWords: String? {
         switch self {
         case .string(.bytes(let limits), _):
@@ -99,17 +99,17 @@ extension ParameterType {
         case .string(.languageTag, _): "A BCP 47 tag."
         case .string(.phoneNumber, _): "An E.164 number."
         case .string(.username, _): "It is stored in lower case."
-        case .object(let maxBytes?, _): "At most \(maxBytes / 1024) KiB, written without blanks."
+        case .object(let maxBytes?, _): "At most \(maxBytes / 1024) KiB, encoded without whitespace."
         case .string, .integer, .number, .bool, .uuid, .uuids, .object, .fields: nil
         }
     }
 }
 
 extension Alternatives {
-    /// A sentence that says which of the two may be there.
+    /// A sentence about the permitted combination.
     fileprivate var rule: String {
         isRequired
-            ? "Either \"\(first)\" or \"\(second)\" must be there, and not both."
-            : "\"\(first)\" and \"\(second)\" exclude each other."
+            ? "Exactly one of \"\(first)\" and \"\(second)\" is required."
+            : "\"\(first)\" and \"\(second)\" are mutually exclusive."
     }
 }

@@ -1,4 +1,4 @@
-/// A schema object of OpenAPI 3.0, the part of it that the protocol's objects and params need.
+/// The subset of an OpenAPI 3.0 schema object that the protocol needs.
 struct Schema: Sendable {
     let members: [JSONObject.Member]
 
@@ -12,12 +12,12 @@ struct Schema: Sendable {
         self.members = members.map { JSONObject.Member(name: $0.key, value: $0.value) }
     }
 
-    /// The schema with more said of it.
+    /// Returns the schema with more members.
     func adding(_ more: KeyValuePairs<String, JSON>) -> Schema {
         Schema(members: members + more.map { JSONObject.Member(name: $0.key, value: $0.value) })
     }
 
-    /// The schema of a member of an object.
+    /// Returns the schema of an object's member.
     func property(_ name: String) -> JSON? {
         guard case .object(let properties)? = JSONObject(members)["properties"] else { return nil }
         return properties[name]
@@ -25,7 +25,7 @@ struct Schema: Sendable {
 
     func described(_ description: String) -> Schema { adding(["description": .string(description)]) }
 
-    /// The schema, or null. It must have a type: OpenAPI 3.0 knows `nullable` beside that alone.
+    /// The nullable schema. It must have a type: OpenAPI 3.0 defines `nullable` only with one.
     var nullable: Schema {
         let members = members.map { member in
             guard member.name == "enum", case .array(let choices) = member.value else { return member }
@@ -43,12 +43,12 @@ extension Schema {
     /// A count, a sequence number or a version.
     static let integer: Schema = integer(in: 0 ... .max)
 
-    /// The keyword for the pattern of a string that has a format.
+    /// The keyword for the pattern of a string with a format.
     ///
-    /// It is not `pattern`: aiopenapi3 makes a date or a UUID of the string by its format, and then fails at a pattern.
+    /// Not `pattern`: aiopenapi3 converts such a string by its format and then fails at the pattern.
     static let exactForm = "x-pattern"
 
-    /// As answers have it: in lower case.
+    /// A UUID in lower case, as in results.
     static let uuid = Schema([
         "type": .string("string"), "format": .string("uuid"),
         exactForm: .string("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"),
@@ -64,7 +64,7 @@ extension Schema {
         "type": .string("string"), "format": .string("date"), exactForm: .string(#"^\d{4}-\d{2}-\d{2}$"#),
     ])
 
-    /// An object of somebody else's.
+    /// An object with arbitrary members.
     static let anyObject = Schema(["type": .string("object")])
 
     static func integer(in limits: ClosedRange<Int64>) -> Schema {
@@ -82,9 +82,9 @@ extension Schema {
         Schema(["type": .string("array"), "items": element.json])
     }
 
-    /// An object that has all of these members, and may have the optional ones.
+    /// Returns an object schema with required and optional members.
     ///
-    /// It is open: a later version may add members, which clients ignore.
+    /// It is open: later versions may add members, which clients ignore.
     static func object(_ properties: [(String, Schema)], optional: [(String, Schema)] = []) -> Schema {
         let schema = Schema([
             "type": .string("object"),
@@ -95,13 +95,13 @@ extension Schema {
         return schema.adding(["required": .array(properties.map { .string($0.0) })])
     }
 
-    /// One of ``named``.
+    /// Returns a reference to one of ``named``.
     fileprivate static func reference(_ name: String) -> Schema {
         Schema(["$ref": .string("#/components/schemas/\(name)")])
     }
 }
 
-/// The protocol's objects by their names.
+/// References to the protocol's objects.
 extension Schema {
     static let profile = reference("Profile")
     static let profileList = reference("ProfileList")
@@ -115,12 +115,12 @@ extension Schema {
     static let tokens = reference("Tokens")
     static let error = reference("Error")
 
-    /// A conversation, with its members' profiles where they were asked for.
+    /// A conversation, with its members' profiles if requested.
     static let conversationWithPeople = reference("ConversationWithPeople")
 
-    /// Tokens, with what was merged where a guest was.
+    /// Tokens, with the merge result if a guest was merged.
     static let tokensAndMerged = reference("TokensAndMerged")
 
-    /// What came over with a guest.
+    /// The numbers of merged objects.
     static let merged = object([("conversations", .integer), ("messages", .integer)])
 }

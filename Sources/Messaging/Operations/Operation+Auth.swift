@@ -1,12 +1,14 @@
 extension Operation {
-    /// `auth.*`: the accounts that Postline keeps.
+    /// The methods `auth.*` of accounts that Postline keeps.
     static let auth = [register, login, guest, upgrade, refresh, logout, changePassword]
 
     private static let register = Operation(
-        "auth.register", .anyone, "Makes an account, and signs in to it.",
+        "auth.register", .anyone, "Creates an account and signs in.",
         [
             .newEmail, .newPassword("password"),
-            Parameter("username", .string(.username, heldBy: .database), .optional, "Nobody else's, in any case."),
+            Parameter(
+                "username", .string(.username, validatedBy: .database), .optional,
+                "The unique username, compared without case."),
             .fullName(.required),
         ],
         result: .tokens, errors: [.emailTaken, .usernameTaken, .emailUnconfirmed, .forbidden]
@@ -14,67 +16,68 @@ extension Operation {
         let email = try params.requiredEmail()
         let password = try params.required("password")
         let fullName = try params.required("full_name")
-        try await session.requireMayBecome(nil)
+        try await session.requireNoOtherUser(than: nil)
         try session.limits.takeSignIn(from: session.peerAddress)
-        let holder = try await session.accounts.register(
+        let account = try await session.accounts.register(
             email: email, password: password, username: params.string("username"), fullName: fullName)
-        try await session.accounts.requireConfirmedEmail(of: holder.user)
-        return try await session.signIn(holder)
+        try await session.accounts.requireConfirmedEmail(of: account.user)
+        return try await session.signIn(account)
     }
 
     private static let login = Operation(
-        "auth.login", .anyone, "Signs in, and brings a guest's data along.",
+        "auth.login", .anyone, "Signs in, and merges a guest into the account if its token is given.",
         [
-            Parameter("email", .string(.any), "The account's, in any case."),
+            Parameter("email", .string(.any), "The account's address, compared without case."),
             .givenPassword("password", .required),
             .guestRefreshToken,
         ],
         result: .tokensAndMerged, errors: [.invalidCredentials, .emailUnconfirmed, .invalidToken, .forbidden]
     ) { session, params throws(ProtocolError) in
-        // In one spelling for the count of failures and for the database: another is no further try.
+        // Normalized, so that another spelling of the address does not allow more attempts.
         let email = try params.requiredEmail()
         let password = try params.required("password")
         try session.limits.takeSignIn(from: session.peerAddress)
-        let holder = try await session.limits.counting(.signIns(with: email)) { () throws(ProtocolError) in
-            try await session.accounts.holder(email: email, password: password)
+        let account = try await session.limits.withPasswordLimit(.signIns(with: email)) { () throws(ProtocolError) in
+            try await session.accounts.authenticate(email: email, password: password)
         }
-        try await session.requireMayBecome(holder.user)
-        try await session.accounts.requireConfirmedEmail(of: holder.user)
-        guard let guestToken = params.string("guest_refresh_token") else { return try await session.signIn(holder) }
-        let merged = try await session.accounts.merge(guestRefreshToken: guestToken, into: holder)
+        try await session.requireNoOtherUser(than: account.user)
+        try await session.accounts.requireConfirmedEmail(of: account.user)
+        guard let guestToken = params.string("guest_refresh_token") else { return try await session.signIn(account) }
+        let merged = try await session.accounts.merge(guestRefreshToken: guestToken, into: account)
         await session.recordWriteTimeAndNotifyFeed()
-        return try await session.signIn(holder, adding: [.init(name: "merged", value: merged)])
+        return try await session.signIn(account, adding: [.init(name: "merged", value: merged)])
     }
 
     private static let guest = Operation(
-        "auth.guest", .anyone, "Makes a guest, and signs in as it.", [.fullName(.optional)], result: .tokens,
+        "auth.guest", .anyone, "Creates a guest and signs in as it.", [.fullName(.optional)], result: .tokens,
         errors: [.forbidden]
     ) { session, params throws(ProtocolError) in
-        try await session.requireMayBecome(nil)
+        try await session.requireNoOtherUser(than: nil)
         try session.limits.takeSignIn(from: session.peerAddress)
-        return try await session.signIn(try await session.accounts.guest(fullName: params.string("full_name")))
+        return try await session.signIn(try await session.accounts.createGuest(fullName: params.string("full_name")))
     }
 
     private static let upgrade = Operation(
-        "auth.upgrade", .user, "Makes a guest a full account with the same id and data.",
+        "auth.upgrade", .user, "Upgrades a guest to a full account with the same id and data.",
         [.newEmail, .newPassword("password"), .fullName(.optional)], result: .tokens,
         errors: [.emailTaken, .forbidden]
     ) { session, params throws(ProtocolError) in
         let email = try params.requiredEmail()
         let password = try params.required("password")
         let token = try await session.token
-        // The database decides; this saves it, and the hashing, the trouble.
+        // The database checks this too. The early check saves the hashing.
         guard token.isGuest else { throw ProtocolError(.forbidden, "This is a full account already.") }
         try session.limits.takeSignIn(from: session.peerAddress)
-        let holder = try await session.accounts.upgrade(
+        let account = try await session.accounts.upgrade(
             token.user, email: email, password: password, fullName: params.string("full_name"))
         await session.recordWriteTimeAndNotifyFeed()
-        return try await session.signIn(holder)
+        return try await session.signIn(account)
     }
 
     private static let refresh = Operation(
-        "auth.refresh", .anyone, "The next tokens of a session.",
-        [Parameter("refresh_token", .string(.any), "The session's newest; each is used once.")], result: .tokens,
+        "auth.refresh", .anyone, "Returns the next tokens of a session.",
+        [Parameter("refresh_token", .string(.any), "The session's newest refresh token. Each is used once.")],
+        result: .tokens,
         errors: [.invalidToken, .sessionRevoked, .forbidden]
     ) { session, params throws(ProtocolError) in
         let text = try params.required("refresh_token")
@@ -82,26 +85,26 @@ extension Operation {
     }
 
     private static let logout = Operation(
-        "auth.logout", .user, "Ends the session, or all of the user's.",
-        [Parameter("all", .bool, .optional, default: .bool(false), "Whether all of the user's sessions end.")],
+        "auth.logout", .user, "Ends the session, or all sessions of the user.",
+        [Parameter("all", .bool, .optional, default: .bool(false), "True to end all sessions of the user.")],
         result: .revoked, errors: [.forbidden]
     ) { session, params throws(ProtocolError) in
         let everywhere = params.bool("all")
-        let revoked = try await session.end { () throws(ProtocolError) in
+        let revoked = try await session.endOwnSession { () throws(ProtocolError) in
             try await session.accounts.logout(session.token, everywhere: everywhere)
         }
         return Answer(.object(["revoked": .integer(revoked)]))
     }
 
     private static let changePassword = Operation(
-        "auth.change_password", .user, "Sets another password, and ends every other session.",
+        "auth.change_password", .user, "Changes the password and ends every other session.",
         [.givenPassword("current_password", .required), .newPassword("new_password")], result: .revoked,
         errors: [.invalidCredentials, .forbidden]
     ) { session, params throws(ProtocolError) in
         let current = try params.required("current_password")
         let new = try params.required("new_password")
         let token = try await session.token
-        let revoked = try await session.limits.counting(token.passwordChecks) { () throws(ProtocolError) in
+        let revoked = try await session.limits.withPasswordLimit(token.passwordChecks) { () throws(ProtocolError) in
             try await session.accounts.changePassword(of: token, from: current, to: new)
         }
         return Answer(.object(["revoked": .integer(revoked)]))
@@ -111,34 +114,35 @@ extension Operation {
 extension Session {
     fileprivate nonisolated var accounts: Accounts { service.accounts }
 
-    /// Opens a session of that user on this connection, and answers with its tokens.
+    /// Opens a session of the account on this connection, and returns its tokens.
     fileprivate func signIn(
-        _ holder: AccountHolder, adding members: [JSONObject.Member] = []
+        _ account: AuthenticatedAccount, adding members: [JSONObject.Member] = []
     ) async throws(ProtocolError) -> Answer {
-        Answer(.object(JSONObject(try await signIn(holder).tokens.members + members)))
+        Answer(.object(JSONObject(try await signIn(account).tokens.members + members)))
     }
 }
 
 extension Schema {
-    /// How many sessions have ended.
+    /// The number of ended sessions.
     fileprivate static let revoked = object([("revoked", .integer)])
 }
 
 extension Parameter {
-    fileprivate static let newEmail = Parameter("email", .string(.email), "The account's, compared in lower case.")
+    fileprivate static let newEmail = Parameter(
+        "email", .string(.email), "The account's address, compared without case.")
 
-    /// A password that may be set.
+    /// A new password.
     static func newPassword(_ name: String) -> Parameter {
-        Parameter(name, .string(.bytes(8...72)), "The one to set.")
+        Parameter(name, .string(.bytes(8...72)), "The new password.")
     }
 
-    /// A password to be checked. Those of accounts that came from another server may be shorter than ours, and none is
-    /// longer.
+    /// A password to check. Imported accounts may have shorter passwords than new ones, but not longer ones.
     static func givenPassword(_ name: String, _ presence: Presence) -> Parameter {
-        Parameter(name, .string(.bytes(0...72)), presence, "The account's.")
+        Parameter(name, .string(.bytes(0...72)), presence, "The account's password.")
     }
 
     fileprivate static func fullName(_ presence: Presence) -> Parameter {
-        Parameter("full_name", .string(.characters(1...100), heldBy: .database), presence, "What others see.")
+        Parameter(
+            "full_name", .string(.characters(1...100), validatedBy: .database), presence, "The name that others see.")
     }
 }

@@ -1,9 +1,10 @@
 internal import Postgres
 
-/// The methods as compatibility endpoints call them (`docs/http.md`): the objects of their results have members
-/// that the protocol does not have.
+/// The variants of methods for compatibility endpoints (`docs/http.md`), whose results have additional members.
 extension Operation {
-    /// The method of that name as a compatibility endpoint calls it: the protocol's own unless it differs.
+    /// Returns the compatibility variant of a method, or the protocol's own method if there is none.
+    ///
+    /// - Throws: `unknown_method`.
     static func compatible(_ method: String) throws(ProtocolError) -> Operation {
         if let operation = compatible[method] { return operation }
         return try named(method)
@@ -13,12 +14,12 @@ extension Operation {
         uniqueKeysWithValues: [compatibleGet, compatibleSave, compatibleList].compactMap(\.self).map { ($0.method, $0) }
     )
 
-    /// With `version_second`, and `first_name_length` where the name is not split at its first blank.
+    /// `me.get` with `version_second`, and `first_name_length` if the name is not split at its first blank.
     private static let compatibleGet = byMethod["me.get"]?.performing { session, _ throws(ProtocolError) in
         try await session.read(Statement("api.compatible_me", "select api.compatible_me()"), [])
     }
 
-    /// Takes `first_name` and `last_name` in place of `full_name`, and answers as ``compatibleGet`` does.
+    /// `me.save` with `first_name` and `last_name` in place of `full_name`, and the result of ``compatibleGet``.
     private static let compatibleSave = byMethod["me.save"]?.performing(taking: nameParts) {
         session, params throws(ProtocolError) in
         let patch = params.patch(without: "if_version")
@@ -29,10 +30,10 @@ extension Operation {
             [JSONObject(members).text, params.digits("if_version")] + nameParts.names.map { params.string($0) })
     }
 
-    /// With `first_name_length` in the profiles of those whose name is not split at its first blank.
+    /// `conversations.list` with `first_name_length` in profiles whose name is not split at its first blank.
     private static let compatibleList = byMethod["conversations.list"]?.performing {
         session, params throws(ProtocolError) in
-        try await session.browse(
+        try await session.readPreferringStandby(
             Statement("api.compatible_conversations", "select api.compatible_conversations($1::int, $2)"),
             [params.digits("limit"), params.string("before")])
     }

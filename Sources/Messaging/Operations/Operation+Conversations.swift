@@ -1,11 +1,12 @@
 internal import Postgres
 
 extension Operation {
-    /// `conversations.*`.
+    /// The methods `conversations.*`.
     static let conversations = [open, get, list, createGroup, update, addMembers, removeMember, setRole, mute, typing]
 
     private static let open = Operation(
-        "conversations.open", .user, "The one direct conversation with another user, made if there was none.",
+        "conversations.open", .user,
+        "Returns the direct conversation with another user, and creates it if there is none.",
         [.user, .profiles], result: .conversationWithPeople, errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         try await session.change(
@@ -14,34 +15,35 @@ extension Operation {
     }
 
     private static let get = Operation(
-        "conversations.get", .user, "One conversation of the caller's.", [.conversation, .profiles],
+        "conversations.get", .user, "Returns a conversation of the caller.", [.conversation, .profiles],
         result: .conversationWithPeople, errors: [.notFound]
     ) { session, params throws(ProtocolError) in
-        try await session.browse(
+        try await session.readPreferringStandby(
             Statement("api.conversation", "select api.conversation($1::uuid, $2::boolean)"),
             [params.uuid("conversation_id"), params.withProfiles])
     }
 
     private static let list = Operation(
-        "conversations.list", .user, "The caller's conversations and their people, newest message first.",
+        "conversations.list", .user, "Lists the caller's conversations and their profiles, newest message first.",
         [
-            Parameter("limit", .integer(1...100), .optional, default: .integer(50), "How many at most."),
-            Parameter("before", .string(.any), .optional, "The \"next\" of the page before."),
+            Parameter("limit", .integer(1...100), .optional, default: .integer(50), "The most results."),
+            Parameter("before", .string(.any), .optional, "The \"next\" of the previous page."),
         ],
         result: .object([
             ("conversations", .array(of: .conversation)), ("profiles", .array(of: .profile)),
             ("next", .string.nullable),
         ])
     ) { session, params throws(ProtocolError) in
-        try await session.browse(
+        try await session.readPreferringStandby(
             Statement("api.conversations", "select api.conversations($1::int, $2)"),
             [params.digits("limit"), params.string("before")])
     }
 
     private static let createGroup = Operation(
-        "conversations.create_group", .user, "Makes a group, which the caller owns.",
+        "conversations.create_group", .user, "Creates a group that the caller owns.",
         [
-            .title, Parameter("member_ids", .uuids(1...255), "Who else is in it, as a set: 256 members in all."),
+            .title,
+            Parameter("member_ids", .uuids(1...255), "The other members, as a set. A group has at most 256 members."),
             .profiles,
         ],
         result: .conversationWithPeople, errors: [.notFound]
@@ -53,12 +55,12 @@ extension Operation {
     }
 
     private static let mute = Operation(
-        "conversations.mute", .user, "Has no push tell the caller of the conversation's messages.",
+        "conversations.mute", .user, "Mutes device pushes of a conversation for the caller.",
         [
             .conversation,
             Parameter(
-                "until", .string(.timestamp, heldBy: .database), .optionalOrNull,
-                "Until when; without it for good. Null: not any more."),
+                "until", .string(.timestamp, validatedBy: .database), .optionalOrNull,
+                "The end of the mute; without it there is none. Null unmutes."),
         ],
         result: .conversation, errors: [.notFound]
     ) { session, params throws(ProtocolError) in
@@ -71,19 +73,19 @@ extension Operation {
     }
 
     private static let typing = Operation(
-        "conversations.typing", .user, "Tells the other members who are live that the caller is typing.",
+        "conversations.typing", .user, "Sends a typing notice to the other members that are live.",
         [
             .conversation,
-            Parameter("is_typing", .bool, .optional, default: .bool(true), "False: no more."),
+            Parameter("is_typing", .bool, .optional, default: .bool(true), "False if the caller stopped typing."),
         ],
         result: .object([]), errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         guard let conversation = params.id("conversation_id") else { throw .fault("a checked param is no UUID") }
-        return try await session.tellTyping(in: conversation, params.bool("is_typing"))
+        return try await session.publishTyping(in: conversation, params.bool("is_typing"))
     }
 
     private static let update = Operation(
-        "conversations.update", .user, "Names a group.", [.conversation, .title, .profiles],
+        "conversations.update", .user, "Renames a group.", [.conversation, .title, .profiles],
         result: .conversationWithPeople, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
         try await session.change(
@@ -94,7 +96,8 @@ extension Operation {
     private static let addMembers = Operation(
         "conversations.add_members", .user, "Adds users to a group.",
         [
-            .conversation, Parameter("user_ids", .uuids(1...255), "Whom to add; who is in it stays as is."), .profiles,
+            .conversation, Parameter("user_ids", .uuids(1...255), "The users to add. Existing members are ignored."),
+            .profiles,
         ],
         result: .conversationWithPeople, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
@@ -105,7 +108,7 @@ extension Operation {
     }
 
     private static let removeMember = Operation(
-        "conversations.remove_member", .user, "Removes a member from a group; oneself: leaves it.",
+        "conversations.remove_member", .user, "Removes a member from a group, or leaves it.",
         [.conversation, .user],
         result: .conversationOrLeft,
         errors: [.notFound, .forbidden]
@@ -116,10 +119,10 @@ extension Operation {
     }
 
     private static let setRole = Operation(
-        "conversations.set_role", .user, "Gives a member of a group a role; to give \"owner\" is to hand it over.",
+        "conversations.set_role", .user, "Sets the role of a member. Setting \"owner\" transfers the ownership.",
         [
             .conversation, .user,
-            Parameter("role", .string(.choice(["owner", "admin", "member"])), "The member's from now on."), .profiles,
+            Parameter("role", .string(.choice(["owner", "admin", "member"])), "The new role of the member."), .profiles,
         ],
         result: .conversationWithPeople, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
@@ -130,17 +133,17 @@ extension Operation {
 }
 
 extension Parameter {
-    /// The conversation that a method is about, of which the caller is a member.
-    static let conversation = Parameter("conversation_id", .uuid, "A conversation of the caller's.")
+    /// A conversation of the caller.
+    static let conversation = Parameter("conversation_id", .uuid, "A conversation of the caller.")
 
     fileprivate static let user = Parameter("user_id", .uuid, "The other user.")
     fileprivate static let title = Parameter(
-        "title", .string(.characters(1...100), heldBy: .database), "The group's name.")
+        "title", .string(.characters(1...100), validatedBy: .database), "The group's title.")
     fileprivate static let profiles = Parameter(
-        "profiles", .bool, .optional, default: .bool(false), "Whether the members' profiles come with it.")
+        "profiles", .bool, .optional, default: .bool(false), "True to include the members' profiles.")
 }
 
 extension Params {
-    /// Whether the profiles of the conversation's members are to come with it, as PostgreSQL reads it.
+    /// True if the result includes the profiles of the members, as PostgreSQL text.
     fileprivate var withProfiles: String { String(bool("profiles")) }
 }

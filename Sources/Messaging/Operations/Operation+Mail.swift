@@ -1,11 +1,12 @@
 extension Operation {
-    /// `auth.*` by mail: what whoever reads an address's mail may do.
+    /// The methods `auth.*` that use mailed tokens.
     static let mails = [requestPasswordReset, resetPassword, requestEmailChange, confirmEmail]
 
     private static let requestPasswordReset = Operation(
         "auth.request_password_reset", .anyone,
-        "Has a mail sent with a token that sets the account's password; the same for an unknown address.",
-        [Parameter("email", .string(.email), "The account's, in any case.")], result: .object([]), errors: [.forbidden]
+        "Mails a token that resets the account's password. The answer is the same for an unknown address.",
+        [Parameter("email", .string(.email), "The account's address, compared without case.")], result: .object([]),
+        errors: [.forbidden]
     ) { session, params throws(ProtocolError) in
         let email = try params.requiredEmail()
         try session.accounts.requireMail()
@@ -15,31 +16,32 @@ extension Operation {
     }
 
     private static let resetPassword = Operation(
-        "auth.reset_password", .anyone, "Sets the password by a mail's token, ends every other session, and signs in.",
+        "auth.reset_password", .anyone,
+        "Sets the password with a mailed token, ends every other session, and signs in.",
         [.mailToken, .newPassword("password")], result: .tokens, errors: [.invalidToken, .forbidden]
     ) { session, params throws(ProtocolError) in
         let token = try params.required("token")
         let password = try params.required("password")
         try session.accounts.requireMail()
         try session.limits.takeSignIn(from: session.peerAddress)
-        // Before a password is hashed, and while the token is good still.
-        try await session.requireMayBecome(try await session.accounts.account(ofResetToken: token))
+        // A connection of another user is rejected before the password is hashed and the token is used up.
+        try await session.requireNoOtherUser(than: try await session.accounts.account(ofResetToken: token))
         guard await session.userID != nil else {
-            let holder = try await session.accounts.resetPassword(token: token, password: password)
-            return Answer(.object(try await session.signIn(holder).tokens))
+            let account = try await session.accounts.resetPassword(token: token, password: password)
+            return Answer(.object(try await session.signIn(account).tokens))
         }
-        // The session of this connection is one of those that end.
-        let holder = try await session.end { () throws(ProtocolError) in
+        // The reset also ends the session of this connection.
+        let account = try await session.endOwnSession { () throws(ProtocolError) in
             try await session.accounts.resetPassword(token: token, password: password)
         }
-        return Answer(.object(try await session.signIn(holder).tokens))
+        return Answer(.object(try await session.signIn(account).tokens))
     }
 
     private static let requestEmailChange = Operation(
         "auth.request_email_change", .user,
-        "Has a mail sent to another address, with a token that makes it the account's.",
+        "Mails a token to a new address, which makes it the account's.",
         [
-            Parameter("email", .string(.email), "The one to be; or the account's, where it is not confirmed."),
+            Parameter("email", .string(.email), "The new address, or the account's own if it is not confirmed."),
             .givenPassword("password", .required),
         ], result: .object([]), errors: [.invalidCredentials, .forbidden]
     ) { session, params throws(ProtocolError) in
@@ -48,14 +50,14 @@ extension Operation {
         let token = try await session.token
         try session.accounts.requireMail()
         try session.limits.takeMail(from: session.peerAddress)
-        try await session.limits.counting(token.passwordChecks) { () throws(ProtocolError) in
+        try await session.limits.withPasswordLimit(token.passwordChecks) { () throws(ProtocolError) in
             try await session.accounts.requestEmailChange(of: token.user, to: email, password: password)
         }
         return Answer(.object([:]))
     }
 
     private static let confirmEmail = Operation(
-        "auth.confirm_email", .anyone, "Confirms an address by a mail's token: the account's, or the one to be.",
+        "auth.confirm_email", .anyone, "Confirms the account's address, or its new one, with a mailed token.",
         [.mailToken], result: .object([("email", .string)]), errors: [.invalidToken, .emailTaken, .forbidden]
     ) { session, params throws(ProtocolError) in
         let token = try params.required("token")
@@ -72,5 +74,6 @@ extension Session {
 }
 
 extension Parameter {
-    fileprivate static let mailToken = Parameter("token", .string(.any), "The mail's, which is good once, for an hour.")
+    fileprivate static let mailToken = Parameter(
+        "token", .string(.any), "The mailed token, which can be used once within an hour.")
 }

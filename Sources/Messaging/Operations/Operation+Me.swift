@@ -1,16 +1,16 @@
 internal import Postgres
 
 extension Operation {
-    /// `me.*`: the user's own data, always answered whole.
+    /// The methods `me.*` of the user's own data. Their results are the complete data.
     static let me = [get, update, updatePhysical, changeUsername, setAvatar, save, delete]
 
-    private static let get = Operation("me.get", .user, "The user's own data.", result: .me) {
+    private static let get = Operation("me.get", .user, "Returns the user's own data.", result: .me) {
         session, _ throws(ProtocolError) in
         try await session.read(Statement("api.me", "select api.me()"), [])
     }
 
     private static let update = Operation(
-        "me.update", .user, "Changes some of the user's own data.", fields + [.version], result: .me,
+        "me.update", .user, "Updates the user's own data.", fields + [.version], result: .me,
         errors: [.versionConflict]
     ) { session, params throws(ProtocolError) in
         try await session.change(
@@ -19,7 +19,7 @@ extension Operation {
     }
 
     private static let updatePhysical = Operation(
-        "me.update_physical", .user, "Changes some of the user's physical data.", physical + [.version], result: .me,
+        "me.update_physical", .user, "Updates the user's physical data.", physical + [.version], result: .me,
         errors: [.versionConflict]
     ) { session, params throws(ProtocolError) in
         try await session.change(
@@ -28,7 +28,7 @@ extension Operation {
     }
 
     private static let changeUsername = Operation(
-        "me.change_username", .user, "Changes the user's name that is nobody else's, once in 90 days.",
+        "me.change_username", .user, "Changes the unique username, once in 90 days.",
         [.newUsername(.required), .version], result: .me,
         errors: [.usernameTaken, .usernameCooldown, .versionConflict]
     ) { session, params throws(ProtocolError) in
@@ -51,11 +51,11 @@ extension Operation {
     }
 
     private static let save = Operation(
-        "me.save", .user, "Saves a whole edit screen: all of it, or nothing.",
+        "me.save", .user, "Saves a whole edit screen atomically.",
         fields + [
             .newUsername(.optionalNotNull),
-            Parameter("avatar", .fields(avatar), .optionalNotNull, "What me.set_avatar takes."),
-            Parameter("physical", .fields(physical), .optionalNotNull, "What me.update_physical takes."),
+            Parameter("avatar", .fields(avatar), .optionalNotNull, "The params of me.set_avatar."),
+            Parameter("physical", .fields(physical), .optionalNotNull, "The params of me.update_physical."),
             .version,
         ],
         result: .me, errors: [.usernameTaken, .usernameCooldown, .versionConflict]
@@ -71,9 +71,9 @@ extension Operation {
     }
 
     private static let delete = Operation(
-        "me.delete", .user, "Deletes the account; its messages stay under a tombstone.",
+        "me.delete", .user, "Deletes the account. Its messages stay, with a tombstone as their sender.",
         [
-            Parameter("password", .string(.bytes(0...72)), .optional, "The account's; a guest has none."),
+            Parameter("password", .string(.bytes(0...72)), .optional, "The account's password. A guest has none."),
             .identityToken(.optional), .nonce,
         ],
         result: .object([("deleted", .bool)]), errors: [.invalidCredentials, .invalidToken, .tokenExpired, .forbidden]
@@ -85,8 +85,8 @@ extension Operation {
             identity = try await session.service.accounts.requireApple().verify(
                 text, nonce: params.string("nonce"), isFresh: true)
         }
-        let deleted = try await session.end { () throws(ProtocolError) in
-            try await session.limits.counting(token.passwordChecks) { () throws(ProtocolError) in
+        let deleted = try await session.endOwnSession { () throws(ProtocolError) in
+            try await session.limits.withPasswordLimit(token.passwordChecks) { () throws(ProtocolError) in
                 guard let identity else {
                     return try await session.service.accounts.delete(token.user, password: password)
                 }
@@ -98,61 +98,66 @@ extension Operation {
     }
 }
 
-/// The user's own data. What the texts may be, the database holds, whoever writes them.
+/// The params of the user's own data. The database validates most texts, since SQL can also write them.
 extension Operation {
     private static let fields = [
         Parameter(
-            "full_name", .string(.characters(1...100), heldBy: .database), .optionalNotNull, "It cannot be cleared."),
-        Parameter("bio", .string(.characters(0...500), heldBy: .database), .clearable, "About the user."),
+            "full_name", .string(.characters(1...100), validatedBy: .database), .optionalNotNull,
+            "It cannot be cleared."),
+        Parameter("bio", .string(.characters(0...500), validatedBy: .database), .clearable, "About the user."),
         Parameter(
-            "website", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), .clearable, "The user's own page."),
-        Parameter("location", .string(.characters(0...100), heldBy: .database), .clearable, "Where the user is."),
-        Parameter("language_code", .string(.languageTag, heldBy: .database), .clearable, "The user's language."),
-        Parameter("phone_number", .string(.phoneNumber, heldBy: .database), .clearable, "Seen by the user alone."),
+            "website", .string(.httpsURL(maxBytes: 2_048), validatedBy: .database), .clearable, "The user's website."),
+        Parameter(
+            "location", .string(.characters(0...100), validatedBy: .database), .clearable, "The user's location."),
+        Parameter("language_code", .string(.languageTag, validatedBy: .database), .clearable, "The user's language."),
+        Parameter(
+            "phone_number", .string(.phoneNumber, validatedBy: .database), .clearable, "Visible only to the user."),
         dateOfBirth,
         Parameter(
-            "preferred_unit_system", .string(.choice(["metric", "imperial"]), heldBy: .database), .clearable,
-            "Metric where it is cleared."),
+            "preferred_unit_system", .string(.choice(["metric", "imperial"]), validatedBy: .database), .clearable,
+            "Metric if it is cleared."),
         Parameter(
             "preferences", .object(maxBytes: 16 * 1024), .clearable,
-            "The app's own; merged key by key, a null removes its key, and all there are together have the bound too."),
+            "The app's own data, merged by key. Null removes a key. The limit also applies to the merged data."),
     ]
 
     private static let physical = [
         Parameter(
-            "biological_sex", .string(.choice(["male", "female", "other"]), heldBy: .database), .clearable,
-            "Seen by the user alone."),
-        Parameter("height_cm", .number(30...300), .clearable, "Seen by the user alone."),
+            "biological_sex", .string(.choice(["male", "female", "other"]), validatedBy: .database), .clearable,
+            "Visible only to the user."),
+        Parameter("height_cm", .number(30...300), .clearable, "Visible only to the user."),
         dateOfBirth,
     ]
 
     private static let avatar = [
         Parameter(
-            "avatar_type", .string(.choice(["built_in", "custom"]), heldBy: .database), .requiredOrNull,
-            "Null is no avatar."),
-        Parameter("avatar_id", .string(.any), .optional, "What a built-in one needs: one of avatars.list."),
+            "avatar_type", .string(.choice(["built_in", "custom"]), validatedBy: .database), .requiredOrNull,
+            "Null removes the avatar."),
+        Parameter("avatar_id", .string(.any), .optional, "The id of a built-in avatar, from avatars.list."),
         Parameter(
-            "avatar_url", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), .optional,
-            "What a custom one needs, or a media_id."),
-        Parameter("media_id", .uuid, .optional, "A picture that was uploaded as an avatar: media.create."),
+            "avatar_url", .string(.httpsURL(maxBytes: 2_048), validatedBy: .database), .optional,
+            "The URL of a custom avatar, unless media_id is given."),
+        Parameter("media_id", .uuid, .optional, "A picture that was uploaded as an avatar (media.create)."),
     ]
 
     private static let dateOfBirth = Parameter(
-        "date_of_birth", .string(.date, heldBy: .database), .clearable,
-        "Between 1900 and today; seen by the user alone.")
+        "date_of_birth", .string(.date, validatedBy: .database), .clearable,
+        "Between 1900 and today. Visible only to the user.")
 }
 
 extension Parameter {
     fileprivate static let version = Parameter(
-        "if_version", .integer(0 ... .max), .optional, "The version of the user's data that the client knows.")
+        "if_version", .integer(0 ... .max), .optional, "The expected version of the user's data.")
 
     fileprivate static func newUsername(_ presence: Presence) -> Parameter {
-        Parameter("username", .string(.username, heldBy: .database), presence, "Nobody else's, in any case.")
+        Parameter(
+            "username", .string(.username, validatedBy: .database), presence,
+            "The unique username, compared without case.")
     }
 }
 
 extension JSONObject {
-    /// A member that is a string.
+    /// Returns the text of a member, or nil if it is not a string.
     fileprivate func text(of name: String) -> String? {
         guard case .string(let text)? = self[name] else { return nil }
         return text
@@ -160,6 +165,6 @@ extension JSONObject {
 }
 
 extension Params {
-    /// The version of its own data that a client knows, as PostgreSQL reads it; nil where it does not mind.
+    /// The expected version of the user's data as PostgreSQL text, or nil for any version.
     fileprivate var version: String? { digits(Parameter.version.name) }
 }

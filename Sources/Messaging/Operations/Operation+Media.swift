@@ -4,16 +4,16 @@ internal import NIOCore
 internal import Postgres
 
 extension Operation {
-    /// `media.*`: pictures, of which the database has what they are and a store the bytes.
+    /// The methods `media.*` of pictures. The database has their metadata and a store their bytes.
     static let media = [createMedia, mediaURLs]
 
     private static let createMedia = Operation(
-        "media.create", .user, "Says where to put a picture that is about to be used.",
+        "media.create", .user, "Returns an upload URL for a picture.",
         [
-            Parameter("purpose", .string(.choice(Picture.Purpose.allCases.map(\.rawValue))), "What it is for."),
-            Parameter("mime_type", .string(.choice(PictureType.allCases.map(\.rawValue))), "What it is."),
-            Parameter("bytes", .integer(1...(1 << 30)), "How long it is, exactly."),
-            Parameter("conversation_id", .uuid, .optional, "Of a message's picture: where it is to be sent."),
+            Parameter("purpose", .string(.choice(Picture.Purpose.allCases.map(\.rawValue))), "The use of the picture."),
+            Parameter("mime_type", .string(.choice(PictureType.allCases.map(\.rawValue))), "The type of the picture."),
+            Parameter("bytes", .integer(1...(1 << 30)), "The exact size in bytes."),
+            Parameter("conversation_id", .uuid, .optional, "The conversation of a message's picture."),
             Parameter("width", .integer(1...65_535), .optional, "In pixels."),
             Parameter("height", .integer(1...65_535), .optional, "In pixels."),
         ],
@@ -23,7 +23,7 @@ extension Operation {
                 "upload",
                 .object([
                     ("method", .choice(["PUT"])), ("url", .string),
-                    ("headers", Schema(["type": .string("object")]).described("To be sent with it.")),
+                    ("headers", Schema(["type": .string("object")]).described("The headers of the upload.")),
                     ("expires_at", .timestamp),
                 ])
             ),
@@ -46,7 +46,7 @@ extension Operation {
         guard let created = answer.object, case .string(let text)? = created["id"], let id = ID(text),
             let purpose = params.string("purpose").flatMap(Picture.Purpose.init),
             let type = params.string("mime_type").flatMap(PictureType.init)
-        else { throw .fault("api.create_media answers otherwise") }
+        else { throw .fault("api.create_media returned an unexpected result") }
         let upload = store.upload(of: Picture(id: id, purpose: purpose, type: type, bytes: bytes))
         return Answer(
             .object([
@@ -61,8 +61,11 @@ extension Operation {
     }
 
     private static let mediaURLs = Operation(
-        "media.urls", .user, "Where pictures of messages can be read, for some minutes.",
-        [Parameter("ids", .uuids(1...100), "Of attachments: those that the caller may not see are left out.")],
+        "media.urls", .user, "Returns URLs of pictures of messages, valid for some minutes.",
+        [
+            Parameter(
+                "ids", .uuids(1...100), "The media ids of attachments. Those that the caller may not see are left out.")
+        ],
         result: .object([
             ("media", .array(of: .object([("id", .uuid), ("url", .string), ("expires_at", .timestamp)])))
         ]),
@@ -71,7 +74,9 @@ extension Operation {
         let store = try session.service.requireMedia()
         let answer = try await session.read(
             Statement("api.seen_media", "select api.seen_media($1::uuid[])"), [params.uuids("ids")])
-        guard case .array(let ids)? = answer.object?["media"] else { throw .fault("api.seen_media answers otherwise") }
+        guard case .array(let ids)? = answer.object?["media"] else {
+            throw .fault("api.seen_media returned an unexpected result")
+        }
         return Answer(
             .object([
                 "media": .array(
@@ -88,38 +93,38 @@ extension Operation {
 }
 
 extension MessagingService {
-    /// - Throws: `forbidden` where there is no store.
+    /// - Throws: `forbidden` if no store is configured.
     func requireMedia() throws(ProtocolError) -> any MediaStore {
         guard let media else {
             throw ProtocolError(
-                .forbidden, "This server keeps no pictures: its operator turns that on by POSTLINE_MEDIA_….")
+                .forbidden, "This server stores no pictures: its operator can enable it with POSTLINE_MEDIA_….")
         }
         return media
     }
 
-    /// - Throws: `unavailable` if the store has no room for so many bytes, or cannot be asked.
+    /// - Throws: `unavailable` if the store has no room for this many bytes, or cannot be reached.
     func requireRoom(for bytes: Int, in store: any MediaStore) async throws(ProtocolError) {
         let hasRoom: Bool
         do {
             hasRoom = try await store.hasRoom(for: bytes)
         } catch {
-            logger.warning("the pictures' store cannot be asked", metadata: ["error": "\(error)"])
-            throw ProtocolError(.unavailable, "The store of pictures cannot be reached now. Try again.")
+            logger.warning("the media store cannot be reached", metadata: ["error": "\(error)"])
+            throw ProtocolError(.unavailable, "The media store cannot be reached now. Try again.")
         }
         guard hasRoom else {
-            logger.error("the pictures' disk is almost full: media.create is refused (POSTLINE_MEDIA_MIN_FREE_BYTES)")
+            logger.error("the media disk is almost full: media.create is rejected (POSTLINE_MEDIA_MIN_FREE_BYTES)")
             throw ProtocolError(
-                .unavailable, "The server's disk is almost full, so it takes no pictures now. Try again later.")
+                .unavailable, "The server's disk is almost full, so it accepts no pictures now. Try again later.")
         }
     }
 }
 
 extension Session {
-    /// Sees to it that a picture may be used, and says where it is: that its bytes are there and are what was promised. Of
-    /// one that waits for nobody's use, or is another's, the database says what there is to say.
+    /// Checks that the bytes of a picture were uploaded as announced, and returns its URL. The database rejects a
+    /// picture of another user, or one that is not waiting for use.
     ///
-    /// - Parameter field: what names it in the request.
-    /// - Throws: `invalid_params` where its bytes are missing or wrong, `unavailable` where the store cannot be reached.
+    /// - Parameter field: the name of the request's field with the picture.
+    /// - Throws: `invalid_params` if the bytes are missing or wrong; `unavailable` if the store cannot be reached.
     func address(
         ofPicture id: ID, _ purpose: Picture.Purpose, field: String
     ) async throws(ProtocolError) -> String {
@@ -132,28 +137,30 @@ extension Session {
             case .string(let text)? = waiting["mime_type"], let type = PictureType(rawValue: text),
             case .number(let number)? = waiting["bytes"], let bytes = number.integer
         else { return address }
-        let verdict: MediaVerdict
+        let verdict: MediaCheckResult
         do {
             verdict = try await store.accept(Picture(id: id, purpose: purpose, type: type, bytes: Int(bytes)))
         } catch {
-            service.logger.warning("the pictures' store cannot be asked", metadata: ["error": "\(error)"])
-            throw ProtocolError(.unavailable, "The store of pictures cannot be reached now. Try again.")
+            service.logger.warning("the media store cannot be reached", metadata: ["error": "\(error)"])
+            throw ProtocolError(.unavailable, "The media store cannot be reached now. Try again.")
         }
         switch verdict {
         case .stored:
             _ = try await service.database.rows(
-                Statement("app.note_stored", "select app.note_stored($1::uuid)"), ["\(id)"], as: .feed)
+                Statement("app.record_stored_media", "select app.record_stored_media($1::uuid)"), ["\(id)"], as: .feed)
             return address
-        case .missing: throw .invalid(field, "has no bytes yet: PUT them to the url that media.create gave")
-        case .wrong(let why): throw .invalid(field, why)
+        case .missing: throw .invalid(field, "was not uploaded yet: PUT its bytes to the url from media.create")
+        case .mismatch(let why): throw .invalid(field, why)
         }
     }
 }
 
 extension JSONObject {
-    /// What names a picture that was uploaded, with where it is: what the database takes. Others stay as they are.
+    /// Returns the object with the URL of its uploaded picture added for the database. Without `media_id` it is
+    /// unchanged.
     ///
-    /// - Parameter path: what stands before its members' names in a refusal.
+    /// - Parameter path: the prefix of member names in errors.
+    /// - Throws: `invalid_params`, `unavailable`.
     func locatingPicture(
         _ purpose: Picture.Purpose, as member: String, path: String, in session: isolated Session
     ) async throws(ProtocolError) -> JSONObject {
@@ -163,7 +170,7 @@ extension JSONObject {
         case .string(let text)?:
             guard let id = ID(text) else { throw .invalid(field, "must be a UUID") }
             guard self[member] ?? .null == .null else {
-                throw .invalid(path + member, "is what media_id stands for: leave it out")
+                throw .invalid(path + member, "must be absent if media_id is given")
             }
             let address = try await session.address(ofPicture: id, purpose, field: field)
             let others = members.filter { $0.name != member && $0.name != "media_id" }
@@ -177,7 +184,7 @@ extension JSONObject {
 }
 
 extension Answer {
-    /// A result that is an object of the database's.
+    /// The result as an object, or nil if it is not one.
     fileprivate var object: JSONObject? {
         switch content {
         case .result(let json):

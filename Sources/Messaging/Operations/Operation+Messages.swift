@@ -1,54 +1,54 @@
 internal import Postgres
 
 extension Operation {
-    /// `messages.*`.
+    /// The methods `messages.*`.
     static let messages = [send, list, edit, delete, markRead]
 
     static let send = Operation(
-        "messages.send", .user, "Sends a message; with the client_id of an earlier one it is that message, once.",
+        "messages.send", .user, "Sends a message. With the client_id of an earlier message, returns that message.",
         [
             .conversation,
             Parameter(
                 "content", .string(.characters(1...8_000)), unless: .init(parameter: "kind", value: "image"),
-                "Kept as it is sent."),
-            Parameter("client_id", .uuid, .optional, "The client's own for this message, so that it is sent once."),
+                "The content, stored unchanged."),
+            Parameter("client_id", .uuid, .optional, "The client's idempotency key of this message."),
             Parameter(
                 "kind", .string(.choice(["text", "image"])), .optional, default: .string("text"),
-                "An image speaks for itself: its content may be empty or absent."),
-            Parameter("attachment", .object(members: attachment), .optional, "What an image needs."),
+                "The kind of message. The content of an image may be empty or absent."),
+            Parameter("attachment", .object(members: attachment), .optional, "The picture of an image."),
         ],
         result: .message, errors: [.notFound, .clientIDReused]
     ) { session, params throws(ProtocolError) in try await session.send(params) }
 
     private static let attachment = [
-        Parameter("media_id", .uuid, .optional, "A picture that was uploaded for this conversation: media.create."),
+        Parameter("media_id", .uuid, .optional, "A picture that was uploaded for this conversation (media.create)."),
         Parameter(
-            "url", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), .optional,
-            "In place of that: where the picture is."),
-        Parameter("mime_type", .string(.bytes(0...255), heldBy: .database), .optional, "What it is."),
+            "url", .string(.httpsURL(maxBytes: 2_048), validatedBy: .database), .optional,
+            "The URL of the picture, unless media_id is given."),
+        Parameter("mime_type", .string(.bytes(0...255), validatedBy: .database), .optional, "The media type."),
         Parameter("width", .integer(count), .optional, "In pixels."),
         Parameter("height", .integer(count), .optional, "In pixels."),
-        Parameter("bytes", .integer(count), .optional, "How large it is."),
+        Parameter("bytes", .integer(count), .optional, "The size in bytes."),
         Parameter(
-            "blurhash", .string(.characters(0...128), heldBy: .database), .optional,
-            "What is shown until the picture is there."),
+            "blurhash", .string(.characters(0...128), validatedBy: .database), .optional,
+            "The placeholder until the picture is loaded."),
     ]
 
-    /// What a double holds exactly, as every client does.
+    /// The range of integers that a double represents exactly, for clients that read numbers as doubles.
     private static let count: ClosedRange<Int64> = 0...(1 << 53)
 
     private static let list = Operation(
-        "messages.list", .user, "Messages of a conversation: the newest, or those just before or after one.",
+        "messages.list", .user, "Lists messages of a conversation: the newest, or those before or after a number.",
         [
             .conversation,
-            Parameter("before_seq", .integer(1 ... .max), .optional, "The newest of those before this one."),
-            Parameter("after_seq", .integer(0 ... .max), .optional, "The oldest of those after this one."),
-            Parameter("limit", .integer(1...200), .optional, default: .integer(50), "How many at most."),
+            Parameter("before_seq", .integer(1 ... .max), .optional, "Lists the newest messages before this number."),
+            Parameter("after_seq", .integer(0 ... .max), .optional, "Lists the oldest messages after this number."),
+            Parameter("limit", .integer(1...200), .optional, default: .integer(50), "The most results."),
         ],
         alternatives: Alternatives(first: "before_seq", second: "after_seq", isRequired: false),
         result: .object([("messages", .array(of: .message))]), errors: [.notFound]
     ) { session, params throws(ProtocolError) in
-        try await session.browse(
+        try await session.readPreferringStandby(
             Statement("api.messages", "select api.messages($1::uuid, $2::bigint, $3::bigint, $4::int)"),
             [
                 params.uuid("conversation_id"), params.digits("before_seq"), params.digits("after_seq"),
@@ -57,11 +57,12 @@ extension Operation {
     }
 
     private static let edit = Operation(
-        "messages.edit", .user, "Changes the content of one's own message.",
+        "messages.edit", .user, "Changes the content of the caller's own message.",
         [
             .conversation, .message,
-            // That a text's is not empty, the database knows: here it is not known which kind it is.
-            Parameter("content", .string(.characters(0...8_000)), "The new one; only an image's may be empty."),
+            // The database rejects an empty text. The kind of the message is unknown here.
+            Parameter(
+                "content", .string(.characters(0...8_000)), "The new content. Only that of an image may be empty."),
         ],
         result: .message, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
@@ -71,7 +72,7 @@ extension Operation {
     }
 
     private static let delete = Operation(
-        "messages.delete", .user, "Deletes a message, which keeps its place.", [.conversation, .message],
+        "messages.delete", .user, "Deletes a message. A tombstone keeps its number.", [.conversation, .message],
         result: .message, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
         try await session.change(
@@ -83,7 +84,8 @@ extension Operation {
         "messages.mark_read", .user, "Moves the caller's read mark of a conversation forward.",
         [
             .conversation,
-            Parameter("seq", .integer(0 ... .max), "The last message that was read; beyond the last it is the last."),
+            Parameter(
+                "seq", .integer(0 ... .max), "The number of the last message that was read, limited to the newest."),
         ],
         result: .object([
             ("conversation_id", .uuid), ("user_id", .uuid), ("last_read_seq", .integer), ("unread_count", .integer),

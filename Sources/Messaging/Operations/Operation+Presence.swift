@@ -1,19 +1,20 @@
 internal import Postgres
 
 extension Operation {
-    /// `presence.*`: who is online.
+    /// The methods `presence.*`.
     static let presence = [getPresence]
 
     private static let getPresence = Operation(
-        "presence.get", .user, "Who of those users is online, as far as the caller may know.",
+        "presence.get", .user, "Returns the presence of users, as far as the caller may see it.",
         [
             Parameter(
                 "user_ids", .uuids(1...100),
-                "Whose. Of one who is unknown, hides it, or shares no conversation the answer is the same.")
+                "The users. The result is the same for users that are unknown, hide their presence or share no conversation."
+            )
         ],
         result: .object([("presence", .array(of: .presence))])
     ) { session, params throws(ProtocolError) in
-        try await session.browse(
+        try await session.readPreferringStandby(
             Statement("api.presence", "select api.presence($1::uuid[])"), [params.uuids("user_ids")])
     }
 }

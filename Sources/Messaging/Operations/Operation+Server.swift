@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 
 extension Operation {
-    /// `server.*`: what anybody may ask of the server itself.
+    /// The methods `server.*`.
     static let server = [info]
 
     private static let info = Operation(
-        "server.info", .anyone, "What the server is, and its time.",
+        "server.info", .anyone, "Returns the description of the server and its time.",
         result: .object([
             ("server", .string), ("version", .string), ("protocol", .integer), ("max_line_bytes", .integer),
             ("max_in_flight", .integer), ("ping_seconds", .integer), ("features", .array(of: .string)),

@@ -1,17 +1,17 @@
 extension Operation {
-    /// `session.*`: the connection's user.
+    /// The methods `session.*` of the connection.
     static let session = [authenticate, setState]
 
     private static let authenticate = Operation(
-        "session.authenticate", .anyone, "Makes the connection the user's whose access token it is.",
-        [Parameter("access_token", .string(.any), "One of this server, or of the one that keeps its accounts.")],
+        "session.authenticate", .anyone, "Authenticates the connection with an access token.",
+        [Parameter("access_token", .string(.any), "A token of this server, or of the server that keeps its accounts.")],
         result: .object([
             ("user_id", .uuid), ("session_id", .uuid.nullable), ("is_guest", .bool), ("expires_at", .timestamp),
         ]),
         errors: [.invalidToken, .tokenExpired, .sessionRevoked]
     ) { session, params throws(ProtocolError) in
         let token = try await session.service.accounts.verify(accessToken: try params.required("access_token"))
-        try await session.become(token)
+        try await session.authenticate(with: token)
         return Answer(
             .object(
                 [
@@ -23,11 +23,11 @@ extension Operation {
     }
 
     private static let setState = Operation(
-        "session.set_state", .user, "Whether the app is before its user; a session begins active.",
+        "session.set_state", .user, "Sets whether the app is in the foreground. A session begins active.",
         [
             Parameter(
                 "state", .string(.choice(["active", "background"])),
-                "Who has no session but in the background is not online.")
+                "The state. A user is online with at least one active session.")
         ],
         result: .object([])
     ) { session, params throws(ProtocolError) in

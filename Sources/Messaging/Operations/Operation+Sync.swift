@@ -1,25 +1,25 @@
 internal import NIOCore
 
 extension Operation {
-    /// `sync.*`: what has changed, and what changes from now on.
+    /// The methods `sync.*`.
     static let sync = [open, close]
 
     private static let open = Operation(
-        "sync.open", .user, "All that the user may see, or what of it has changed since a cursor.",
+        "sync.open", .user, "Returns all that the user may see, or the changes since a cursor, and starts the pushes.",
         [
-            Parameter("cursor", .string(.any), .optional, "The last one that the client saw."),
+            Parameter("cursor", .string(.any), .optional, "The last cursor that the client has seen."),
             Parameter(
                 "messages_per_conversation", .integer(0...100), .optional, default: .integer(20),
-                "How many of the newest messages of each conversation are given at most."),
-            Parameter("live", .bool, .optional, default: .bool(true), "Whether later changes are pushed."),
+                "The most messages of each conversation."),
+            Parameter("live", .bool, .optional, default: .bool(true), "True to get later changes as pushes."),
         ],
         result: .changes
     ) { session, params throws(ProtocolError) in
         let request = SyncRequest(
             cursor: params.string("cursor").flatMap { Cursor($0) },
             messagesPerConversation: params.integer("messages_per_conversation").map { Int($0) } ?? 0)
-        // A request over HTTP is answered with the page alone.
-        return try await session.openSync(request, live: params.bool("live") && session.sink.takesPushes)
+        // A request over HTTP gets no pushes.
+        return try await session.openSync(request, live: params.bool("live") && session.sink.acceptsPushes)
     }
 
     private static let close = Operation("sync.close", .user, "Ends the pushes.", result: .object([])) {
@@ -30,7 +30,7 @@ extension Operation {
 }
 
 extension Answer.Content {
-    /// A result that was made here, not by the database.
+    /// Returns the object as a result.
     static func object(_ object: JSONObject) -> Answer.Content {
         var buffer = ByteBuffer()
         JSON.object(object).write(to: &buffer)

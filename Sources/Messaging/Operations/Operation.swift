@@ -1,31 +1,31 @@
-/// One method of the protocol: who may call it, what it takes, what it does, and what it answers.
+/// A method of the protocol: access, params, implementation and result.
 struct Operation: Sendable {
-    /// The protocol's word for it, such as `messages.send`.
+    /// The method's name, such as `messages.send`.
     let method: String
 
     let access: Access
 
-    /// One line.
+    /// A description in one line.
     let summary: String
 
-    /// Its params. Any other is refused.
+    /// The params. Any other is rejected.
     private(set) var parameters: [Parameter]
 
-    /// Two of its params that exclude each other; nil where none do.
+    /// Two params that exclude each other, or nil.
     let alternatives: Alternatives?
 
     let result: Schema
 
-    /// The errors that it has beyond those of every method.
+    /// The errors beyond those of every method.
     let errors: [ErrorCode]
 
     private(set) var perform: @Sendable (Session, Params) async throws(ProtocolError) -> Answer
 
-    /// Its place in ``all``.
+    /// The index in ``all``.
     private(set) var index = 0
 
     enum Access: Sendable {
-        /// Needs no authenticated session (`U` in `docs/protocol.md`).
+        /// No authenticated session is needed (`U` in `docs/protocol.md`).
         case anyone
         case user
     }
@@ -45,7 +45,7 @@ struct Operation: Sendable {
         self.perform = perform
     }
 
-    /// The operation with more params, performed otherwise.
+    /// Returns the operation with additional params and another implementation.
     func performing(
         taking more: [Parameter] = [],
         _ perform: @escaping @Sendable (Session, Params) async throws(ProtocolError) -> Answer
@@ -56,7 +56,7 @@ struct Operation: Sendable {
         return operation
     }
 
-    /// What the param of that name takes where it is an object of fields; nil where it is none.
+    /// Returns the members of a param that is an object of fields, or nil for another param.
     func members(of name: String) -> [Parameter]? {
         guard let index = parameters.index(of: name), case .fields(let members) = parameters[index].type else {
             return nil
@@ -64,18 +64,18 @@ struct Operation: Sendable {
         return members
     }
 
-    /// The names that it takes: of its params, or of the members of one that is an object of fields.
+    /// Returns the names of the params, or of the members of a param that is an object of fields.
     func names(in object: String?) -> [String] {
         guard let object else { return parameters.names }
         return members(of: object)?.names ?? []
     }
 
-    /// Those of its params that are objects of fields.
+    /// The names of the params that are objects of fields.
     var objects: [String] { parameters.names.filter { members(of: $0) != nil } }
 }
 
 extension Operation {
-    /// Every method of this server.
+    /// The methods of this server.
     static let all: [Operation] =
         (server + session + auth + identities + mails + me + avatars + profiles + presence + devices + media
         + conversations + messages + sync)
@@ -85,9 +85,9 @@ extension Operation {
             return operation
         }
 
-    /// The method of that name.
+    /// Returns the method of that name.
     ///
-    /// - Throws: `unknown_method`, with the nearest name as `data.suggestion` where one is near.
+    /// - Throws: `unknown_method`, with a similar name as `data.suggestion` if there is one.
     static func named(_ method: String) throws(ProtocolError) -> Operation {
         if let operation = byMethod[method] { return operation }
         guard let suggestion = Suggestion.method(for: method, among: all.map(\.method)) else {

@@ -1,18 +1,18 @@
 extension Parameter {
-    /// Holds the value that the object has for it, or has not, against the declaration.
+    /// Checks the object's value of this param against the declaration.
     ///
-    /// - Parameter path: what stands before its name in an error.
+    /// - Parameter path: the prefix of the name in errors.
     /// - Throws: `invalid_params`.
     func check(in object: JSONObject, path: String) throws(ProtocolError) {
         let value = object[name]
-        let place = Place(path: path, name: name)
+        let location = FieldLocation(path: path, name: name)
         switch (value, presence) {
         case (nil, .required), (.null?, .required), (nil, .requiredOrNull):
-            if !isExempt(in: object) { throw .invalid(place, "is missing") }
+            if !isExempt(in: object) { throw .invalid(location, "is missing") }
         case (nil, _), (.null?, .requiredOrNull), (.null?, .optional), (.null?, .optionalOrNull), (.null?, .clearable):
             break
         case (let value?, _):
-            try type.check(value, at: place, mayBeEmpty: exemption != nil && isExempt(in: object))
+            try type.check(value, at: location, mayBeEmpty: exemption != nil && isExempt(in: object))
         }
     }
 
@@ -22,105 +22,108 @@ extension Parameter {
     }
 }
 
-/// Where a value stands, as an error names it. The two are put together for an error alone.
-struct Place {
+/// The location of a value in a request. The path and name are joined only for an error.
+struct FieldLocation {
     let path: String
     let name: String
 }
 
 extension ProtocolError {
-    fileprivate static func invalid(_ place: Place, _ what: String) -> ProtocolError {
-        .invalid(place.path + place.name, what)
+    fileprivate static func invalid(_ location: FieldLocation, _ problem: String) -> ProtocolError {
+        .invalid(location.path + location.name, problem)
     }
 }
 
 extension ParameterType {
-    fileprivate func check(_ value: JSON, at place: Place, mayBeEmpty: Bool) throws(ProtocolError) {
+    fileprivate func check(_ value: JSON, at location: FieldLocation, mayBeEmpty: Bool) throws(ProtocolError) {
         switch self {
-        case .string(let rule, let holder):
+        case .string(let rule, let validator):
             guard case .string(let text) = value else {
-                // What is stored and is not to be cleared: why not, the database says.
-                if holder == .database, value == .null { return }
-                throw .invalid(place, "must be a string")
+                // The database rejects null for a value that cannot be cleared, with the reason.
+                if validator == .database, value == .null { return }
+                throw .invalid(location, "must be a string")
             }
-            if holder == .server { try rule.check(text, at: place, mayBeEmpty: mayBeEmpty) }
+            if validator == .server { try rule.check(text, at: location, mayBeEmpty: mayBeEmpty) }
         case .integer(let limits):
             guard case .number(let number) = value, let integer = number.integer else {
-                throw .invalid(place, "must be an integer")
+                throw .invalid(location, "must be an integer")
             }
             if limits.contains(integer) { return }
-            if limits.upperBound == .max { throw .invalid(place, "must be \(limits.lowerBound) or more") }
-            throw .invalid(place, "must be \(limits.lowerBound) to \(limits.upperBound)")
+            if limits.upperBound == .max { throw .invalid(location, "must be \(limits.lowerBound) or more") }
+            throw .invalid(location, "must be \(limits.lowerBound) to \(limits.upperBound)")
         case .number(let limits):
-            guard case .number(let number) = value else { throw .invalid(place, "must be a number") }
-            if number.hasTooManyDigits { throw .invalid(place, "has too many digits") }
+            guard case .number(let number) = value else { throw .invalid(location, "must be a number") }
+            if number.hasTooManyDigits { throw .invalid(location, "has too many digits") }
             guard let value = number.double, limits.contains(value) else {
-                throw .invalid(place, "must be \(Int(limits.lowerBound)) to \(Int(limits.upperBound))")
+                throw .invalid(location, "must be \(Int(limits.lowerBound)) to \(Int(limits.upperBound))")
             }
         case .bool:
-            guard case .bool = value else { throw .invalid(place, "must be true or false") }
+            guard case .bool = value else { throw .invalid(location, "must be true or false") }
         case .uuid:
-            guard case .string(let text) = value, ID(text) != nil else { throw .invalid(place, "must be a UUID") }
+            guard case .string(let text) = value, ID(text) != nil else { throw .invalid(location, "must be a UUID") }
         case .uuids(let limits):
-            try Self.check(uuids: value, count: limits, at: place)
+            try Self.check(uuids: value, count: limits, at: location)
         case .object(let maxBytes, _):
-            try Self.check(object: value, maxBytes: maxBytes, at: place)
+            try Self.check(object: value, maxBytes: maxBytes, at: location)
         case .fields(let members):
-            guard case .object(let fields) = value else { throw .invalid(place, "must be an object") }
-            let path = Params.path(in: place.path + place.name)
+            guard case .object(let fields) = value else { throw .invalid(location, "must be an object") }
+            let path = Params.path(in: location.path + location.name)
             for index in members.indices { try members[index].check(in: fields, path: path) }
         }
     }
 
-    private static func check(uuids value: JSON, count limits: ClosedRange<Int>, at place: Place) throws(ProtocolError)
+    private static func check(uuids value: JSON, count limits: ClosedRange<Int>, at location: FieldLocation)
+        throws(ProtocolError)
     {
-        guard case .array(let elements) = value else { throw .invalid(place, "must be a list of UUIDs") }
+        guard case .array(let elements) = value else { throw .invalid(location, "must be a list of UUIDs") }
         guard limits.contains(elements.count) else {
-            throw .invalid(place, "must hold \(limits.lowerBound) to \(limits.upperBound) UUIDs")
+            throw .invalid(location, "must hold \(limits.lowerBound) to \(limits.upperBound) UUIDs")
         }
         for element in elements {
             guard case .string(let text) = element, ID(text) != nil else {
-                throw .invalid(place, "must hold UUIDs only")
+                throw .invalid(location, "must hold UUIDs only")
             }
         }
     }
 
-    private static func check(object value: JSON, maxBytes: Int?, at place: Place) throws(ProtocolError) {
-        guard case .object = value else { throw .invalid(place, "must be an object") }
-        if let twice = value.duplicate { throw .invalid(place, "has the member \"\(Params.shown(twice))\" twice") }
-        if value.hasUnboundedNumber { throw .invalid(place, "has a number that is out of range") }
+    private static func check(object value: JSON, maxBytes: Int?, at location: FieldLocation) throws(ProtocolError) {
+        guard case .object = value else { throw .invalid(location, "must be an object") }
+        if let duplicate = value.duplicate {
+            throw .invalid(location, "has the member \"\(Params.abbreviated(duplicate))\" twice")
+        }
+        if value.hasUnboundedNumber { throw .invalid(location, "has a number that is out of range") }
         if let maxBytes, value.text.utf8.count > maxBytes {
-            throw .invalid(place, "must be at most \(maxBytes / 1024) KiB of JSON")
+            throw .invalid(location, "must be at most \(maxBytes / 1024) KiB of JSON")
         }
     }
 }
 
 extension TextRule {
-    /// Those rules that the database alone knows pass here.
-    fileprivate func check(_ text: String, at place: Place, mayBeEmpty: Bool) throws(ProtocolError) {
+    /// Checks a text against the rule. Rules that only the database knows always pass.
+    fileprivate func check(_ text: String, at location: FieldLocation, mayBeEmpty: Bool) throws(ProtocolError) {
         switch self {
         case .any, .httpsURL, .languageTag, .phoneNumber, .date, .timestamp, .username: break
         case .characters(let limits):
             let least = mayBeEmpty ? 0 : limits.lowerBound
             guard (least...limits.upperBound).contains(text.unicodeScalars.count) else {
-                throw .invalid(place, "must be \(least) to \(limits.upperBound) characters long")
+                throw .invalid(location, "must be \(least) to \(limits.upperBound) characters long")
             }
         case .bytes(let limits):
             guard limits.contains(text.utf8.count) else {
                 let least = limits.lowerBound == 0 ? "at most" : "\(limits.lowerBound) to"
-                throw .invalid(place, "must be \(least) \(limits.upperBound) bytes long")
+                throw .invalid(location, "must be \(least) \(limits.upperBound) bytes long")
             }
         case .choice(let choices):
             guard choices.contains(text) else {
                 let others = choices.dropLast().joined(separator: ", ")
-                throw .invalid(place, "must be \(others) or \(choices.last ?? "")")
+                throw .invalid(location, "must be \(others) or \(choices.last ?? "")")
             }
         case .email:
-            guard Self.isEmail(text) else { throw .invalid(place, "must be an email address") }
+            guard Self.isEmail(text) else { throw .invalid(location, "must be an email address") }
         }
     }
 
-    /// The form that SQL holds an address against too.
+    /// Returns true if the text has the form of an email address that SQL checks too.
     private static func isEmail(_ address: String) -> Bool {
         let parts = address.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[0].isEmpty, address.utf8.count <= 254 else { return false }
@@ -136,7 +139,7 @@ extension TextRule {
 }
 
 extension Alternatives {
-    /// - Throws: `invalid_params` where both are there, or neither and one must be.
+    /// - Throws: `invalid_params` if both params are given, or neither is and one is required.
     func check(in object: JSONObject) throws(ProtocolError) {
         func isGiven(_ name: String) -> Bool { object[name].map { $0 != .null } ?? false }
         switch (isGiven(first), isGiven(second)) {
@@ -149,13 +152,13 @@ extension Alternatives {
 }
 
 extension JSONNumber {
-    /// Whether it is written with more digits than any use has. PostgreSQL's `numeric` takes more than these.
+    /// True if the number has more than 400 digits. PostgreSQL's `numeric` accepts more.
     fileprivate var hasTooManyDigits: Bool { text.utf8.count > 400 }
 }
 
 extension JSON {
-    /// Whether a number stands anywhere in this value that no double comes near, and perhaps not even PostgreSQL's `jsonb`
-    /// can hold: too large, too small, or written with more digits than any use has.
+    /// True if the value contains a number that is too large or too small for a double or has more than 400 digits, so
+    /// that PostgreSQL's `jsonb` may not be able to store it.
     var hasUnboundedNumber: Bool {
         switch self {
         case .null, .bool, .string: false

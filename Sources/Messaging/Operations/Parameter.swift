@@ -1,62 +1,64 @@
-/// One param of a method, or one member of a param that is an object of fields: the one declaration of it.
+/// The declaration of a param, or of a member of a param that is an object of fields.
 ///
-/// What refuses a request, what suggests a name, the table of `docs/protocol.md` and the OpenAPI document all read it.
+/// Validation, suggestions, the tests of `docs/protocol.md` and the OpenAPI document use it.
 struct Parameter: Sendable {
-    /// The canonical name.
+    /// The name in the protocol.
     let name: String
 
     let type: ParameterType
     let presence: Presence
 
-    /// What counts where it is absent; nil where there is no such value.
-    let standard: JSON?
+    /// The value if the param is absent, or nil if there is none.
+    let defaultValue: JSON?
 
-    /// When it may be absent or empty all the same.
+    /// The condition on which a required param may be absent or empty.
     let exemption: Exemption?
 
-    /// One sentence.
+    /// A description in one sentence.
     let summary: String
 
-    /// Whether it must be there, and what null says.
+    /// The rules for absence and null.
     enum Presence: Sendable {
+        /// The param must be present and not null.
         case required
-        /// It must be there, and null is one of its values.
+        /// The param must be present. Null is a value.
         case requiredOrNull
-        /// Null is as good as absent.
+        /// The param may be absent. Null means absent.
         case optional
-        /// Absent leaves what is stored, null clears it.
+        /// The param may be absent, which keeps the stored value. Null clears it.
         case clearable
-        /// It may be absent, and null is one of its values.
+        /// The param may be absent. Null is a value.
         case optionalOrNull
-        /// It may be absent, and is never null.
+        /// The param may be absent, but not null.
         case optionalNotNull
     }
 
-    /// Another param, and the value of it that makes an exception.
+    /// Another param, and its value that makes the exception.
     struct Exemption: Sendable {
         let parameter: String
         let value: String
     }
 
-    /// One that must be there.
+    /// Creates a required param.
     init(_ name: String, _ type: ParameterType, unless exemption: Exemption? = nil, _ summary: String) {
         self.init(name, type, .required, nil, exemption, summary)
     }
 
     init(
-        _ name: String, _ type: ParameterType, _ presence: Presence, default standard: JSON? = nil, _ summary: String
+        _ name: String, _ type: ParameterType, _ presence: Presence, default defaultValue: JSON? = nil,
+        _ summary: String
     ) {
-        self.init(name, type, presence, standard, nil, summary)
+        self.init(name, type, presence, defaultValue, nil, summary)
     }
 
     private init(
-        _ name: String, _ type: ParameterType, _ presence: Presence, _ standard: JSON?, _ exemption: Exemption?,
+        _ name: String, _ type: ParameterType, _ presence: Presence, _ defaultValue: JSON?, _ exemption: Exemption?,
         _ summary: String
     ) {
         self.name = name
         self.type = type
         self.presence = presence
-        self.standard = standard
+        self.defaultValue = defaultValue
         self.exemption = exemption
         self.summary = summary
     }
@@ -68,8 +70,8 @@ struct Parameter: Sendable {
         }
     }
 
-    /// Whether null is taken, as a value or for absent.
-    var takesNull: Bool {
+    /// True if null is accepted, as a value or for absence.
+    var acceptsNull: Bool {
         switch presence {
         case .requiredOrNull, .optional, .optionalOrNull, .clearable: true
         case .required, .optionalNotNull: false
@@ -85,11 +87,11 @@ extension [Parameter] {
     func index(of name: String) -> Int? { firstIndex { $0.name == name } }
 }
 
-/// Two params of which one request has one at most.
+/// Two params that exclude each other.
 struct Alternatives: Sendable {
     let first: String
     let second: String
 
-    /// Whether one of them must be there.
+    /// True if one of them must be given.
     let isRequired: Bool
 }

@@ -1,45 +1,45 @@
-/// What a param's value is, and its bounds.
+/// The type and bounds of a param's value.
 indirect enum ParameterType: Sendable {
-    case string(TextRule, heldBy: Holder = .server)
+    case string(TextRule, validatedBy: Validator = .server)
     case integer(ClosedRange<Int64>)
-    /// Fractions included.
+    /// A number, with or without fraction.
     case number(ClosedRange<Double>)
     case bool
     case uuid
-    /// A list of so many of them.
+    /// A list of this many UUIDs.
     case uuids(ClosedRange<Int>)
-    /// An object of the client's own, or one whose members the database holds to their rules.
+    /// An object whose members are not checked here: the client's own, or one that the database validates.
     case object(maxBytes: Int? = nil, members: [Parameter] = [])
-    /// An object whose members are held to their declarations as params are.
+    /// An object whose members are checked like params.
     case fields([Parameter])
 
-    /// Who refuses a string that breaks its rule. That it is a string is held before the database is asked.
-    enum Holder: Sendable {
+    /// The validator of a text's rule. The server checks in any case that the value is a string.
+    enum Validator: Sendable {
         case server
-        /// It knows the form in which texts are stored, or what it is to be compared with.
+        /// The rule depends on stored data or on the stored form of the text.
         case database
     }
 }
 
-/// What a string may be.
+/// The rule for a string.
 enum TextRule: Sendable {
     case any
-    /// So many Unicode code points.
+    /// A length in Unicode code points.
     case characters(ClosedRange<Int>)
-    /// So many bytes of UTF-8.
+    /// A length in bytes of UTF-8.
     case bytes(ClosedRange<Int>)
     case choice([String])
     /// An email address.
     case email
-    /// An https address of so many bytes at most.
+    /// An https URL of at most this many bytes.
     case httpsURL(maxBytes: Int)
-    /// A BCP 47 tag.
+    /// A BCP 47 language tag.
     case languageTag
-    /// An E.164 number.
+    /// An E.164 phone number.
     case phoneNumber
-    /// `YYYY-MM-DD`
+    /// A date `YYYY-MM-DD`.
     case date
-    /// RFC 3339, from 1970 to 9999.
+    /// A time in RFC 3339, from 1970 to 9999.
     case timestamp
     case username
 }

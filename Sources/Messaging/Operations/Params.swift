@@ -1,17 +1,16 @@
-/// The params of a request, held against their declarations and read by name.
+/// The params of a request, checked against their declarations.
 ///
-/// Every failure is `invalid_params` and names the param in `data.field`.
+/// Every error is `invalid_params` with the param in `data.field`.
 struct Params: Sendable {
     private let object: JSONObject
 
-    /// What the method takes.
+    /// The params of the method.
     private let parameters: [Parameter]
     private let alternatives: Alternatives?
 
-    /// Refuses what no method takes: a param of another name, one that stands twice, a NUL in a string; and the same of
-    /// the members of a param that is an object of fields.
+    /// Rejects unknown and duplicate params and members, and strings with a NUL.
     ///
-    /// A NUL is refused here because PostgreSQL's `text` cannot hold one, and libpq would cut the string at it.
+    /// PostgreSQL's `text` cannot contain a NUL, and libpq would cut the string at it.
     init(_ object: JSONObject, of operation: Operation) throws(ProtocolError) {
         try Self.checkNames(of: object, as: operation.parameters, in: nil, of: operation)
         for member in object.members {
@@ -25,18 +24,19 @@ struct Params: Sendable {
         alternatives = operation.alternatives
     }
 
-    /// Holds each value against its declaration, in the order of declaration. What is read before is as it was given.
-    ///
+    /// Checks each value against its declaration, in the order of declaration. Call it before reading values.
     func check() throws(ProtocolError) {
         for index in parameters.indices { try parameters[index].check(in: object, path: "") }
         try alternatives?.check(in: object)
     }
 
-    /// - Parameter parent: the param that this object is; nil where it is the params.
+    /// - Parameter parent: the param whose value the object is, or nil for the params themselves.
     private static func checkNames(
         of object: JSONObject, as parameters: [Parameter], in parent: String?, of operation: Operation
     ) throws(ProtocolError) {
-        if let twice = object.duplicate { throw .invalid(path(in: parent) + shown(twice), "is given twice") }
+        if let duplicate = object.duplicate {
+            throw .invalid(path(in: parent) + abbreviated(duplicate), "is given twice")
+        }
         for member in object.members where !parameters.contains(member.name) {
             throw unknown(member.name, in: parent, of: operation)
         }
@@ -44,34 +44,33 @@ struct Params: Sendable {
 
     private static func unknown(_ name: String, in parent: String?, of operation: Operation) -> ProtocolError {
         let path = Self.path(in: parent)
-        let shown = path + Self.shown(name)
         return .unknownField(
-            shown, of: "\"\(operation.method)\"",
+            path + abbreviated(name), of: "\"\(operation.method)\"",
             meant: Suggestion.parameter(for: name, in: parent, of: operation),
             among: operation.names(in: parent).map { path + $0 })
     }
 
-    /// What stands before the names of an object's members; nothing before those of the params.
+    /// Returns the prefix of the names of an object's members: empty for the params themselves.
     static func path(in parent: String?) -> String { parent.map { "\($0)." } ?? "" }
 
-    /// A name that a client made up, as an error shows it.
-    static func shown(_ name: String) -> String {
+    /// Returns a client's name for an error message, cut if it is long or contains a NUL.
+    static func abbreviated(_ name: String) -> String {
         name.utf8.count <= 64 && !name.utf8.contains(0) ? name : String(name.unicodeScalars.prefix(60)) + "…"
     }
 }
 
-/// How operations read what ``check()`` has let pass: of the declared type, or nil where it is absent, null, or another.
+/// Access to checked params. Each accessor returns nil if the param is absent, null, or of another type.
 extension Params {
-    /// The value of that param, or else what is declared to count.
+    /// Returns the value of a param, or its default value.
     private func value(of name: String) -> JSON? {
         assert(parameters.contains(name), "\(name) is not declared")
         switch object[name] {
-        case nil, .null: return parameters.index(of: name).flatMap { parameters[$0].standard }
+        case nil, .null: return parameters.index(of: name).flatMap { parameters[$0].defaultValue }
         case let given?: return given
         }
     }
 
-    /// Whether there is a value, null included.
+    /// Returns true if the param is present, even if it is null.
     func isGiven(_ name: String) -> Bool { object[name] != nil }
 
     func string(_ name: String) -> String? {
@@ -79,14 +78,14 @@ extension Params {
         return text
     }
 
-    /// A string that must be there.
+    /// Returns a required string.
     func required(_ name: String) throws(ProtocolError) -> String {
         guard let text = string(name) else { throw .invalid(name, "is missing") }
         return text
     }
 
-    /// The email address in the one spelling that the database and the limits know: A to Z in small letters. Letters
-    /// beyond ASCII stay as they are, since a Kelvin sign is no "k" to a mail server.
+    /// Returns the email address with A to Z in lower case, the spelling in the database and in rate limits. Other
+    /// letters are kept, since to a mail server a Kelvin sign is not a "k".
     func requiredEmail() throws(ProtocolError) -> String {
         try required("email").lowercasedASCII
     }
@@ -96,7 +95,7 @@ extension Params {
         return number.integer
     }
 
-    /// An integer as PostgreSQL reads it.
+    /// Returns an integer as PostgreSQL text.
     func digits(_ name: String) -> String? { integer(name).map { String($0) } }
 
     func bool(_ name: String) -> Bool {
@@ -104,18 +103,18 @@ extension Params {
         return value
     }
 
-    /// A UUID in the protocol's form, lower case.
+    /// Returns a UUID in lower case.
     func uuid(_ name: String) -> String? { id(name)?.description }
 
     func id(_ name: String) -> ID? { string(name).flatMap { ID($0) } }
 
-    /// A list of UUIDs as PostgreSQL's array text.
-    /// The number of elements of a list; 0 where it was not given.
+    /// Returns the number of elements of a list, or 0 if it is absent.
     func count(_ name: String) -> Int {
         guard case .array(let elements)? = value(of: name) else { return 0 }
         return elements.count
     }
 
+    /// Returns a list of UUIDs as a PostgreSQL array literal.
     func uuids(_ name: String) -> String? {
         guard case .array(let elements)? = value(of: name) else { return nil }
         let ids = elements.compactMap { element -> String? in
@@ -130,21 +129,22 @@ extension Params {
         return members
     }
 
-    /// The params as one object, for functions that take a patch: an absent member stays absent, null stays null.
+    /// Returns the params without one as an object, for functions that take a patch. Absent members stay absent, and
+    /// nulls stay null.
     func patch(without name: String) -> JSONObject {
         JSONObject(object.members.filter { $0.name != name })
     }
 }
 
 extension ProtocolError {
-    /// `invalid_params` that names the param: `"limit" must be 1 to 50.`
-    static func invalid(_ field: String, _ what: String) -> ProtocolError {
-        ProtocolError(.invalidParams, "\"\(field)\" \(what).", data: [.init(name: "field", value: .string(field))])
+    /// Returns `invalid_params` with the param's name: `"limit" must be 1 to 50.`
+    static func invalid(_ field: String, _ problem: String) -> ProtocolError {
+        ProtocolError(.invalidParams, "\"\(field)\" \(problem).", data: [.init(name: "field", value: .string(field))])
     }
 }
 
 extension JSON {
-    /// Whether a NUL stands in any string or name of this value.
+    /// True if any string or name in the value contains a NUL.
     var containsNUL: Bool {
         switch self {
         case .null, .bool, .number: false
@@ -156,8 +156,8 @@ extension JSON {
 }
 
 extension StringProtocol {
-    /// The text with A to Z in small letters and all else as it is, which is how names in HTTP are compared: to
-    /// `lowercased()` the Kelvin sign is a k.
+    /// The text with only A to Z in lower case, as names in HTTP are compared. `lowercased()` would make a Kelvin sign
+    /// a k.
     package var lowercasedASCII: String {
         let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
         return String(decoding: utf8.map { capitals.contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)

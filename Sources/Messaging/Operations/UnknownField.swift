@@ -1,5 +1,5 @@
 extension ProtocolError {
-    /// A request's part that its endpoint does not take: the nearest that it does is named, or else all.
+    /// Returns the error for a field that an endpoint does not have, with the nearest name or else all names.
     package static func unknownField(
         _ shown: String, named name: String, of endpoint: String, among names: [String]
     ) -> ProtocolError {
@@ -7,9 +7,11 @@ extension ProtocolError {
         return unknownField(shown, of: endpoint, meant: meant, among: names)
     }
 
-    /// The same where what was probably meant is known: of this endpoint, or of another.
+    /// Returns the error for a field that an endpoint does not have, with the suggestion or else all names.
     ///
-    /// - Parameter names: all that the endpoint takes there.
+    /// - Parameters:
+    ///   - meant: the suggested param of this or another endpoint.
+    ///   - names: all names that the endpoint has there.
     static func unknownField(
         _ shown: String, of endpoint: String, meant: Suggestion.Parameter?, among names: [String]
     ) -> ProtocolError {

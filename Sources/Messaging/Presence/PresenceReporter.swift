@@ -2,18 +2,18 @@ internal import Logging
 internal import Postgres
 internal import Synchronization
 
-/// Tells the database which users have a live, active session on this node, and ends the nodes that tell it nothing any
-/// more (`docs/architecture.md`, "Presence").
+/// Reports to the database which users have a live, active session on this node, and expires nodes that no longer
+/// report.
 ///
-/// Sessions come and go without waiting for it, and without a statement of their own: what they say is counted, and the
-/// difference to what was told goes in one statement a second at most.
+/// Sessions do not wait for it and cause no statement of their own: they are counted, and the difference to the last
+/// report is sent in one statement a second at most.
 final class PresenceReporter: Sendable {
     private let node = ID.random()
     private let times: PresenceTimes
     private let database: Database
     private let logger: Logger
 
-    /// Others may be shown something else now.
+    /// Called when the presence that other users see may have changed.
     private let onChange: @Sendable () -> Void
 
     private let state: Mutex<PresenceState>
@@ -30,37 +30,37 @@ final class PresenceReporter: Sendable {
         wake = WakeSignal(on: database.reactor)
     }
 
-    /// A session of that user is live here, and active.
-    func began(_ user: ID) {
-        change { $0.began(user) }
+    /// Counts a live, active session of the user.
+    func sessionStarted(of user: ID) {
+        update { $0.sessionStarted(of: user) }
     }
 
-    /// One that had begun is not any more. Each is to be ended once.
-    func ended(_ user: ID) {
-        change { $0.ended(user, at: .now) }
+    /// Ends a counted session. Call it once for each ``sessionStarted(of:)``.
+    func sessionEnded(of user: ID) {
+        update { $0.sessionEnded(of: user, at: .now) }
     }
 
-    private func change(_ body: (inout PresenceState) -> Void) {
-        let isDueOtherwise = state.withLock { state in
+    private func update(_ body: (inout PresenceState) -> Void) {
+        let hasNewDueTime = state.withLock { state in
             let due = state.due
             body(&state)
             return state.due != due
         }
-        if isDueOtherwise { wake.signal() }
+        if hasNewDueTime { wake.signal() }
     }
 
-    /// Runs until it is cancelled.
+    /// Reports and expires nodes until it is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.keepReporting() }
-            group.addTask { await self.keepEndingNodes() }
+            group.addTask { await self.runReportLoop() }
+            group.addTask { await self.runNodeExpiryLoop() }
         }
     }
 
-    /// This node stops: who does not come back elsewhere within the time of a reconnect is offline then.
+    /// Shortens the lease to the reconnect time, so that users who do not reconnect to another node soon go offline.
     ///
-    /// To be called when `run` has returned. It does not wait long: without it the lease ends a little later.
-    func leave() async {
+    /// Call it when `run` has returned. It gives up after a second, since the lease would expire a little later anyway.
+    func shortenLease() async {
         guard state.withLock({ $0.hasLease }) else { return }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = try? await self.send(.init(), lease: min(self.times.grace, self.times.lease)) }
@@ -70,39 +70,39 @@ final class PresenceReporter: Sendable {
         }
     }
 
-    private func keepReporting() async {
+    private func runReportLoop() async {
         var backoff = Backoff(base: .milliseconds(250), limit: .seconds(2))
         while !Task.isCancelled {
             do throws(ProtocolError) {
                 let report = state.withLock { $0.report(at: .now) }
                 guard let report else {
-                    await pause()
+                    await waitUntilDue()
                     continue
                 }
                 let isKnown: Bool
                 do throws(ProtocolError) {
                     isKnown = try await send(report, lease: times.lease)
                 } catch {
-                    state.withLock { $0.came(.lost) }
+                    state.withLock { $0.reportCompleted(.unknown) }
                     throw error
                 }
-                state.withLock { $0.came(isKnown ? .taken : .refused) }
+                state.withLock { $0.reportCompleted(isKnown ? .accepted : .rejected) }
                 backoff.reset()
-                if report.tells, isKnown { onChange() }
+                if report.hasUsers, isKnown { onChange() }
             } catch {
-                if backoff.attempts == 0 { note("who is online cannot be told, and it is tried again", error) }
+                if backoff.attempts == 0 { log("cannot report presence; retrying", error) }
                 try? await Task.sleep(for: backoff.next())
             }
         }
     }
 
-    /// Returns when there may be something to report.
-    private func pause() async {
+    /// Waits until there may be something to report.
+    private func waitUntilDue() async {
         guard let due = state.withLock({ $0.due }) else {
             try? await wake.next()
             return
         }
-        // Whoever comes or goes may be due before what is due now.
+        // A session that starts or ends may be due earlier.
         await withTaskGroup(of: Void.self) { group in
             group.addTask { [wake] in try? await wake.next() }
             group.addTask { try? await Task.sleep(until: due, clock: .continuous) }
@@ -115,18 +115,19 @@ final class PresenceReporter: Sendable {
         let rows = try await database.rows(
             Self.report,
             [
-                "\(node)", "\(lease.count(of: .seconds(1)))", Self.array(report.arrived), Self.array(report.gone),
-                "\(report.isWhole)",
+                "\(node)", "\(lease.count(of: .seconds(1)))", Self.arrayLiteral(report.arrived),
+                Self.arrayLiteral(report.gone),
+                "\(report.isComplete)",
             ], as: .feed)
         return rows.text(0, 0) == "t"
     }
 
-    private static func array(_ users: [ID]) -> String {
+    private static func arrayLiteral(_ users: [ID]) -> String {
         "{\(users.map(\.description).joined(separator: ","))}"
     }
 
-    /// Every node does, so that whichever is left ends those that are not.
-    private func keepEndingNodes() async {
+    /// Expires other nodes until it is cancelled. Every node does so, since any node may be the only one left.
+    private func runNodeExpiryLoop() async {
         var backoff = Backoff(base: .seconds(1), limit: .seconds(5))
         while !Task.isCancelled {
             do throws(ProtocolError) {
@@ -134,19 +135,21 @@ final class PresenceReporter: Sendable {
                 backoff.reset()
                 let ended = rows.text(0, 0).flatMap { Int($0) } ?? 0
                 if ended > 0 { onChange() }
-                // So many are one call's share: there may be more.
-                let wait = ended >= PresenceState.mostAtOnce ? min(.seconds(1), times.nodeCheck) : times.nodeCheck
+                // A full share of one call: there may be more.
+                let wait =
+                    ended >= PresenceState.maxUsersPerReport
+                    ? min(.seconds(1), times.nodeCheckInterval) : times.nodeCheckInterval
                 try? await Task.sleep(for: wait)
             } catch {
-                if backoff.attempts == 0 { note("nodes that are gone cannot be ended, and it is tried again", error) }
+                if backoff.attempts == 0 { log("cannot expire stopped nodes; retrying", error) }
                 try? await Task.sleep(for: backoff.next())
             }
         }
     }
 
-    private func note(_ what: String, _ error: ProtocolError) {
+    private func log(_ message: Logger.Message, _ error: ProtocolError) {
         guard !Task.isCancelled else { return }
-        logger.warning("\(what)", metadata: ["error": "\(error.reason ?? error.message)"])
+        logger.warning(message, metadata: ["error": "\(error.reason ?? error.message)"])
     }
 
     private static let report = Statement(

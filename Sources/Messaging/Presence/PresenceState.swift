@@ -1,136 +1,136 @@
-/// Decides what a node tells of its users' presence, and when: who is here, what the database was told, and the
-/// difference. It asks no clock.
+/// Decides what a node reports of its users' presence, and when. It has no clock and no I/O.
 ///
-/// It holds one entry for each user who is here or was told of, and so no more than there are sessions, and those whom a
-/// database that is away was told of last.
+/// It has one entry for each user with a session here or in the last report, so that its size is bounded by the
+/// sessions.
 struct PresenceState {
     typealias Instant = ContinuousClock.Instant
 
-    /// What is told in one statement.
+    /// The content of one statement.
     struct Report: Equatable {
+        /// The users that came online, and those that went offline.
         var arrived: [ID] = []
         var gone: [ID] = []
 
-        /// Whether nobody else is here.
-        var isWhole = false
+        /// True if no other user is online here.
+        var isComplete = false
 
-        /// Whether it tells of somebody, and does not just renew the lease.
-        var tells: Bool { !arrived.isEmpty || !gone.isEmpty || isWhole }
+        /// True if the report changes the presence of users, and does not only renew the lease.
+        var hasUsers: Bool { !arrived.isEmpty || !gone.isEmpty || isComplete }
     }
 
-    /// What came of a report.
+    /// The outcome of a report.
     enum Outcome {
-        case taken
+        case accepted
         /// The database does not know this node.
-        case refused
-        /// Nobody knows whether it was taken.
-        case lost
+        case rejected
+        /// The connection failed, so that the report may have been accepted or not.
+        case unknown
     }
 
-    /// Of how many users one report tells at most.
-    static let mostAtOnce = 5_000
+    /// The most users of one report.
+    static let maxUsersPerReport = 5_000
 
     private let times: PresenceTimes
 
-    /// How many sessions each user has here.
+    /// The number of live, active sessions of each user.
     private var sessions: [ID: Int] = [:]
 
-    /// The users of whom the database was told that they are here.
-    private var told: Set<ID> = []
+    /// The users that were reported as online.
+    private var reported: Set<ID> = []
 
-    /// Who is here, and was not told of.
+    /// The users that are online and not reported yet.
     private var arrivals: Set<ID> = []
 
-    /// Who was told of and has no session any more, and since when.
-    private var leaving: [ID: Instant] = [:]
+    /// The reported users without a session, and the end of their last one.
+    private var departures: [ID: Instant] = [:]
 
-    /// When the first of them left, or earlier.
-    private var firstLeaving: Instant?
+    /// The earliest of these times, or an earlier time.
+    private var firstDeparture: Instant?
 
-    /// Whether the database may have something else than was told.
-    private var isUnsure = false
+    /// True if the database may differ from what was reported.
+    private var needsCompleteReport = false
 
-    /// When the last report was made, and the last that told of somebody.
+    /// The times of the last report and of the last report with users.
     private var lastReport: Instant
-    private var lastTelling: Instant?
+    private var lastUserReport: Instant?
 
     init(_ times: PresenceTimes, at now: Instant) {
         self.times = times
         lastReport = now
     }
 
-    /// Whether the database counts on this node's lease.
-    var hasLease: Bool { !told.isEmpty }
+    /// True if the database has a lease of this node.
+    var hasLease: Bool { !reported.isEmpty }
 
-    /// A session of that user is here.
-    mutating func began(_ user: ID) {
+    /// Counts a session of the user.
+    mutating func sessionStarted(of user: ID) {
         sessions[user, default: 0] += 1
-        leaving[user] = nil
-        if !told.contains(user) { arrivals.insert(user) }
+        departures[user] = nil
+        if !reported.contains(user) { arrivals.insert(user) }
     }
 
-    /// One of the user's sessions that had begun is here no more.
-    mutating func ended(_ user: ID, at now: Instant) {
+    /// Ends a counted session of the user.
+    mutating func sessionEnded(of user: ID, at now: Instant) {
         guard let count = sessions[user] else { return }
         guard count == 1 else { return sessions[user] = count - 1 }
         sessions[user] = nil
         arrivals.remove(user)
-        guard told.contains(user) else { return }
-        leaving[user] = now
-        firstLeaving = firstLeaving ?? now
+        guard reported.contains(user) else { return }
+        departures[user] = now
+        firstDeparture = firstDeparture ?? now
     }
 
-    /// When there is next something to report; nil: not before somebody comes.
+    /// The time of the next report, or nil if none is due before a session starts.
     var due: Instant? {
-        let telling = lastTelling.map { $0 + times.pace } ?? lastReport
-        if isUnsure || !arrivals.isEmpty { return telling }
-        // With nobody here there is no lease to renew.
-        guard !told.isEmpty else { return nil }
-        let renewal = lastReport + times.renewal
-        guard let firstLeaving else { return renewal }
-        return min(renewal, max(telling, firstLeaving + times.grace))
+        let nextUserReport = lastUserReport.map { $0 + times.reportInterval } ?? lastReport
+        if needsCompleteReport || !arrivals.isEmpty { return nextUserReport }
+        // A node without users has no lease to renew.
+        guard !reported.isEmpty else { return nil }
+        let renewal = lastReport + times.renewalInterval
+        guard let firstDeparture else { return renewal }
+        return min(renewal, max(nextUserReport, firstDeparture + times.grace))
     }
 
-    /// What is to be reported now; nil where that is nothing. Each is to be followed by its outcome.
+    /// Returns the report that is due now, or nil. Call ``reportCompleted(_:)`` after each.
     mutating func report(at now: Instant) -> Report? {
         guard let due, due <= now else { return nil }
-        // Some may be back.
-        firstLeaving = leaving.values.min()
+        // Some users may have returned.
+        firstDeparture = departures.values.min()
         guard let due = self.due, due <= now else { return nil }
         var report = Report()
-        // Of a node that has told of nobody the database may know nothing.
-        report.isWhole = isUnsure || told.isEmpty
-        let over = leaving.filter { $0.value + times.grace <= now }.keys
-        if report.isWhole {
-            for user in over { leaving[user] = nil }
-            report.arrived = Array(Set(sessions.keys).union(leaving.keys).prefix(Self.mostAtOnce))
-            told = Set(report.arrived)
-            leaving = leaving.filter { told.contains($0.key) }
-            arrivals = Set(sessions.keys).subtracting(told)
-        } else if lastTelling.map({ $0 + times.pace <= now }) ?? true {
-            report.gone = Array(over.prefix(Self.mostAtOnce))
-            report.arrived = Array(arrivals.prefix(Self.mostAtOnce - report.gone.count))
-            for user in report.gone { leaving[user] = nil }
-            told.subtract(report.gone)
-            told.formUnion(report.arrived)
+        // The database may not know a node that has reported no user.
+        report.isComplete = needsCompleteReport || reported.isEmpty
+        let departed = departures.filter { $0.value + times.grace <= now }.keys
+        if report.isComplete {
+            for user in departed { departures[user] = nil }
+            report.arrived = Array(Set(sessions.keys).union(departures.keys).prefix(Self.maxUsersPerReport))
+            reported = Set(report.arrived)
+            departures = departures.filter { reported.contains($0.key) }
+            arrivals = Set(sessions.keys).subtracting(reported)
+        } else if lastUserReport.map({ $0 + times.reportInterval <= now }) ?? true {
+            report.gone = Array(departed.prefix(Self.maxUsersPerReport))
+            report.arrived = Array(arrivals.prefix(Self.maxUsersPerReport - report.gone.count))
+            for user in report.gone { departures[user] = nil }
+            reported.subtract(report.gone)
+            reported.formUnion(report.arrived)
             arrivals.subtract(report.arrived)
         }
-        firstLeaving = leaving.values.min()
-        isUnsure = false
+        firstDeparture = departures.values.min()
+        needsCompleteReport = false
         lastReport = now
-        if report.tells { lastTelling = now }
+        if report.hasUsers { lastUserReport = now }
         return report
     }
 
-    /// What came of the last report.
-    mutating func came(_ outcome: Outcome) {
+    /// Records the outcome of the last report.
+    mutating func reportCompleted(_ outcome: Outcome) {
         switch outcome {
-        case .taken: break
-        case .refused:
-            // Nothing was told by it.
-            lastTelling = nil
-            isUnsure = true
-        case .lost: isUnsure = true
+        case .accepted: break
+        case .rejected:
+            // The report had no effect, so the next one need not wait.
+            lastUserReport = nil
+            needsCompleteReport = true
+        case .unknown: needsCompleteReport = true
         }
     }
 }

@@ -1,19 +1,19 @@
-/// How soon this node says who is online, and for how long what it said holds (`docs/protocol.md`, section 4).
+/// The intervals of presence reports and the validity of a report (`docs/protocol.md`, section 4).
 public struct PresenceTimes: Sendable {
-    /// For how long the database believes a node that says nothing more, in whole seconds.
+    /// The time after a node's last report in which its users stay online, in whole seconds.
     public var lease: Duration = .seconds(10)
 
-    /// After how long a node that has nothing to tell says that it is there.
-    public var renewal: Duration = .seconds(3)
+    /// The time after which a node without changes renews its lease.
+    public var renewalInterval: Duration = .seconds(3)
 
-    /// The least time between two statements that tell of somebody.
-    public var pace: Duration = .seconds(1)
+    /// The least time between two reports that contain users.
+    public var reportInterval: Duration = .seconds(1)
 
-    /// How long after its last session a user is still online: whoever is back by then was never away.
+    /// The time for which a user stays online after its last session ends, so that a reconnect is not visible.
     public var grace: Duration = .seconds(5)
 
-    /// How often it is looked for other nodes whose lease is over.
-    public var nodeCheck: Duration = .seconds(2)
+    /// The interval of checks for nodes whose lease has expired.
+    public var nodeCheckInterval: Duration = .seconds(2)
 
     public init() {}
 }

@@ -1,38 +1,38 @@
-/// What one device is to be told of one conversation: a row of `app.due_pushes`.
+/// A device push about a conversation: a row of `app.claim_pushes`.
 public struct PushOrder: Sendable {
     public let kind: Kind
     public let device: Device
 
-    /// The user whose device it is.
+    /// The device's user.
     public let user: ID
     public let conversation: ID
 
-    /// The message that is told of, or up to which all is read.
+    /// The message, or the last read one.
     public let seq: Int64
 
-    /// Nil where nothing is told of, or the sender is no more.
+    /// The sender; nil for a silent push, or if the sender is deleted.
     public let sender: ID?
 
-    /// Nil where the sender has none.
+    /// The sender's name, or nil.
     public let senderName: String?
 
-    /// Of a group.
+    /// The group's title, or nil.
     public let title: String?
     public let isImage: Bool
 
-    /// The message's text; nil where it is not to be shown.
+    /// The message's text, or nil if it must not be shown.
     public let content: String?
 
-    /// How many messages the user has not read, of all conversations.
+    /// The number of unread messages in all conversations.
     public let badge: Int64
 
-    /// How often it was tried before.
+    /// The number of previous attempts.
     public let attempts: Int
 
     public enum Kind: String, Sendable {
-        /// Of a message.
-        case tell
-        /// Of nothing any more: it was read elsewhere.
+        /// A message arrived.
+        case notify = "tell"
+        /// The conversation was read elsewhere.
         case read
     }
 
@@ -42,19 +42,19 @@ public struct PushOrder: Sendable {
         public let token: String
         public let isSandbox: Bool
 
-        /// A BCP 47 tag.
+        /// The language as a BCP 47 tag.
         public let locale: String?
     }
 }
 
-/// What became of an order.
+/// The outcome of a push.
 public enum PushOutcome: Sendable, Equatable {
-    /// It is on its way to the device.
-    case taken
-    /// It will never be taken.
-    case refused(String)
-    /// There is no such device any more.
+    /// The provider accepted the push.
+    case accepted
+    /// The push was rejected permanently.
+    case rejected(String)
+    /// The device is no longer registered.
     case unregistered
-    /// It is to be tried again; after so long, where the provider says it.
-    case later(String, after: Duration?)
+    /// The push must be retried, after the time that the provider names, if any.
+    case deferred(String, after: Duration?)
 }

@@ -1,19 +1,19 @@
 public import Logging
 internal import Postgres
 
-/// The database's side of pushes: what there is to tell, and what became of it (`sql/functions/app/push.sql`).
+/// The queue of device pushes in the database (`sql/functions/app/push.sql`).
 ///
-/// Of all nodes one leads: the one that has a lease of four seconds, which it renews. A leader that is stopped, or cut off,
-/// is followed by another once the lease has expired. If it goes on before it knows, no device is told twice: an order is
-/// due again a minute after it was given.
+/// One node leads: the holder of a lease of four seconds, which it renews. If the leader stops or is cut off, another
+/// follows once the lease has expired. If the old leader continues meanwhile, no device is notified twice: an order is
+/// due again only after a minute.
 public struct PushQueue: Sendable {
     private let connection: Connection
     private let preamble: Preamble
 
-    /// Connects, and lets `body` use the connection.
+    /// Connects, and passes the queue to `body`.
     ///
-    /// - Parameter url: a way to the database on which a session keeps its backend.
-    /// - Throws: what the database says, or `body` throws.
+    /// - Parameter url: a connection string by which a session keeps its backend.
+    /// - Throws: the database's error, or the error of `body`.
     public static func with(
         _ url: String, limits: StatementLimits, logger: Logger, _ body: (PushQueue) async throws -> Void
     ) async throws {
@@ -22,48 +22,49 @@ public struct PushQueue: Sendable {
         }
     }
 
-    /// Takes or renews the lease. Returns whether `node` leads.
-    public func lead(as node: ID) async throws -> Bool {
-        try await run(Self.takeLease, ["\(node)"]).text(0, 0) == "t"
+    /// Acquires or renews the lease. Returns true if `node` leads.
+    public func acquireLease(as node: ID) async throws -> Bool {
+        try await run(Self.acquireLease, ["\(node)"]).text(0, 0) == "t"
     }
 
-    /// Gives the lease back, if `node` has it.
-    public func resign(as node: ID) async throws { _ = try await run(Self.giveLease, ["\(node)"]) }
+    /// Releases the lease if `node` has it.
+    public func releaseLease(as node: ID) async throws { _ = try await run(Self.releaseLease, ["\(node)"]) }
 
-    /// Looks for what is new, as the leader. Returns of how many devices and conversations there is something to tell.
-    public func note() async throws -> Int {
-        try await run(Self.noteNew, []).count(of: "app.note_pushes")
+    /// Polls for new messages, as the leader. Returns the number of pending pushes.
+    public func enqueueNew() async throws -> Int {
+        try await run(Self.queuePushes, []).count(of: "app.queue_pushes")
     }
 
-    /// The pushes that are due for the leader, and the number of those given up after a day.
+    /// Returns the due pushes, and the number of those abandoned after a day.
     ///
-    /// Each is due again in a minute, unless it is settled.
-    /// - Parameter withText: whether the messages' texts come along.
-    public func due(most: Int, withText: Bool) async throws -> (orders: [PushOrder], late: Int) {
-        let rows = try await run(Self.takeDue, ["\(most)", "\(withText)"])
-        var late = 0
+    /// Each is due again in a minute unless settled.
+    ///
+    /// - Parameter withText: true to include the messages' texts.
+    public func leaseDue(limit: Int, withText: Bool) async throws -> (orders: [PushOrder], abandoned: Int) {
+        let rows = try await run(Self.leaseDueStatement, ["\(limit)", "\(withText)"])
+        var abandoned = 0
         var orders: [PushOrder] = []
         for row in 0..<rows.count {
             if let order = PushOrder(rows, row) {
                 orders.append(order)
             } else {
-                late += 1
+                abandoned += 1
             }
         }
-        return (orders, late)
+        return (orders, abandoned)
     }
 
-    /// Notes what became of orders. Whoever gave them may note it, also when another leads by now.
+    /// Records the outcomes of pushes, also if another node leads by now.
     public func settle(_ outcomes: [(order: PushOrder, outcome: PushOutcome)]) async throws {
         func array(_ value: (PushOrder, PushOutcome) -> String) -> String {
             "{\(outcomes.map { value($0.order, $0.outcome) }.joined(separator: ","))}"
         }
         _ = try await run(
-            Self.settleThem,
+            Self.settleStatement,
             [
                 array { order, _ in "\(order.device.id)" }, array { order, _ in "\(order.conversation)" },
                 array { order, _ in "\(order.seq)" }, array { order, _ in order.kind.rawValue },
-                array { _, outcome in outcome.name },
+                array { _, outcome in outcome.storedName },
                 array { order, outcome in "\(outcome.retry(after: order.attempts) / .milliseconds(1) / 1_000)" },
             ])
     }
@@ -73,22 +74,22 @@ public struct PushQueue: Sendable {
             [preamble.call(for: .feed), Call(statement, parameters)], deadline: preamble.limits.deadline)[1]
     }
 
-    private static let takeLease = Statement("app.lead", "select app.lead('push', $1::uuid, 4)")
-    private static let giveLease = Statement("app.resign", "select app.resign('push', $1::uuid)")
-    private static let noteNew = Statement("app.note_pushes", "select app.note_pushes()")
-    private static let takeDue = Statement(
-        "app.due_pushes",
+    private static let acquireLease = Statement("app.acquire_lease", "select app.acquire_lease('push', $1::uuid, 4)")
+    private static let releaseLease = Statement("app.release_lease", "select app.release_lease('push', $1::uuid)")
+    private static let queuePushes = Statement("app.queue_pushes", "select app.queue_pushes()")
+    private static let leaseDueStatement = Statement(
+        "app.claim_pushes",
         """
         select kind, device_id, conversation_id, seq, user_id, platform, token, environment, locale, sender_id, \
-        sender_name, title, message_kind, content, badge, attempts from app.due_pushes($1::int, $2::boolean)
+        sender_name, title, message_kind, content, badge, attempts from app.claim_pushes($1::int, $2::boolean)
         """)
-    private static let settleThem = Statement(
-        "app.settle_pushes",
-        "select app.settle_pushes($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::float8[])")
+    private static let settleStatement = Statement(
+        "app.record_push_results",
+        "select app.record_push_results($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::float8[])")
 }
 
 extension PushOrder {
-    /// Nil for a row that gives no order.
+    /// Nil for a row without an order.
     fileprivate init?(_ rows: Rows, _ row: Int) {
         guard let kind = rows.text(row, 0).flatMap({ Kind(rawValue: $0) }), let device = rows.id(row, 1),
             let conversation = rows.id(row, 2), let seq = rows.text(row, 3).flatMap({ Int64($0) }),
@@ -107,18 +108,19 @@ extension PushOrder {
 }
 
 extension PushOutcome {
-    fileprivate var name: String {
+    /// The name in the database.
+    fileprivate var storedName: String {
         switch self {
-        case .taken: "taken"
-        case .refused: "refused"
+        case .accepted: "taken"
+        case .rejected: "refused"
         case .unregistered: "unregistered"
-        case .later: "later"
+        case .deferred: "later"
         }
     }
 
-    /// When to try again: as the provider says, else in 2 s, 4 s, … an hour at most.
+    /// Returns the wait before a retry: the provider's, or 2 s, 4 s, … up to an hour.
     fileprivate func retry(after attempts: Int) -> Duration {
-        guard case .later(_, let told) = self else { return .zero }
-        return min(.seconds(3_600), max(told ?? .zero, .seconds(2 << min(attempts, 12))))
+        guard case .deferred(_, let requested) = self else { return .zero }
+        return min(.seconds(3_600), max(requested ?? .zero, .seconds(2 << min(attempts, 12))))
     }
 }

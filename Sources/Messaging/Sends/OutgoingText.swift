@@ -1,20 +1,20 @@
-/// A text that a user sends to a conversation: what is sent together with others, or alone.
+/// A text that a user sends to a conversation, in a batch or individually.
 struct OutgoingText: Sendable {
-    /// As whom it is sent alone.
+    /// The database role and claims for sending it individually.
     let caller: Caller
     let sender: ID
     let conversation: ID
 
-    /// Without NUL.
+    /// The content, without NUL.
     let content: String
     let clientID: String?
 
-    /// What `api.send_message` takes.
+    /// The parameters of `api.send_message`.
     var parameters: [String?] { ["\(conversation)", content, clientID, "text", nil] }
 }
 
 extension Array where Element == OutgoingText {
-    /// What `app.send_messages` takes: each column of the texts as PostgreSQL's text of an array.
+    /// The parameters of `app.send_messages`: each column of the texts as a PostgreSQL array literal.
     var parameters: [String?] {
         [
             "{\(map(\.sender.description).joined(separator: ","))}",

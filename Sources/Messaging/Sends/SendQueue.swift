@@ -1,115 +1,116 @@
-/// Texts that one client sent one after another, and how it learns that it is their turn.
-struct SendWaiter<Caller: Sendable>: Sendable {
+/// The texts of one client, in their order, and the continuation that resumes the client.
+struct SendWaiter<Continuation: Sendable>: Sendable {
     let texts: [OutgoingText]
-    let caller: Caller
+    let continuation: Continuation
 }
 
-/// Which texts wait, and which are under way: decides who goes on when something comes, or has ended (``SendGroups``).
+/// The queue of texts to send, without I/O: decides what begins when a text arrives or a batch ends (``SendBatcher``).
 ///
 /// - Parameters:
-///   - Caller: how a client learns that it is its turn.
-///   - Sender: how one who sends groups does.
-struct SendQueue<Caller: Sendable, Sender> {
-    typealias Waiter = SendWaiter<Caller>
+///   - Continuation: resumes a client.
+///   - Sender: resumes a task that sends batches.
+struct SendQueue<Continuation: Sendable, Sender> {
+    typealias Waiter = SendWaiter<Continuation>
 
-    /// Who is to go on.
+    /// An action for the caller to perform.
     enum Step {
-        /// It has waited for too long.
-        case late(Waiter)
+        /// The waiter has exceeded the wait timeout.
+        case timedOut(Waiter)
 
-        /// It is a group of one, and under way.
-        case alone(Waiter)
+        /// The single text of the waiter is in flight; its client sends it.
+        case individually(Waiter)
 
-        /// They are a group, and under way; none where there will be no more.
-        case together([Waiter], Sender)
+        /// The waiters are a batch in flight, for the sender. An empty batch ends the sender.
+        case batch([Waiter], Sender)
 
-        /// There is nobody to send them: each does so alone.
-        case apart([Waiter])
+        /// No sender is idle: each client sends its own texts.
+        case unbatched([Waiter])
     }
 
-    /// How many groups may be under way at once. With two at any time the groups are half as large, and the same texts
-    /// take the database longer (docs/performance.md).
-    static var width: Int { 2 }
+    /// The most batches in flight. Two at all times would make batches half as large, and the same texts would take the
+    /// database longer (docs/performance.md), so the second begins only with a full batch.
+    static var maxBatchesInFlight: Int { 2 }
 
-    /// How many texts are sent together at most.
-    static var mostTogether: Int { 64 }
+    /// The most texts of a batch.
+    static var maxBatchSize: Int { 64 }
 
     private var waiting: WaitingQueue<Waiter>
     private var waitingTexts = 0
 
-    /// How many groups are under way, those of one included, and the conversations of their texts.
-    private var groupsUnderWay = 0
-    private var conversations: Set<ID> = []
+    /// The number of batches in flight, single texts included, and the conversations of their texts.
+    private var batchesInFlight = 0
+    private var conversationsInFlight: Set<ID> = []
 
-    /// Those who send groups, as long as they have none.
-    private var idle: [Sender] = []
-    private var isEnding = false
+    private var idleSenders: [Sender] = []
+    private var isStopped = false
 
-    /// - Parameter waitTimeout: how long texts wait for their turn.
+    /// - Parameter waitTimeout: the longest wait of a text in the queue.
     init(waitTimeout: Duration) { waiting = WaitingQueue(waitTimeout: waitTimeout) }
 
-    /// Somebody has texts to send.
+    /// Adds the texts of a client.
     ///
-    /// - Returns: nil where it is its turn at once, as a group of one.
-    mutating func take(_ waiter: Waiter) -> [Step]? {
-        if groupsUnderWay == 0, waiter.texts.count == 1 {
+    /// - Returns: nil if the client must send its single text itself, at once.
+    mutating func enqueue(_ waiter: Waiter) -> [Step]? {
+        if batchesInFlight == 0, waiter.texts.count == 1 {
             begin(waiter.texts)
             return nil
         }
         waiting.append(waiter)
         waitingTexts += waiter.texts.count
-        return next()
+        return beginBatches()
     }
 
-    /// The texts of a group are no longer under way.
-    mutating func ended(_ texts: [OutgoingText]) -> [Step] {
-        groupsUnderWay -= 1
-        for text in texts { conversations.remove(text.conversation) }
-        return next()
+    /// Removes the texts of a batch that has ended.
+    mutating func batchEnded(_ texts: [OutgoingText]) -> [Step] {
+        batchesInFlight -= 1
+        for text in texts { conversationsInFlight.remove(text.conversation) }
+        return beginBatches()
     }
 
-    /// Somebody sends groups, and waits for one.
+    /// Adds a sender that waits for a batch.
     ///
-    /// - Returns: false where there will be none any more.
-    mutating func wait(_ sender: Sender) -> Bool {
-        if !isEnding { idle.append(sender) }
-        return !isEnding
+    /// - Returns: false if there will be none, since the queue is stopped.
+    mutating func addIdleSender(_ sender: Sender) -> Bool {
+        if !isStopped { idleSenders.append(sender) }
+        return !isStopped
     }
 
-    /// From now on there is nobody who sends groups.
-    mutating func end() -> [Step] {
-        isEnding = true
-        let senders = idle
-        idle = []
-        return next() + senders.map { .together([], $0) }
+    /// Stops batching and ends the idle senders.
+    mutating func stop() -> [Step] {
+        isStopped = true
+        let senders = idleSenders
+        idleSenders = []
+        return beginBatches() + senders.map { .batch([], $0) }
     }
 
     private mutating func begin(_ texts: [OutgoingText]) {
-        groupsUnderWay += 1
-        for text in texts { conversations.insert(text.conversation) }
+        batchesInFlight += 1
+        for text in texts { conversationsInFlight.insert(text.conversation) }
     }
 
-    /// Begins as many groups as may be.
-    private mutating func next() -> [Step] {
+    /// Begins as many batches as the limits allow.
+    private mutating func beginBatches() -> [Step] {
         var steps: [Step] = []
-        for late in waiting.popLate() {
-            waitingTexts -= late.texts.count
-            steps.append(.late(late))
+        for waiter in waiting.popLate() {
+            waitingTexts -= waiter.texts.count
+            steps.append(.timedOut(waiter))
         }
-        while groupsUnderWay == 0 || groupsUnderWay < Self.width && waitingTexts >= Self.mostTogether {
-            var selection = SendSelection(most: Self.mostTogether, busy: conversations)
-            let group = waiting.popFirst(Self.mostTogether) { selection.takes($0.texts) }
-            guard let first = group.first else { break }
+        while batchesInFlight == 0
+            || batchesInFlight < Self.maxBatchesInFlight && waitingTexts >= Self.maxBatchSize
+        {
+            var selection = SendSelection(maxCount: Self.maxBatchSize, inFlight: conversationsInFlight)
+            let batch = waiting.popFirst(Self.maxBatchSize) { selection.add($0.texts) }
+            guard let first = batch.first else { break }
             waitingTexts -= selection.count
             if selection.count == 1 {
                 begin(first.texts)
-                steps.append(.alone(first))
-            } else if let sender = idle.popLast() {
-                begin(group.flatMap(\.texts))
-                steps.append(.together(group, sender))
+                steps.append(.individually(first))
+            } else if let sender = idleSenders.popLast() {
+                begin(batch.flatMap(\.texts))
+                steps.append(.batch(batch, sender))
             } else {
-                // As many send groups as may be under way: there is none only before the service runs, and after.
-                steps.append(.apart(group))
+                // There are as many senders as batches in flight, so that none is idle only before and after the run.
+                steps.append(.unbatched(batch))
             }
         }
         return steps

@@ -1,25 +1,29 @@
-/// Whose texts go into the next group: those who came first, as many as there is room for.
+/// Selects the clients whose texts form the next batch: the first in the queue, up to a number of texts.
 ///
-/// Who is passed over, since one of its conversations is being written to or there is no room for all of its texts, is
-/// not overtaken in any of its conversations by those who came after it.
+/// A client is skipped if one of its conversations is in flight or the batch has no room for all of its texts. Later
+/// clients do not overtake a skipped one in any of its conversations.
 struct SendSelection {
-    /// How many texts are taken.
+    /// The number of texts selected.
     private(set) var count = 0
-    private let most: Int
+    private let maxCount: Int
 
-    /// Where nothing is to be taken for.
-    private var closed: Set<ID>
+    /// The conversations in flight and those of skipped clients.
+    private var blockedConversations: Set<ID>
 
-    /// - Parameter busy: the conversations that are being written to.
-    init(most: Int, busy: Set<ID>) {
-        self.most = most
-        closed = busy
+    /// - Parameter inFlight: the conversations of the texts in flight.
+    init(maxCount: Int, inFlight: Set<ID>) {
+        self.maxCount = maxCount
+        blockedConversations = inFlight
     }
 
-    /// Whether these texts of one client go too; to be asked of each who waits, in the order in which they came.
-    mutating func takes(_ texts: [OutgoingText]) -> Bool {
-        guard count + texts.count <= most, !texts.contains(where: { closed.contains($0.conversation) }) else {
-            for text in texts { closed.insert(text.conversation) }
+    /// Adds the texts of one client, or skips the client. Call it for each client in the order of the queue.
+    ///
+    /// - Returns: true if the texts were added.
+    mutating func add(_ texts: [OutgoingText]) -> Bool {
+        guard count + texts.count <= maxCount,
+            !texts.contains(where: { blockedConversations.contains($0.conversation) })
+        else {
+            for text in texts { blockedConversations.insert(text.conversation) }
             return false
         }
         count += texts.count

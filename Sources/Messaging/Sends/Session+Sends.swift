@@ -1,38 +1,38 @@
 internal import NIOCore
 internal import Postgres
 
-/// How a session sends: texts together with those of others, all else alone.
+/// Sending messages: texts in batches with those of other clients, all others individually.
 extension Session {
-    /// Sends one message alone, as the signed-in user.
+    /// Sends one message as the signed-in user.
     static let sendMessage = Statement(
         "api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)")
 
-    /// The message that a client_id of the user's stands for.
+    /// Returns the earlier message of the user that has this `client_id`.
     private static let sentMessage = Statement(
         "api.sent_message", "select api.sent_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)")
 
-    /// `messages.send`.
+    /// Performs `messages.send`.
     func send(_ params: Params) async throws(ProtocolError) -> Answer {
         try limits.takeSend(of: token.user)
         if params.object("attachment") == nil, params.string("kind") == "text" {
             let text = try text(of: params)
-            let outcome = await service.sendGroups.send([text])[0]
+            let outcome = await service.sendBatcher.send([text])[0]
             recordWriteTime()
-            return try await answer(of: text, outcome)
+            return try await answer(to: text, outcome)
         }
         let attachment = try await params.object("attachment")?
             .locatingPicture(.message, as: "url", path: "attachment.", in: self)
-        return try await sendAlone([
+        return try await sendIndividually([
             params.uuid("conversation_id"), params.string("content") ?? "", params.uuid("client_id"),
             params.string("kind"), attachment?.text,
         ])
     }
 
-    /// Sends texts of one client in their order, together where they are good.
+    /// Sends the texts of pipelined requests in their order, in one batch as far as they are valid.
     func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer] {
         let start = ContinuousClock.now
         do throws(ProtocolError) {
-            try await limits.waitForTurn(of: userID, at: addressKey, requests: sends.count)
+            try await limits.throttleRequests(of: userID, at: addressKey, requests: sends.count)
         } catch {
             return sends.map { _ in Answer(.failure(error)) }
         }
@@ -43,28 +43,28 @@ extension Session {
                 return try text(of: params)
             }
         }
-        var outcomes = await service.sendGroups.send(texts.compactMap { try? $0.get() })[...]
+        var outcomes = await service.sendBatcher.send(texts.compactMap { try? $0.get() })[...]
         recordWriteTime()
         var answers: [Answer] = []
-        // Once one has waited for the database in vain, none that comes after it is sent alone: neither before it, nor
-        // with a wait of its own, as long as all those before took together.
-        var inVain: ProtocolError?
+        // After a timeout, later texts are not sent individually: they could overtake the failed one, and each could
+        // wait as long again.
+        var databaseFailure: ProtocolError?
         for (text, id) in zip(texts, ids) {
             let outcome = (try? text.get()).flatMap { _ in outcomes.popFirst() }
-            let answer = await CurrentRequest.$current.withValue(currentRequest(id, .send)) { [inVain] in
+            let answer = await CurrentRequest.$current.withValue(currentRequest(id, .send)) { [databaseFailure] in
                 do throws(ProtocolError) {
                     let text = try text.get()
                     guard let outcome else { throw .fault("a text without an outcome") }
-                    if let inVain, case .success(nil) = outcome { throw inVain }
-                    return try await self.answer(of: text, outcome)
+                    if let databaseFailure, case .success(nil) = outcome { throw databaseFailure }
+                    return try await self.answer(to: text, outcome)
                 } catch {
-                    return Answer(.failure(file(error, of: .send, id)))
+                    return Answer(.failure(logInternalError(error, of: .send, id)))
                 }
             }
             if case .failure(let error) = answer.content, error.code == .timeout || error.code == .unavailable {
-                inVain = error
+                databaseFailure = error
             }
-            note(answer, to: id, .send, after: .now - start)
+            record(answer, to: id, .send, after: .now - start)
             answers.append(answer)
         }
         return answers
@@ -79,28 +79,29 @@ extension Session {
             clientID: params.uuid("client_id"))
     }
 
-    /// What a text is answered with that has been sent with others, or is still to be sent.
+    /// Returns the answer to a text with this outcome of its batch. Sends the text individually if the batch did not.
     private func answer(
-        of text: OutgoingText, _ outcome: SendGroups.Outcome
+        to text: OutgoingText, _ outcome: SendBatcher.Outcome
     ) async throws(ProtocolError) -> Answer {
         do throws(ProtocolError) {
             if let message = try outcome.get() { return Answer(.result(message)) }
         } catch {
-            return try await sent(text.parameters, error)
+            return try await earlierMessage(text.parameters, error)
         }
-        return try await sendAlone(text.parameters)
+        return try await sendIndividually(text.parameters)
     }
 
-    private func sendAlone(_ message: [String?]) async throws(ProtocolError) -> Answer {
+    private func sendIndividually(_ message: [String?]) async throws(ProtocolError) -> Answer {
         do throws(ProtocolError) {
             return try await write(Self.sendMessage, message)
         } catch {
-            return try await sent(message, error)
+            return try await earlierMessage(message, error)
         }
     }
 
-    /// What became of a message that was sent before, as it seems, is the answer, if the same was sent.
-    private func sent(_ message: [String?], _ error: ProtocolError) async throws(ProtocolError) -> Answer {
+    /// Returns the earlier message of this `client_id` if it is the same message. Rethrows other errors than
+    /// `client_id_reused`.
+    private func earlierMessage(_ message: [String?], _ error: ProtocolError) async throws(ProtocolError) -> Answer {
         guard error.code == .clientIDReused else { throw error }
         return try await read(Self.sentMessage, message)
     }

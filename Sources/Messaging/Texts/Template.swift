@@ -1,6 +1,6 @@
-/// Texts of an operator's, in which placeholders such as `{app}` stand for what they say.
+/// An operator's texts with placeholders such as `{app}`.
 package enum Template {
-    /// Whether each brace that opens in a text begins one of these placeholders.
+    /// Returns true if every opening brace in a text begins one of these placeholders.
     package static func hasOnly(_ placeholders: [String], in text: String) -> Bool {
         var rest = text[...]
         while let open = rest.firstIndex(of: "{") {
@@ -11,7 +11,7 @@ package enum Template {
         return true
     }
 
-    /// A text with what its placeholders stand for, in one pass: what stands for one is no template.
+    /// Returns a text with its placeholders replaced in one pass; replacements are not expanded again.
     package static func filled(_ template: String, with places: [(placeholder: String, value: String)]) -> String {
         var filled = ""
         var rest = template[...]
@@ -25,7 +25,8 @@ package enum Template {
         return filled + rest
     }
 
-    /// Of texts by language tags in lower case, those of the longest that begins this tag (RFC 4647, 3.4), else English.
+    /// Returns the texts of the longest matching language tag (RFC 4647, 3.4), otherwise English. Tags are in lower
+    /// case.
     package static func texts<Texts>(for locale: String?, of byLocale: [String: Texts]) -> Texts? {
         var tag = (locale ?? "en").lowercased().replacing("_", with: "-")
         while true {

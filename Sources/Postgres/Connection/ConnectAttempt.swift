@@ -1,10 +1,9 @@
 import Threads
 
-/// One attempt to connect, made on a thread of its own.
+/// A connection attempt on a separate thread.
 ///
-/// libpq resolves names by calls that block, and computes passwords (SCRAM) and TLS for milliseconds: on the reactor that
-/// would hold up every other connection. The caller waits for the attempt no longer than the timeout, even where name
-/// resolution does not end.
+/// libpq blocks while it resolves names, and computes passwords (SCRAM) and TLS for milliseconds, which on the reactor
+/// would delay every other connection. The caller never waits longer than the timeout, even if name resolution hangs.
 actor ConnectAttempt {
     private let reactor: Reactor
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
@@ -19,7 +18,7 @@ actor ConnectAttempt {
     ) async throws(PostgresError) -> Transfer<ConnectionHandle> {
         let conninfo = try Conninfo(url, applicationName: options.applicationName)
         let timeout = conninfo.connectTimeout ?? options.connectTimeout
-        let answer = await withTaskCancellationHandler {
+        let result = await withTaskCancellationHandler {
             await withSuspension { caller in
                 self.caller = caller
                 start(conninfo, timeout, options)
@@ -28,17 +27,17 @@ actor ConnectAttempt {
         } onCancel: {
             reactor.submit { self.assumeIsolated { $0.finish(.failure(.cancelled)) } }
         }
-        return try answer.get()
+        return try result.get()
     }
 
     private func start(_ conninfo: Conninfo, _ timeout: Duration, _ options: ConnectionOptions) {
         let timer = reactor.watch(nil) { [weak self] _ in
-            self?.assumeIsolated { $0.finish(.failure(.connectFailed("no answer within \(timeout)"))) }
+            self?.assumeIsolated { $0.finish(.failure(.connectFailed("no response within \(timeout)"))) }
         }
         self.timer = timer
-        // A little later than the thread's own limit, whose error says more.
+        // A little later than the thread's own timeout, whose error is more precise.
         reactor.setDeadline(.now + timeout + .milliseconds(100), of: timer)
-        // Several servers with a limit each may take longer in all.
+        // Several servers with individual timeouts may take longer in total.
         let extend: @Sendable (Duration) -> Void = { [reactor] total in
             guard total > timeout else { return }
             reactor.submit {
@@ -50,26 +49,26 @@ actor ConnectAttempt {
         }
         do {
             try DetachedThread.start(name: "connect") {
-                let answer: Result<Transfer<ConnectionHandle>, PostgresError>
+                let result: Result<Transfer<ConnectionHandle>, PostgresError>
                 do throws(PostgresError) {
-                    answer = .success(
+                    result = .success(
                         try ConnectionHandle.open(
                             conninfo, timeout: timeout, logger: options.logger, willTry: extend))
                 } catch {
-                    answer = .failure(error)
+                    result = .failure(error)
                 }
-                self.reactor.submit { self.assumeIsolated { $0.finish(answer) } }
+                self.reactor.submit { self.assumeIsolated { $0.finish(result) } }
             }
         } catch {
             finish(.failure(.connectFailed("\(error)")))
         }
     }
 
-    /// The first to call it tells the caller; a connection that comes too late is closed with its parcel.
-    private func finish(_ answer: Result<Transfer<ConnectionHandle>, PostgresError>) {
+    /// Resumes the caller with the first result. A connection that arrives too late is closed.
+    private func finish(_ result: Result<Transfer<ConnectionHandle>, PostgresError>) {
         if let timer { reactor.remove(timer) }
         timer = nil
-        caller?.resume(returning: answer)
+        caller?.resume(returning: result)
         caller = nil
     }
 }

@@ -1,8 +1,8 @@
 extension Connection {
-    /// Lifts the time limits that the role has, in a transaction of its own: a limit holds until its transaction ends.
+    /// Lifts the role's timeouts in a separate transaction, since a timeout holds until its transaction ends.
     ///
-    /// A limit of a millisecond may end the first statement of a session, which fills the caches. The next takes less.
-    func liftLimits(_ process: [String]) async throws(PostgresError) {
+    /// A timeout of a millisecond may end a session's first statement, which fills caches. The next one is faster.
+    func liftTimeouts(_ process: [String]) async throws(PostgresError) {
         for _ in 1...20 {
             do {
                 _ = try await run([Call(SessionSettings.limits, process)], deadline: options.connectTimeout)

@@ -1,12 +1,12 @@
 extension Connection {
-    /// Connects, lets `body` use the connection, and closes it, also where `body` throws.
+    /// Connects, passes the connection to `body`, and closes it, also if `body` throws.
     ///
     /// - Parameters:
-    ///   - url: A connection string of libpq: a URL or keywords.
-    ///   - reactor: Whose thread the connection lives on.
-    ///   - options: How to connect and how to use the connection.
-    ///   - body: What is done over it.
-    /// - Throws: `connectFailed`; `cancelled`; what `body` throws.
+    ///   - url: a libpq connection string: a URL or keywords.
+    ///   - reactor: the reactor on whose thread the connection lives.
+    ///   - options: how to connect and use the connection.
+    ///   - body: uses the connection.
+    /// - Throws: `connectFailed`, `cancelled`, or the error of `body`.
     public static func with<Value>(
         _ url: String, on reactor: Reactor, options: ConnectionOptions = ConnectionOptions(),
         _ body: (Connection) async throws -> Value
@@ -14,7 +14,7 @@ extension Connection {
         try await open(url, on: reactor, options: options).use(body)
     }
 
-    /// Lets `body` use the connection, and closes it, also where `body` throws.
+    /// Passes the connection to `body`, and closes it, also if `body` throws.
     public nonisolated func use<Value>(_ body: (Connection) async throws -> Value) async throws -> Value {
         do {
             let value = try await body(self)

@@ -1,13 +1,13 @@
 import Logging
 import Threads
 
-/// One connection to PostgreSQL, and the only user of its socket.
+/// A connection to PostgreSQL, the only user of its socket.
 ///
-/// A run is a pipeline: all its statements and one Sync are sent at once, and PostgreSQL takes them as one transaction
-/// that commits at the Sync or leaves nothing behind. Runs of several callers take turns, strictly one after another:
-/// so a deadline or a cancellation ends the statement that it is meant for, and no other.
+/// A run is a pipeline: all its statements and one Sync are sent at once, and PostgreSQL executes them as one
+/// transaction that commits at the Sync or has no effect. Runs of several callers execute strictly one after another,
+/// so a deadline or cancellation ends only the statement it is meant for.
 ///
-/// The actor lives on its reactor's thread, which alone touches libpq.
+/// The actor lives on its reactor's thread, the only one that uses libpq.
 public actor Connection {
     public nonisolated let reactor: Reactor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
@@ -16,13 +16,13 @@ public actor Connection {
     private var handle: ConnectionHandle
     private var cancelHandle: CancelHandle?
     private var watch: PollSet.Watch?
-    /// When the watch wakes us. Left as it is when a request ends early: one wake in vain a deadline costs less than
-    /// setting it twice a request.
+    /// The time at which the watch fires. It is not changed when a request ends early: one spurious wake-up per
+    /// deadline costs less than setting it twice per request.
     private var watchDeadline: ContinuousClock.Instant?
     private var isFlushing = false
     private var isPipelining = false
 
-    /// The SQL that each name stands for here. A name comes in once its PREPARE has succeeded.
+    /// The SQL of each prepared name. A name is added once its PREPARE has succeeded.
     private var prepared: [String: String] = [:]
 
     private var active: PipelineRequest?
@@ -33,13 +33,13 @@ public actor Connection {
     private var lossHandler: (@Sendable (PostgresError) -> Void)?
     private var notificationHandler: (@Sendable (Notification) -> Void)?
 
-    /// Whether names stand for statements here. A connection through a pooler prepares none.
+    /// True if statements are prepared. Connections through a pooler prepare none.
     private var preparesStatements: Bool
 
-    /// True if a pooler stands between, which may give each transaction another backend.
+    /// True if the connection goes through a pooler, which may assign another backend to each transaction.
     private var isPooled = false
 
-    /// The process that serves this connection, as the server's own tables name it; behind a pooler, the pooler's idea.
+    /// The id of the backend process, or the value that a pooler invents.
     public nonisolated let backendProcessID: Int32
     nonisolated let openedAt = ContinuousClock.now
     /// The server's version as a number: 15.4 is 150004.
@@ -48,10 +48,10 @@ public actor Connection {
     /// Connects to PostgreSQL.
     ///
     /// - Parameters:
-    ///   - url: A connection string of libpq: a URL or keywords.
-    ///   - reactor: Whose thread the connection lives on.
-    ///   - options: How to connect and how to use the connection.
-    /// - Throws: `connectFailed`; `cancelled`.
+    ///   - url: a libpq connection string: a URL or keywords.
+    ///   - reactor: the reactor on whose thread the connection lives.
+    ///   - options: how to connect and use the connection.
+    /// - Throws: `connectFailed`, `cancelled`.
     public static func open(
         _ url: String, on reactor: Reactor, options: ConnectionOptions = ConnectionOptions()
     ) async throws(PostgresError) -> Connection {
@@ -90,31 +90,31 @@ public actor Connection {
             self?.assumeIsolated { connection in
                 switch event {
                 case .ready: connection.socketIsReady()
-                case .due: connection.deadlineHasCome()
+                case .due: connection.deadlinePassed()
                 }
             }
         }
     }
 
-    /// Sets the session's settings and prepares statements from now on, unless a pooler serves this connection.
+    /// Sets the session's settings and enables prepared statements, unless the connection goes through a pooler.
     ///
-    /// A pooler has to make up the process number that it gives a session, since the session has no process of its own.
+    /// A pooler invents the process id that it reports, since the session has no backend of its own.
     private func beginSession() async throws(PostgresError) {
         let process = ["\(backendProcessID)"]
-        try await liftLimits(process)
+        try await liftTimeouts(process)
         let rows = try await run([Call(SessionSettings.statement, process)], deadline: options.connectTimeout)
         isPooled = rows.last?.text(0, 0) != "\(backendProcessID)"
         preparesStatements = options.preparesStatements && !isPooled
     }
 
-    /// Runs the calls in one pipeline, as one transaction, and gives the rows of each.
+    /// Runs the calls in one pipeline, as one transaction, and returns the rows of each.
     ///
     /// - Parameters:
-    ///   - calls: What is executed, in order. The first failure ends the transaction, and the rest is passed over.
-    ///   - deadline: How long the caller waits, its turn included; nil is for ever. Past it the server is asked to stop,
-    ///     and the connection is closed if the run had begun.
+    ///   - calls: the statements in order. The first failure ends the transaction, and the rest is skipped.
+    ///   - deadline: the maximum time that the caller waits, including the queue; nil for no limit. After it a
+    ///     cancel request is sent, and the connection is closed if the run had begun.
     /// - Throws: `server`, `connectionLost`, `deadlineExceeded`, `cancelled` (with the effects of a deadline) and
-    ///   `refused`. After a `server` error that tells of a prepared statement gone stale the connection is closed.
+    ///   `refused`. After a `server` error about a stale prepared statement the connection is closed.
     public func run(_ calls: [Call], deadline: Duration? = nil) async throws(PostgresError) -> [Rows] {
         try await run(calls, until: deadline.map { .now + $0 })
     }
@@ -124,33 +124,34 @@ public actor Connection {
         return try await perform(.pipeline(calls), until: deadline)
     }
 
-    /// Executes a script of any number of statements by the simple protocol, and gives the rows of each.
+    /// Executes a script of statements by the simple protocol, and returns the rows of each.
     ///
-    /// Without a BEGIN of its own the whole script is one transaction.
+    /// Without its own BEGIN the whole script is one transaction.
+    ///
     /// - Parameters:
-    ///   - sql: The statements, without parameters.
-    ///   - deadline: As for `run`.
-    /// - Throws: As `run`. The position in a `server` error counts from the script's first character.
+    ///   - sql: the statements, without parameters.
+    ///   - deadline: as for `run`.
+    /// - Throws: as `run`. The position in a `server` error counts from the first character of the script.
     @discardableResult
     public func execute(_ sql: String, deadline: Duration? = nil) async throws(PostgresError) -> [Rows] {
         try await perform(.script(sql), until: deadline.map { .now + $0 })
     }
 
-    /// Ends the connection; what is under way or waiting hears `connectionLost`.
+    /// Closes the connection. Running and queued requests fail with `connectionLost`.
     public func close() {
-        end(.connectionLost(sent: true, "closed by this program"), tellsOfLoss: false)
+        end(.connectionLost(sent: true, "closed by this process"), notifiesHandler: false)
     }
 
-    /// Whether the connection has ended.
+    /// True if the connection has ended.
     public var isClosed: Bool { handle.isClosed }
 
-    /// Whether the next run would find the connection as a new one: open, idle, outside a transaction.
+    /// True if the connection is as good as new: open, idle and outside a transaction.
     var isReusable: Bool { !handle.isClosed && active == nil && handle.isOutsideTransaction }
 
-    /// True if the session takes no writes.
+    /// True if the session is read-only.
     var isReadOnly: Bool { handle.isReadOnly }
 
-    /// Sets what runs, on the reactor's thread, when the connection ends without `close`.
+    /// Sets a handler that runs on the reactor's thread when the connection ends without `close`.
     func onLoss(_ handler: @escaping @Sendable (PostgresError) -> Void) {
         if handle.isClosed {
             handler(.connectionLost(sent: false, "closed already"))
@@ -159,7 +160,7 @@ public actor Connection {
         }
     }
 
-    /// Sets what runs, on the reactor's thread, with each notification.
+    /// Sets a handler that runs on the reactor's thread for each notification.
     func onNotification(_ handler: @escaping @Sendable (Notification) -> Void) { notificationHandler = handler }
 
     private func perform(
@@ -168,20 +169,20 @@ public actor Connection {
         if let deadline, deadline <= .now { throw .deadlineExceeded }
         let id = nextID
         nextID += 1
-        let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
+        let result: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
             await withSuspension { caller in
                 if Task.isCancelled { return .resume(.failure(.cancelled)) }
                 submit(PipelineRequest(id: id, work: work, deadline: deadline) { caller.resume(returning: $0) })
                 return .suspend
             }
         } onCancel: {
-            // One that comes before the submission is seen by the submission itself.
+            // A cancellation before the submission is detected by the submission.
             reactor.submit { self.assumeIsolated { $0.abandon(id, .cancelled) } }
         }
-        return try answer.get()
+        return try result.get()
     }
 
-    /// Has a request done when all before it are.
+    /// Queues a request after all previous ones.
     func submit(_ request: PipelineRequest) {
         if handle.isClosed {
             request.reply(.failure(.connectionLost(sent: false, "the connection is closed")))
@@ -196,15 +197,15 @@ public actor Connection {
     private func finish(_ request: PipelineRequest) {
         active = nil
         if request.error?.sqlState == .readOnlyTransaction {
-            // The session may be of a server that has become a standby, or of a time when writes were stopped.
-            end(.connectionLost(sent: true, "closed, because it takes no writes"), tellsOfLoss: true)
-        } else if request.error?.tellsOfStalePlan == true, case .pipeline = request.work {
-            // What is prepared here would fail again and again; a new connection prepares it anew.
-            end(.connectionLost(sent: true, "closed, because a prepared statement has gone stale"), tellsOfLoss: true)
+            // The session's server may have become a standby, or writes may have been enabled again.
+            end(.connectionLost(sent: true, "closed, because the session is read-only"), notifiesHandler: true)
+        } else if request.error?.indicatesStalePlan == true, case .pipeline = request.work {
+            // The statements prepared here would keep failing; a new connection prepares them again.
+            end(.connectionLost(sent: true, "closed, because a prepared statement is stale"), notifiesHandler: true)
         }
-        // The server gets its next work before the caller gets the answer.
+        // The next request starts before the caller gets its result.
         beginNext()
-        request.reply(request.answer)
+        request.reply(request.result)
     }
 
     private func beginNext() {
@@ -221,18 +222,18 @@ public actor Connection {
     }
 
     private func sendPipeline(_ calls: [Call], _ request: inout PipelineRequest) {
-        if let refusal = layOut(calls) {
+        if let refusal = fillBuffer(calls) {
             request.reply(.failure(.refused(refusal)))
             return
         }
         if !isPipelining {
-            guard handle.enterPipelineMode() else { return loseWhileSending(request) }
+            guard handle.enterPipelineMode() else { return failSending(request) }
             isPipelining = true
         }
         request.steps.reserveCapacity(calls.count + 1)
         if isPooled {
             guard handle.sendUnprepared(SessionSettings.prelude, buffer, 0..<0) else {
-                return loseWhileSending(request)
+                return failSending(request)
             }
             request.steps.append(.prelude)
         }
@@ -243,35 +244,35 @@ public actor Connection {
             let statement = call.statement
             if preparesStatements {
                 if prepared[statement.name] == nil, !request.prepares(statement) {
-                    guard handle.sendPrepare(statement) else { return loseWhileSending(request) }
+                    guard handle.sendPrepare(statement) else { return failSending(request) }
                     request.isSent = true
                     request.steps.append(.prepare(statement))
                 }
-                guard handle.sendPrepared(statement, buffer, range) else { return loseWhileSending(request) }
+                guard handle.sendPrepared(statement, buffer, range) else { return failSending(request) }
             } else {
-                guard handle.sendUnprepared(statement, buffer, range) else { return loseWhileSending(request) }
+                guard handle.sendUnprepared(statement, buffer, range) else { return failSending(request) }
             }
             request.isSent = true
             request.steps.append(.call)
         }
-        guard handle.sendSync() else { return loseWhileSending(request) }
+        guard handle.sendSync() else { return failSending(request) }
         active = request
         flush()
     }
 
-    /// Lays out the parameters in `buffer`, or says why the calls cannot be sent.
-    private func layOut(_ calls: [Call]) -> String? {
+    /// Writes the parameters to `buffer`, or returns the reason why the calls cannot be sent.
+    private func fillBuffer(_ calls: [Call]) -> String? {
         buffer.removeAll()
         for call in calls {
             let statement = call.statement
             if call.parameters.count > 65_535 {
-                return "\(statement.name) has \(call.parameters.count) parameters; PostgreSQL takes 65535"
+                return "\(statement.name) has \(call.parameters.count) parameters; PostgreSQL allows 65535"
             }
             if let sql = prepared[statement.name], sql != statement.sql {
-                return "the name \(statement.name) stands for two statements"
+                return "two statements have the name \(statement.name)"
             }
             for (index, parameter) in call.parameters.enumerated() where !buffer.append(parameter) {
-                return "parameter $\(index + 1) of \(statement.name) holds a NUL character"
+                return "parameter $\(index + 1) of \(statement.name) contains a NUL character"
             }
         }
         return nil
@@ -279,26 +280,26 @@ public actor Connection {
 
     private func sendScript(_ sql: String, _ request: inout PipelineRequest) {
         if sql.utf8.contains(0) {
-            request.reply(.failure(.refused("the script holds a NUL character")))
+            request.reply(.failure(.refused("the script contains a NUL character")))
             return
         }
         if isPipelining {
-            guard handle.exitPipelineMode() else { return loseWhileSending(request) }
+            guard handle.exitPipelineMode() else { return failSending(request) }
             isPipelining = false
         }
-        guard handle.sendScript(sql) else { return loseWhileSending(request) }
+        guard handle.sendScript(sql) else { return failSending(request) }
         request.isSent = true
         active = request
         flush()
     }
 
-    private func loseWhileSending(_ request: PipelineRequest) {
+    private func failSending(_ request: PipelineRequest) {
         active = request
-        lose()
+        connectionFailed()
     }
 
     private func flush() {
-        guard let isDone = handle.flush() else { return lose() }
+        guard let isDone = handle.flush() else { return connectionFailed() }
         if isDone == isFlushing {
             isFlushing = !isDone
             if let watch { reactor.setWriting(isFlushing, of: watch) }
@@ -306,13 +307,12 @@ public actor Connection {
     }
 
     private func socketIsReady() {
-        // Reading comes first even when there is much to write: a server that waits for us to read reads nothing.
-        // libpq adds to its message when it is asked for more after the end.
+        // Read first, even if there is much to write: a server that waits for us to read reads nothing.
         let ending = handle.consumeInput() ? nil : handle.errorMessage
         readResults()
         while let notification = handle.nextNotification() { notificationHandler?(notification) }
         if ending != nil || handle.isBad {
-            lose(ending)
+            connectionFailed(ending)
         } else if isFlushing {
             flush()
         }
@@ -322,18 +322,18 @@ public actor Connection {
         while active != nil, !handle.isBusy {
             let outcome: PipelineRequest.Outcome
             if let result = handle.nextResult() {
-                // libpq makes up an error of its own when the connection ends; that is no answer of the server.
+                // libpq generates an error when the connection ends; it is no response of the server.
                 if handle.isBad, result.error.sqlState.rawValue.isEmpty { return }
                 let kind = result.kind
-                outcome = active?.take(kind, result) ?? .more
+                outcome = active?.receive(kind, result) ?? .more
             } else {
-                outcome = active?.takeEnd() ?? .more
+                outcome = active?.receiveEnd() ?? .more
             }
             switch outcome {
             case .more: break
             case .prepared(let statement): prepared[statement.name] = statement.sql
             case .finished: if let active { finish(active) }
-            case .unusable(let reason): end(.connectionLost(sent: true, reason), tellsOfLoss: true)
+            case .unusable(let reason): end(.connectionLost(sent: true, reason), notifiesHandler: true)
             }
         }
     }
@@ -344,7 +344,7 @@ public actor Connection {
         reactor.setDeadline(deadline, of: watch)
     }
 
-    private func deadlineHasCome() {
+    private func deadlinePassed() {
         watchDeadline = nil
         let now = ContinuousClock.now
         for request in queue where request.deadline.map({ $0 <= now }) ?? false {
@@ -355,28 +355,28 @@ public actor Connection {
         for request in queue { wake(by: request.deadline) }
     }
 
-    /// Answers a caller before the server has; a request that was under way takes the connection with it.
+    /// Fails a request before the server has responded. A running request closes the connection.
     func abandon(_ id: Int, _ error: PostgresError) {
         if let index = queue.firstIndex(where: { $0.id == id }) {
             queue.remove(at: index).reply(.failure(error))
         } else if let request = active, request.id == id {
             active = nil
             cancelHandle.take()?.cancelInBackground()
-            end(.connectionLost(sent: true, "closed, because a run was given up: \(error)"), tellsOfLoss: true)
+            end(.connectionLost(sent: true, "closed, because a request was abandoned: \(error)"), notifiesHandler: true)
             request.reply(.failure(error))
         }
     }
 
-    /// The connection has ended by itself.
-    private func lose(_ ending: String? = nil) {
+    /// Handles that the connection has ended.
+    private func connectionFailed(_ ending: String? = nil) {
         var reason = ending ?? handle.errorMessage
-        // Why, in the server's words, where it still said so.
+        // The server's last message, if it gave a reason.
         if let last = active?.error, last.endsConnection { reason = last.description }
         if reason.isEmpty { reason = "the server closed the connection" }
-        end(.connectionLost(sent: true, reason), tellsOfLoss: true)
+        end(.connectionLost(sent: true, reason), notifiesHandler: true)
     }
 
-    private func end(_ error: PostgresError, tellsOfLoss: Bool) {
+    private func end(_ error: PostgresError, notifiesHandler: Bool) {
         if handle.isClosed { return }
         if let watch { reactor.remove(watch) }
         watch = nil
@@ -390,7 +390,7 @@ public actor Connection {
         let handler = lossHandler
         lossHandler = nil
         notificationHandler = nil
-        if tellsOfLoss { handler?(error) }
+        if notifiesHandler { handler?(error) }
         if let ended { ended.reply(.failure(.connectionLost(sent: ended.isSent, reason))) }
         for request in waiting { request.reply(.failure(.connectionLost(sent: false, reason))) }
     }

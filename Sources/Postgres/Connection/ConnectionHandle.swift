@@ -9,10 +9,10 @@ import Musl
 import Glibc
 #endif
 
-/// The owner of one `PGconn`.
+/// The owner of a `PGconn`.
 ///
-/// Sendable without the compiler's check: libpq lets a connection be used by any thread, by one at a time, and being
-/// noncopyable there is one user at a time. Once closed it holds nothing, and libpq answers every call with a failure.
+/// Sendable without the compiler's check: libpq permits any thread to use a connection, one at a time, and being
+/// noncopyable it has one user at a time. A closed handle owns nothing, and libpq fails every call on it.
 @safe struct ConnectionHandle: ~Copyable, @unchecked Sendable {
     private var pointer: OpaquePointer?
     /// Kept for as long as the connection, which holds an unretained pointer to it.
@@ -20,14 +20,15 @@ import Glibc
 
     deinit { unsafe PQfinish(pointer) }
 
-    /// Connects, blocking the calling thread: names are resolved, TLS and passwords computed.
+    /// Connects, blocking the calling thread for name resolution, TLS and authentication.
     ///
-    /// Where the server's Unix socket has a full queue it waits, as the kernel does over TCP: it is busy, and not away.
+    /// If the queue of the server's Unix socket is full, it waits, as the kernel does for TCP: the server is busy, not
+    /// unreachable.
     ///
     /// - Parameters:
-    ///   - timeout: of each server, as libpq has it, where the connection string sets it; else of all of them together,
-    ///     of which each gets its share.
-    ///   - willTry: is told how long it may take in all, once names are resolved.
+    ///   - timeout: the timeout for each server if the connection string sets one, otherwise for all servers
+    ///     together, divided among them.
+    ///   - willTry: receives the maximum total time once names are resolved.
     /// - Throws: `connectFailed`.
     static func open(
         _ conninfo: Conninfo, timeout: Duration, logger: Logger, willTry: (Duration) -> Void
@@ -45,26 +46,27 @@ import Glibc
                 switch error {
                 case .failed(let reason):
                     guard !silent.isEmpty else { throw .connectFailed(reason) }
-                    throw .connectFailed("no answer within \(share) from \(silent.joined(separator: ", ")); \(reason)")
+                    throw .connectFailed(
+                        "no response within \(share) from \(silent.joined(separator: ", ")); \(reason)")
                 case .silent(let server):
                     silent.append(server.address.isEmpty ? server.host : server.address)
                     guard list.remove(server) else {
-                        throw .connectFailed("no answer within \(share * count)")
+                        throw .connectFailed("no response within \(share * count)")
                     }
                 }
             }
         }
     }
 
-    /// Why no connection came to be.
+    /// The reason why no connection was made.
     private enum Failure: Error {
         case failed(String)
 
-        /// A server said nothing for its share of the time.
+        /// A server did not respond within its share of the time.
         case silent(ServerList.Server)
     }
 
-    /// Connects to the first server that lets us, and waits while it is busy.
+    /// Connects to the first server that accepts, and waits while it is busy.
     private static func openFirst(
         _ conninfo: Conninfo, _ share: Duration, _ logger: Logger
     ) throws(Failure) -> Transfer<ConnectionHandle> {
@@ -81,7 +83,7 @@ import Glibc
         }
     }
 
-    /// The words for `EAGAIN`, which connect(2) gives at once, and which libpq gives in a sentence only.
+    /// The system's text for `EAGAIN`, which connect(2) returns at once and libpq reports only in a sentence.
     private static let queueIsFull = unsafe String(cString: strerror(EAGAIN))
     private static let queueCheckMilliseconds: Int32 = 20
 
@@ -105,20 +107,20 @@ import Glibc
             pointer, { unsafe NoticeLog.receive($0, $1) }, Unmanaged.passUnretained(noticeLog).toOpaque())
         guard !isBad else { throw .failed(ConnectAdvice.explained(errorMessage)) }
 
-        var waitsFor = Int16(POLLOUT)
+        var events = Int16(POLLOUT)
         var server = server
         var deadline = ContinuousClock.now + share
         while true {
             let wait = deadline - .now
             guard wait > .zero else { throw .silent(server) }
             let milliseconds = wait.components.seconds * 1_000 + wait.components.attoseconds / 1_000_000_000_000_000
-            // Read anew each time: libpq opens another socket for the next address.
-            var descriptor = pollfd(fd: socket, events: waitsFor, revents: 0)
+            // Read each time, since libpq opens another socket for the next address.
+            var descriptor = pollfd(fd: socket, events: events, revents: 0)
             let ready = unsafe poll(&descriptor, 1, Int32(min(milliseconds, 60_000) + 1))
             if ready <= 0 { continue }
             switch unsafe PQconnectPoll(pointer) {
-            case PGRES_POLLING_READING: waitsFor = Int16(POLLIN)
-            case PGRES_POLLING_WRITING: waitsFor = Int16(POLLOUT)
+            case PGRES_POLLING_READING: events = Int16(POLLIN)
+            case PGRES_POLLING_WRITING: events = Int16(POLLOUT)
             case PGRES_POLLING_OK:
                 guard unsafe PQsetnonblocking(pointer, 1) == 0 else {
                     throw .failed(ConnectAdvice.explained(errorMessage))
@@ -126,7 +128,7 @@ import Glibc
                 return
             default: throw .failed(ConnectAdvice.explained(errorMessage))
             }
-            // The next one has a share of its own.
+            // The next server has its own share of the time.
             if self.server != server {
                 server = self.server
                 deadline = .now + share
@@ -134,14 +136,14 @@ import Glibc
         }
     }
 
-    /// The server that is tried now, or that answered.
+    /// The server that is being tried, or that responded.
     private var server: ServerList.Server {
         unsafe ServerList.Server(
             host: Self.text(PQhost(pointer)), address: Self.text(PQhostaddr(pointer)),
             port: Self.text(PQport(pointer)))
     }
 
-    /// A copy of a text that libpq owns; empty where there is none.
+    /// Returns a copy of a text that libpq owns, or an empty text.
     private static func text(_ pointer: UnsafePointer<CChar>?) -> String {
         unsafe pointer.map { unsafe String(cString: $0) } ?? ""
     }
@@ -158,7 +160,7 @@ import Glibc
         return unsafe ConnectionHandle(taking: pointer, noticeLog)
     }
 
-    /// Ends the connection, without waiting for the server.
+    /// Closes the connection without waiting for the server.
     mutating func close() {
         unsafe PQfinish(pointer)
         unsafe pointer = nil
@@ -171,8 +173,8 @@ import Glibc
     var serverVersion: Int32 { unsafe PQserverVersion(pointer) }
     var errorMessage: String { unsafe String(cString: PQerrorMessage(pointer)).trimmed }
 
-    /// True if the session takes no writes, as the server reports it whenever that changes: it is a standby's, or
-    /// `default_transaction_read_only` is on. A pooler may report what was.
+    /// True if the session is read-only, as the server reports on each change: it is a standby, or
+    /// `default_transaction_read_only` is on. A pooler may report an old value.
     var isReadOnly: Bool {
         let states = unsafe [
             PQparameterStatus(pointer, "in_hot_standby"), PQparameterStatus(pointer, "default_transaction_read_only"),
@@ -180,10 +182,10 @@ import Glibc
         return unsafe states.contains { unsafe Self.text($0) == "on" }
     }
 
-    /// Neither in a transaction nor in the middle of a command.
+    /// True if the session is neither in a transaction nor executing a command.
     var isOutsideTransaction: Bool { unsafe PQtransactionStatus(pointer) == PQTRANS_IDLE }
 
-    /// What asks the server to stop what this connection has under way.
+    /// Returns a handle that cancels this connection's statement.
     func makeCancelHandle() -> CancelHandle? {
         guard let cancel = unsafe PQgetCancel(pointer) else { return nil }
         return unsafe CancelHandle(owning: cancel)
@@ -213,8 +215,8 @@ import Glibc
 
     func sendScript(_ sql: String) -> Bool { unsafe PQsendQuery(pointer, sql) == 1 }
 
-    /// Writes what waits in libpq's memory: true when all is with the operating system, false when it takes no more now,
-    /// nil when the connection has failed.
+    /// Flushes libpq's buffer. Returns true if all was written, false if the socket accepts no more now, nil if the
+    /// connection has failed.
     func flush() -> Bool? {
         switch unsafe PQflush(pointer) {
         case 0: true
@@ -223,19 +225,19 @@ import Glibc
         }
     }
 
-    /// Reads what the socket has; false when the connection has ended. What came before the end can still be read.
+    /// Reads from the socket. Returns false if the connection has ended; earlier input remains readable.
     func consumeInput() -> Bool { unsafe PQconsumeInput(pointer) == 1 }
 
-    /// Whether `nextResult` would have to wait.
+    /// True if `nextResult` would block.
     var isBusy: Bool { unsafe PQisBusy(pointer) == 1 }
 
-    /// The next result, or nil at the end of a command's.
+    /// Returns the next result, or nil at the end of a command's results.
     func nextResult() -> ResultHandle? {
         guard let result = unsafe PQgetResult(pointer) else { return nil }
         return unsafe ResultHandle(owning: result)
     }
 
-    /// The next notification that has come.
+    /// Returns the next received notification, or nil.
     func nextNotification() -> Notification? {
         guard let notify = unsafe PQnotifies(pointer) else { return nil }
         defer { unsafe PQfreemem(notify) }

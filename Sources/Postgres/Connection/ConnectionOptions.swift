@@ -1,16 +1,16 @@
 public import Logging
 
-/// How connections are made and used.
+/// Options for connections.
 public struct ConnectionOptions: Sendable {
-    /// How long connecting may take, name resolution and authentication included. Several servers share it;
-    /// `connect_timeout` in the connection string goes first, and is of each server.
+    /// The timeout for connecting, including name resolution and authentication, shared by all servers.
+    /// `connect_timeout` in the connection string takes precedence and applies to each server.
     public var connectTimeout: Duration = .seconds(5)
-    /// What the server shows as `application_name` where neither the connection string nor `PGAPPNAME` names another.
+    /// The `application_name`, unless the connection string or `PGAPPNAME` sets another.
     public var applicationName = "postline"
-    /// Whether statements are prepared under their names, unless a pooler stands between: it may change the backend
-    /// between transactions and not carry prepared statements over, so there each call is parsed and planned anew.
+    /// True if statements are prepared. A pooler may change the backend between transactions and lose prepared
+    /// statements, so through a pooler each call is parsed and planned again.
     public var preparesStatements = true
-    /// Where notices of the server go, at debug, and what the pool and the listener have to say.
+    /// The logger for server notices (at debug) and for messages of pool and listener.
     public var logger = Logger(label: "postgres")
 
     /// The defaults.

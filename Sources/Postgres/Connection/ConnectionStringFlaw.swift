@@ -1,13 +1,13 @@
-/// What is wrong with a connection string whatever the server is: with it no attempt to connect can come to anything.
+/// An error in a connection string that makes every connection attempt fail.
 public enum ConnectionStringFlaw: Sendable, Hashable {
-    /// libpq cannot take it apart: neither a URL nor keywords, or with a keyword that libpq does not have.
+    /// libpq cannot parse it: it is neither a URL nor keywords, or contains an unknown keyword.
     case malformed
 
-    /// A keyword whose value is none that libpq takes, such as `port`. The value is not told: it may be a part of a
-    /// password that was taken for something else.
+    /// The value of a keyword such as `port` is invalid. The value is not included, since it may be part of a misplaced
+    /// password.
     case value(keyword: String)
 
-    /// The flaw of a connection string; nil where it has none that shows before connecting.
+    /// Returns the error of a connection string, or nil if none is visible before connecting.
     public init?(in url: String) {
         guard let parameters = try? Conninfo(url, applicationName: "").parameters else {
             self = .malformed
@@ -20,10 +20,10 @@ public enum ConnectionStringFlaw: Sendable, Hashable {
         return nil
     }
 
-    /// libpq itself finds these out when it connects.
+    /// libpq detects these errors when it connects.
     private static func isUsable(_ value: String, for keyword: String) -> Bool {
         switch keyword {
-        // One of each host; an empty one is the default.
+        // One for each host; an empty one is the default.
         case "port":
             value.split(separator: ",", omittingEmptySubsequences: false)
                 .allSatisfy { $0.isEmpty || Int($0).map { (1...65_535).contains($0) } ?? false }

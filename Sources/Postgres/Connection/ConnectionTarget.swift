@@ -1,14 +1,14 @@
-/// Whom a connection string logs in as, the way libpq reads it.
+/// The user and password of a connection string, as libpq parses it.
 public struct ConnectionTarget: Sendable {
-    /// The user that it names.
+    /// The user name, or nil.
     public let user: String?
 
-    /// The password that it holds.
+    /// The password, or nil.
     public let password: String?
 
-    /// Takes apart a URL (`postgresql://…`) or keywords (`host=… dbname=…`).
+    /// Parses a URL (`postgresql://…`) or keywords (`host=… dbname=…`).
     ///
-    /// - Throws: `connectFailed` where libpq cannot read it.
+    /// - Throws: `connectFailed` if libpq cannot parse it.
     public init(_ url: String) throws(PostgresError) {
         let parameters = try Conninfo(url, applicationName: "").parameters
         user = parameters.first { $0.keyword == "user" }?.value

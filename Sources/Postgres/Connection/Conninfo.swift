@@ -1,14 +1,14 @@
 import CPostgres
 
-/// A connection string taken apart by libpq, with our defaults where neither it nor the environment says otherwise.
+/// A connection string parsed by libpq, with our defaults for what neither it nor the environment sets.
 struct Conninfo: Sendable {
     /// The keywords and values to connect with.
     private(set) var parameters: [(keyword: String, value: String)] = []
 
-    /// Takes apart a URL (`postgresql://…`) or keywords (`host=… dbname=…`).
+    /// Parses a URL (`postgresql://…`) or keywords (`host=… dbname=…`).
     ///
-    /// - Throws: `connectFailed` where libpq cannot read it. The sentence repeats nothing of a string that may hold a
-    ///   password.
+    /// - Throws: `connectFailed` if libpq cannot parse it. The message repeats nothing of the string, which may contain
+    ///   a password.
     init(_ url: String, applicationName: String) throws(PostgresError) {
         var values: [String: String] = [:]
         var complaint: UnsafeMutablePointer<CChar>?
@@ -23,7 +23,7 @@ struct Conninfo: Sendable {
         }
         defer { unsafe PQconninfoFree(options) }
         var option = unsafe options
-        // The list ends with an option that has no keyword.
+        // The list ends with an option without a keyword.
         while let keyword = unsafe option.pointee.keyword {
             if let value = unsafe option.pointee.val {
                 unsafe values[String(cString: keyword)] = String(cString: value)
@@ -37,8 +37,8 @@ struct Conninfo: Sendable {
         parameters = values.map { (keyword: $0.key, value: $0.value) }
     }
 
-    /// A peer that is gone without a word is found within half a minute, while idle by keepalives, while something is
-    /// under way by the user timeout. They matter for TCP only.
+    /// A vanished peer is detected within half a minute: by keepalives while idle, by the user timeout while sending.
+    /// TCP only.
     private static let defaults = [
         "keepalives": "1",
         "keepalives_idle": "15",
@@ -47,10 +47,10 @@ struct Conninfo: Sendable {
         "tcp_user_timeout": "20000",
     ]
 
-    /// The value of a keyword; nil where neither the string nor the environment has one.
+    /// Returns the value of a keyword, or nil if neither the string nor the environment has one.
     func value(of keyword: String) -> String? { parameters.first { $0.keyword == keyword }?.value }
 
-    /// The same with other values of some keywords.
+    /// Returns a copy with other values of some keywords.
     func replacing(_ others: [(keyword: String, value: String)]) -> Conninfo {
         var conninfo = self
         conninfo.parameters.removeAll { parameter in others.contains { $0.keyword == parameter.keyword } }
@@ -58,7 +58,7 @@ struct Conninfo: Sendable {
         return conninfo
     }
 
-    /// The limit that the string itself sets for connecting to each of its servers.
+    /// The timeout for each server that the string sets, or nil.
     var connectTimeout: Duration? {
         guard let text = value(of: "connect_timeout"), let seconds = Int(text), seconds > 0 else { return nil }
         return .seconds(seconds)

@@ -1,7 +1,7 @@
 import CPostgres
 import Logging
 
-/// Where a connection's notices and warnings go: a logger, at debug.
+/// Logs a connection's notices and warnings, at debug.
 final class NoticeLog: Sendable {
     private let logger: Logger
 

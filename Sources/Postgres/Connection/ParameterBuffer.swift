@@ -6,24 +6,24 @@ import Musl
 import Glibc
 #endif
 
-/// Text values laid out as libpq wants them: C strings, one after another, in memory that is used again.
+/// Text values as C strings in reusable memory, as libpq needs them.
 struct ParameterBuffer: ~Copyable {
     private var bytes: [UInt8] = []
-    /// Where each value begins in `bytes`; nil is SQL null.
+    /// The offset of each value in `bytes`; nil is SQL null.
     private var offsets: [Int?] = []
 
-    /// How many values there are.
+    /// The number of values.
     var count: Int { offsets.count }
 
-    /// Forgets the values; after large ones their memory too.
+    /// Removes the values, and frees the memory after large ones.
     mutating func removeAll() {
         bytes.removeAll(keepingCapacity: bytes.capacity <= 1 << 20)
         offsets.removeAll(keepingCapacity: true)
     }
 
-    /// Adds a value, unless it holds a NUL character, at which a C string would end.
+    /// Appends a value, unless it contains a NUL character, which would end the C string.
     ///
-    /// - Returns: Whether it was added.
+    /// - Returns: true if it was appended.
     mutating func append(_ value: String?) -> Bool {
         guard var value else {
             offsets.append(nil)
@@ -41,7 +41,7 @@ struct ParameterBuffer: ~Copyable {
         return true
     }
 
-    /// Gives `body` the pointers to the values in `range`; they are good for the call.
+    /// Passes pointers to the values in `range` to `body`. They are valid during the call.
     func withPointers<Value>(
         _ range: Range<Int>, _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Value
     ) -> Value {

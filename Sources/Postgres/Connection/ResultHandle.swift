@@ -1,14 +1,13 @@
 import CPostgres
 
-/// The owner of one `PGresult`.
+/// The owner of a `PGresult`.
 ///
-/// Sendable without the compiler's check: a result does not change after libpq handed it out, and libpq promises that it
-/// may then be read from any thread (documentation, section 34.20, "Behavior in Threaded Programs"). Being noncopyable
-/// it is freed once.
+/// Sendable without the compiler's check: a result does not change after libpq returned it and may then be read by any
+/// thread (documentation, section 34.20, "Behavior in Threaded Programs"). Being noncopyable it is freed once.
 @safe struct ResultHandle: ~Copyable, @unchecked Sendable {
     private let pointer: OpaquePointer
 
-    /// Takes over a result that nobody else will free.
+    /// Takes ownership of a result.
     init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
 
     deinit { unsafe PQclear(pointer) }
@@ -22,7 +21,7 @@ import CPostgres
         return unsafe String(cString: name)
     }
 
-    /// The caller has checked the bounds; libpq's pointer is good for as long as the result, hence for `body`.
+    /// The caller has checked the bounds. The pointer is valid as long as the result, and so during `body`.
     func withBytes<Value, Failure: Error>(
         _ row: Int, _ column: Int, _ body: (RawSpan?) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -33,7 +32,7 @@ import CPostgres
         return try body(unsafe bytes.bytes)
     }
 
-    /// The error that this result is.
+    /// The error that this result reports.
     var error: ServerError {
         var error = ServerError(
             severity: self[.severity] ?? "ERROR", sqlState: SQLState(rawValue: self[.sqlState] ?? ""),
@@ -59,7 +58,7 @@ import CPostgres
 }
 
 extension ResultHandle {
-    /// What the status comes down to.
+    /// The kind of result, from its status.
     var kind: PipelineRequest.ResultKind {
         switch status {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: .rows

@@ -8,10 +8,10 @@ import Musl
 import Glibc
 #endif
 
-/// The servers that a connection string leads to, one for each address of each host, in its order.
+/// The servers of a connection string, one for each address of each host, in its order.
 ///
-/// libpq goes from one to the next where one refuses, but where one is silent it waits for as long as its caller does.
-/// So that each has its share of the time, the one that is silent is taken from the list, and the others are tried again.
+/// libpq tries the next server if one refuses, but waits for a silent one as long as its caller does. To give each its
+/// share of the time, a silent server is removed from the list, and the others are tried again.
 struct ServerList: Sendable {
     struct Server: Sendable, Equatable {
         var host: String
@@ -21,11 +21,11 @@ struct ServerList: Sendable {
 
     private(set) var servers: [Server]
 
-    /// Resolves the names of a connection string's hosts, blocking the thread; a name that does not resolve stays as it
-    /// is, for libpq to say so. One host is left to libpq altogether, unless its name has several addresses.
+    /// Resolves the host names, blocking the thread. A name that does not resolve stays, so that libpq reports it. A
+    /// single host is left to libpq, unless it has several addresses.
     init(_ conninfo: Conninfo) {
         func list(_ keyword: String, _ variable: String) -> [String] {
-            // The text is copied before anything else can change the environment.
+            // The text is copied before the environment can change.
             let text = unsafe conninfo.value(of: keyword) ?? getenv(variable).map { unsafe String(cString: $0) }
             return text?.split(separator: ",", omittingEmptySubsequences: false).map(String.init) ?? []
         }
@@ -33,7 +33,7 @@ struct ServerList: Sendable {
         let addresses = list("hostaddr", "PGHOSTADDR")
         let ports = list("port", "PGPORT")
         let count = max(hosts.count, addresses.count)
-        // libpq says in which way the lists do not fit.
+        // libpq reports lists that do not match.
         guard [0, 1, count].contains(ports.count), hosts.isEmpty || addresses.isEmpty || hosts.count == addresses.count
         else {
             servers = []
@@ -53,15 +53,15 @@ struct ServerList: Sendable {
         }
     }
 
-    /// The keywords that lead to these servers, in place of the connection string's own. A string that leads to one
-    /// server, or names none, is left as it is.
+    /// The keywords for these servers, which replace those of the connection string; nil if the string names no server
+    /// or one.
     var parameters: [(keyword: String, value: String)]? {
         guard servers.count > 1 || isReduced else { return nil }
         var parameters = [
             (keyword: "host", value: servers.map(\.host).joined(separator: ",")),
             (keyword: "port", value: servers.map(\.port).joined(separator: ",")),
         ]
-        // A list of nothing but empty addresses is no list.
+        // A list of empty addresses is no list.
         if servers.contains(where: { !$0.address.isEmpty }) {
             parameters.append((keyword: "hostaddr", value: servers.map(\.address).joined(separator: ",")))
         }
@@ -70,9 +70,9 @@ struct ServerList: Sendable {
 
     private var isReduced = false
 
-    /// Takes out the server that is silent, as libpq names it, or the first where it names none of them.
+    /// Removes the silent server as libpq names it, or the first one if it names none.
     ///
-    /// - Returns: false where none is left.
+    /// - Returns: false if no server is left.
     mutating func remove(_ silent: Server) -> Bool {
         let place =
             servers.firstIndex {
@@ -84,7 +84,7 @@ struct ServerList: Sendable {
         return !servers.isEmpty
     }
 
-    /// The addresses of a name in the order of the system's preference; none where it does not resolve.
+    /// Returns the addresses of a name in the system's preferred order; empty if it does not resolve.
     private static func addresses(of name: String) -> [String] {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = AF_UNSPEC
@@ -94,7 +94,7 @@ struct ServerList: Sendable {
         unsafe hints.ai_socktype = SOCK_STREAM
         #endif
         var first: UnsafeMutablePointer<addrinfo>?
-        // The list is ours until it is freed here, and each entry's address is as long as it says.
+        // We own the list until it is freed here, and each entry's address has the given length.
         guard unsafe getaddrinfo(name, nil, &hints, &first) == 0 else { return [] }
         defer { unsafe freeaddrinfo(first) }
         var addresses: [String] = []

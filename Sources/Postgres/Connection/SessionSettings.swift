@@ -1,16 +1,16 @@
-/// The settings of the server that Postline depends on, and the values that it sets for each of its sessions.
+/// The server settings that Postline depends on, with the values that it sets for each of its sessions.
 ///
-/// A database and a role can have values of their own (`alter database … set`, `alter role … set`), which hold for every
-/// session that does not say otherwise.
+/// A database and a role can have their own values (`alter database … set`, `alter role … set`), which apply to every
+/// session that sets no other.
 ///
-/// Left as they are: what tunes speed alone (`work_mem`, `random_page_cost`), `synchronous_commit`, which says how far a
-/// write must have come and is the operator's choice (`doctor` warns of `off`), `lo_compat_privileges`, which is about
-/// large objects, of which Postline has none, and `default_transaction_read_only`, by which operators and hosts stop
-/// writes: such a database is unavailable, and is served again once it is writable.
+/// Not included: settings that only affect speed (`work_mem`, `random_page_cost`); `synchronous_commit`, the operator's
+/// choice of durability (`doctor` warns about `off`); `lo_compat_privileges`, which concerns large objects; and
+/// `default_transaction_read_only`, by which operators and hosts stop writes: such a database is unavailable until it
+/// is writable again.
 public enum SessionSettings {
-    /// The settings that change the meaning of statements, or the form of values.
+    /// Settings that change the meaning of statements or the format of values.
     ///
-    /// Behind a pooler that changes the backend between transactions these are set in each transaction.
+    /// Through a pooler that changes the backend between transactions, they are set in each transaction.
     static let semantic: [(name: String, value: String)] = [
         ("standard_conforming_strings", "on"), ("backslash_quote", "safe_encoding"), ("array_nulls", "on"),
         ("transform_null_equals", "off"), ("quote_all_identifiers", "off"), ("xmloption", "content"),
@@ -18,7 +18,7 @@ public enum SessionSettings {
         ("IntervalStyle", "postgres"), ("TimeZone", "UTC"), ("bytea_output", "hex"), ("extra_float_digits", "1"),
     ]
 
-    /// Further settings, which hold for the whole of a session.
+    /// Other settings, which apply to the whole session.
     static let ofSession: [(name: String, value: String)] = [
         ("escape_string_warning", "on"), ("client_min_messages", "notice"), ("check_function_bodies", "on"),
         ("exit_on_error", "off"), ("default_transaction_isolation", "read committed"),
@@ -34,21 +34,22 @@ public enum SessionSettings {
         ("zero_damaged_pages", "off"), ("ignore_checksum_failure", "off"), ("allow_system_table_mods", "off"),
     ]
 
-    /// Settings that `pg_settings` does not list: the role, and settings of a language that is not loaded yet.
+    /// Settings that `pg_settings` does not list: the role, and those of a language that is not loaded yet.
     private static let unlisted: [(name: String, value: String)] = [
         ("role", "none"), ("plpgsql.extra_errors", "none"), ("plpgsql.extra_warnings", "none"),
         ("plpgsql.check_asserts", "on"), ("plpgsql.print_strict_params", "off"),
     ]
 
-    /// All of them. The planner's switches (`enable_…`) are more: each is set to its default.
+    /// All settings. The planner's switches (`enable_…`) are additional: each is set to its default.
     public static var all: [(name: String, value: String)] { semantic + ofSession }
 
     /// True if a setting is also set behind a pooler that changes the backend between transactions.
-    public static func holdsThroughPooler(_ name: String) -> Bool {
+    public static func persistsThroughPooler(_ name: String) -> Bool {
         semantic.contains { $0.name.lowercased() == name.lowercased() }
     }
 
-    /// Lifts the time limits, before the rest, for which one that a role has may be too short. `$1` as below.
+    /// Lifts timeouts of the role before the other settings are set, since one may be too short for that. `$1` as
+    /// below.
     static let limits = Statement(
         "postgres.limits",
         """
@@ -56,10 +57,10 @@ public enum SessionSettings {
                     then pg_catalog.set_config('statement_timeout', '0', false) end
         """)
 
-    /// Sets all, for the session, where `$1` is the process that serves it: behind a pooler it is not, and the session of
-    /// another program must not be changed.
+    /// Sets all settings for the session if `$1` is its backend. Through a pooler it is not, and another program's
+    /// session must not be changed.
     ///
-    /// A role may not set what is a superuser's, and a version lacks what is newer: such a setting is left out.
+    /// Settings that need a superuser, or that this version lacks, are skipped.
     static let statement = Statement(
         "postgres.session",
         """
@@ -76,13 +77,13 @@ public enum SessionSettings {
                  where pg_catalog.pg_backend_pid() operator(pg_catalog.=) $1::pg_catalog.int4)
         """)
 
-    /// Sets those of a transaction, before its other statements.
+    /// Sets the settings of a transaction, before its statements.
     static let prelude = Statement(
         "postgres.prelude",
         "select "
             + semantic.map { "pg_catalog.set_config('\($0.name)', '\($0.value)', true)" }.joined(separator: ", "))
 
-    /// As a list of rows. No name and no value has a quote or a backslash.
+    /// Returns the settings as SQL rows. No name or value contains a quote or backslash.
     private static func values(_ settings: [(name: String, value: String)]) -> String {
         settings.map { "('\($0.name)', '\($0.value)')" }.joined(separator: ", ")
     }

@@ -1,7 +1,7 @@
 /// The fields of an error or notice, by libpq's letters.
 ///
-/// Swift does not import `PG_DIAG_…`, which are macros of C characters. Source: `postgres_ext.h`; they are those of the
-/// wire protocol, hence fixed.
+/// Swift does not import `PG_DIAG_…`, which are macros. Source: `postgres_ext.h`; the letters are fixed by the wire
+/// protocol.
 enum DiagnosticField: Unicode.Scalar {
     case severity = "V"
     case sqlState = "C"
@@ -16,6 +16,6 @@ enum DiagnosticField: Unicode.Scalar {
     case constraint = "n"
     case routine = "R"
 
-    /// What `PQresultErrorField` takes.
+    /// The code for `PQresultErrorField`.
     var code: Int32 { Int32(rawValue.value) }
 }

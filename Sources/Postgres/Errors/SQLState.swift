@@ -5,7 +5,7 @@ public struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConver
     /// The code, for instance `23505`.
     public let rawValue: String
 
-    /// The state with this code; any text is taken.
+    /// Creates a state with this code, which is not checked.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     public var description: String { rawValue }

@@ -4,15 +4,15 @@
 public struct ServerError: Error, Sendable, Hashable {
     /// `ERROR`, `FATAL` or `PANIC`, never translated; after the last two the connection is gone.
     public var severity: String
-    /// What went wrong, by code.
+    /// The error code.
     public var sqlState: SQLState
-    /// What went wrong, in a sentence.
+    /// The primary message.
     public var message: String
-    /// More about it. It may hold values of the statement, so it has no place in a log.
+    /// Details. They may contain values of the statement and must not be logged.
     public var detail: String?
-    /// What to do about it.
+    /// A hint how to solve the problem.
     public var hint: String?
-    /// Where in the SQL the error is, counted in characters from 1.
+    /// The position of the error in the SQL, in characters from 1.
     public var position: Int?
     /// The call stack in the server: functions, triggers.
     public var context: String?
@@ -20,23 +20,23 @@ public struct ServerError: Error, Sendable, Hashable {
     public var table: String?
     public var column: String?
     public var constraint: String?
-    /// The function of PostgreSQL's source that reported it.
+    /// The function in PostgreSQL's source that reported the error.
     public var routine: String?
 
-    /// An error with its code and sentence; the rest is set by those who know it.
+    /// Creates an error with its code and message; the other fields are set later.
     public init(severity: String = "ERROR", sqlState: SQLState, message: String) {
         self.severity = severity
         self.sqlState = sqlState
         self.message = message
     }
 
-    /// Whether the server ended the connection with this error.
+    /// True if the server ended the connection with this error.
     public var endsConnection: Bool { severity == "FATAL" || severity == "PANIC" }
 }
 
 extension ServerError {
-    /// The sentence, fit for a log: that of a data exception (class 22) quotes the value, which may be what a user
-    /// wrote, so that what stands between its first and its last quotation mark is left out.
+    /// The message for logs. A data exception (class 22) quotes the value, which a user may have written, so the text
+    /// between its first and last quotation mark is removed.
     public var loggableMessage: String {
         guard sqlState.rawValue.hasPrefix("22"), let first = message.firstIndex(of: "\""),
             let last = message.lastIndex(of: "\""), first < last
@@ -46,7 +46,7 @@ extension ServerError {
 }
 
 extension ServerError: CustomStringConvertible {
-    /// Code, sentence, hint and position: not the detail, which may hold what a user wrote.
+    /// Code, message, hint and position, without the details, which may contain a user's text.
     public var description: String {
         var text = "\(severity) \(sqlState): \(loggableMessage)"
         if let position { text += " (at character \(position))" }
@@ -56,9 +56,9 @@ extension ServerError: CustomStringConvertible {
 }
 
 extension ServerError {
-    /// The statement was prepared for tables or functions that have changed shape since, or is not known to this
-    /// backend any more: nothing was done, and a new connection does better.
-    var tellsOfStalePlan: Bool {
+    /// True if the statement was prepared for tables or functions that have changed since, or is unknown to this
+    /// backend: nothing was done, and a new connection will succeed.
+    var indicatesStalePlan: Bool {
         sqlState == .invalidStatementName || (sqlState == .featureNotSupported && routine == "RevalidateCachedQuery")
     }
 }

@@ -1,6 +1,6 @@
 import Logging
 
-/// A connection that listens on channels, and is made again whenever it is lost.
+/// A connection that listens on channels and reconnects whenever it is lost.
 public actor Listener {
     public nonisolated let reactor: Reactor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
@@ -9,16 +9,16 @@ public actor Listener {
     private let channels: [String]
     private let options: ListenerOptions
 
-    /// Why the present connection has ended.
+    /// The reason why the current connection has ended.
     private var loss: PostgresError?
 
-    /// A listener that connects once `run` runs.
+    /// Creates a listener that connects once `run` runs.
     ///
     /// - Parameters:
-    ///   - url: A connection string of libpq that leads to PostgreSQL itself, or to a pooler that keeps one backend for
-    ///     the session: behind one that does not, LISTEN is lost without a word, and so the keepalive looks for it.
-    ///   - channels: The channels' names, as they are and not quoted: 1 to 63 bytes, since PostgreSQL cuts longer ones.
-    ///   - reactor: The thread of the connection.
+    ///   - url: a libpq connection string that leads to PostgreSQL itself, or to a pooler that keeps one backend per
+    ///     session. Behind another pooler LISTEN is lost silently, which the keepalive detects.
+    ///   - channels: the unquoted channel names, 1 to 63 bytes each, since PostgreSQL truncates longer ones.
+    ///   - reactor: the reactor on whose thread the connection lives.
     public init(
         url: String, channels: [String], options: ListenerOptions = ListenerOptions(), on reactor: Reactor
     ) {
@@ -30,9 +30,9 @@ public actor Listener {
         self.reactor = reactor
     }
 
-    /// Listens and tells, one event after another, until the task is cancelled.
+    /// Listens and reports events until the task is cancelled.
     ///
-    /// - Parameter onEvent: Runs on the reactor's thread, and must not block it.
+    /// - Parameter onEvent: runs on the reactor's thread and must not block.
     public func run(_ onEvent: @escaping @Sendable (ListenerEvent) -> Void) async {
         var backoff = options.backoff
         while !Task.isCancelled {
@@ -48,21 +48,21 @@ public actor Listener {
         }
     }
 
-    /// Gives the events of one connection, until it is lost or the task is cancelled.
+    /// Reports the events of one connection until it is lost or the task is cancelled.
     private func listen(
         on connection: Connection, _ backoff: inout Backoff, _ onEvent: @escaping @Sendable (ListenerEvent) -> Void
     ) async throws(PostgresError) {
         loss = nil
-        let attention = WakeSignal(on: reactor)
+        let wakeUp = WakeSignal(on: reactor)
         await connection.onLoss { [weak self] error in
             self?.assumeIsolated { $0.loss = error }
-            attention.signal()
+            wakeUp.signal()
         }
         for channel in channels {
             try await connection.execute("listen \(Self.quoted(channel))", deadline: options.keepaliveDeadline)
         }
         backoff.reset()
-        // What came before this is what `.listening` says to look for.
+        // Earlier changes are covered by `.listening`.
         await connection.onNotification { [channels] notification in
             guard channels.contains(notification.channel) else { return }
             onEvent(
@@ -71,13 +71,13 @@ public actor Listener {
         }
         onEvent(.listening)
 
-        let timer = reactor.watch(nil) { _ in attention.signal() }
+        let timer = reactor.watch(nil) { _ in wakeUp.signal() }
         defer { reactor.remove(timer) }
         while true {
             reactor.setDeadline(.now + options.keepaliveInterval, of: timer)
-            do { try await attention.next() } catch { return }
+            do { try await wakeUp.next() } catch { return }
             if let loss { throw loss }
-            try await checkThatItListens(connection)
+            try await verifyListening(connection)
         }
     }
 
@@ -89,14 +89,14 @@ public actor Listener {
         "\"" + channel.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
-    /// Finds a backend that is frozen, a network that is gone without a word, and a pooler that gave us another backend.
-    private func checkThatItListens(_ connection: Connection) async throws(PostgresError) {
+    /// Detects a frozen backend, a silently lost network, and a pooler that assigned another backend.
+    private func verifyListening(_ connection: Connection) async throws(PostgresError) {
         let statement = Statement(
             "postgres.listens", "select c from pg_catalog.pg_listening_channels() as c")
         let rows = try await connection.run([Call(statement, [])], deadline: options.keepaliveDeadline)
         guard let rows = rows.first, Set(channels).isSubset(of: (0..<rows.count).compactMap { rows.text($0, 0) }) else {
             throw .connectionLost(
-                sent: true, "the session no longer listens: a pooler between us and PostgreSQL must not share it")
+                sent: true, "the session no longer listens: use a connection that no pooler shares")
         }
     }
 }

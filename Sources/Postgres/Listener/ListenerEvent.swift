@@ -1,9 +1,9 @@
-/// What a listener has to tell.
+/// An event of a listener.
 public enum ListenerEvent: Sendable {
-    /// LISTEN is committed: from here on nothing is missed. After a loss this means: look at what happened meanwhile.
+    /// LISTEN has committed: no later notification is missed. After a loss, changes may have been missed.
     case listening
-    /// Someone notified: the channel, the backend's process id and the payload.
+    /// A notification: the channel, the sender's process id and the payload.
     case notified(channel: String, processID: Int32, payload: String)
-    /// The connection is lost, or was not made; the listener tries again by itself.
+    /// The connection was lost or could not be made. The listener retries.
     case lost(PostgresError)
 }

@@ -1,12 +1,12 @@
-/// How a listener behaves.
+/// Options of a listener.
 public struct ListenerOptions: Sendable {
-    /// How often the connection is asked whether it still listens.
+    /// The interval of checks that the connection still listens.
     public var keepaliveInterval: Duration = .seconds(5)
-    /// How long it may take to answer that.
+    /// The timeout of such a check.
     public var keepaliveDeadline: Duration = .seconds(5)
-    /// The waits between attempts to connect.
+    /// The back-off between connection attempts.
     public var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
-    /// How connections are made.
+    /// Options for its connections.
     public var connection = ConnectionOptions()
 
     /// The defaults.

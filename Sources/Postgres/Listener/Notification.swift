@@ -1,7 +1,7 @@
-/// What a `NOTIFY` carried.
+/// A received notification.
 struct Notification: Sendable {
     let channel: String
     let payload: String
-    /// The backend that notified.
+    /// The process id of the notifying backend.
     let processID: Int32
 }

@@ -1,16 +1,16 @@
-/// How long to wait before the next attempt: exponential with full jitter.
+/// Exponential back-off with full jitter.
 ///
-/// Each wait is drawn evenly from zero to a bound that doubles from `base` to `limit`, so that many who lost the same
-/// server at once do not come back at once.
+/// Each wait is drawn evenly from zero to a bound that doubles from `base` to `limit`, so that clients that lost the
+/// same server do not all return at once.
 public struct Backoff: Sendable, Hashable {
     /// The bound of the first wait.
     public let base: Duration
-    /// The bound that is never passed.
+    /// The largest bound.
     public let limit: Duration
-    /// How many waits were drawn since the last `reset`.
+    /// The number of waits since the last `reset`.
     public private(set) var attempts = 0
 
-    /// A back-off that has not waited yet.
+    /// Creates a back-off.
     public init(base: Duration, limit: Duration) {
         precondition(base > .zero && limit >= base, "a back-off needs 0 < base <= limit")
         self.base = base
@@ -19,11 +19,11 @@ public struct Backoff: Sendable, Hashable {
 
     /// The bound of the next wait.
     public var bound: Duration {
-        // 2^20 times any base that makes sense is past any limit that does; beyond it only the overflow is left.
+        // 2^20 times any sensible base exceeds any sensible limit; this avoids overflow.
         min(limit, base * (1 << min(attempts, 20)))
     }
 
-    /// Draws the next wait.
+    /// Returns a random next wait.
     public mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
         // The 53 bits that a Double holds: from 0 up to, not including, 1. One number is enough of any generator.
         let wait = bound * (Double(generator.next() as UInt64 >> 11) * 0x1p-53)
@@ -31,12 +31,12 @@ public struct Backoff: Sendable, Hashable {
         return wait
     }
 
-    /// Draws the next wait by the system's generator.
+    /// Returns a random next wait, by the system's generator.
     public mutating func next() -> Duration {
         var generator = SystemRandomNumberGenerator()
         return next(using: &generator)
     }
 
-    /// Begins again at `base`: what was waited for has come.
+    /// Starts again at `base`, after a success.
     public mutating func reset() { attempts = 0 }
 }

@@ -1,24 +1,24 @@
 import Synchronization
 
-/// The calls that one caller has a pool run, as both sides know them.
+/// The calls of one request to a pool, shared by caller and pool.
 final class PendingCall: Sendable {
     let id: Int
     let calls: [Call]
     let deadline: ContinuousClock.Instant?
 
-    /// For whom they are; nil for the service's own work.
+    /// The owner; nil for the service's own work.
     let owner: String?
 
-    /// They wait for a lock for long.
+    /// True if they may wait long for a lock.
     let isLockWaiter: Bool
 
-    /// Called on the pool's thread when it has succeeded, before the caller has its rows.
+    /// Called on the pool's thread on success, before the caller has its rows.
     let succeeded: (@Sendable () -> Void)?
 
-    /// When it was asked for.
-    let asked = ContinuousClock.now
+    /// The time of the request.
+    let requestedAt = ContinuousClock.now
 
-    /// Set before the pool is told so, since it may know nothing of the call yet.
+    /// Set before the pool is notified, since the pool may not know the call yet.
     let isCancelled = Atomic(false)
 
     init(

@@ -2,14 +2,15 @@ import Logging
 import Synchronization
 import Threads
 
-/// A fixed number of connections, which many callers have run their requests.
+/// A fixed number of connections shared by many callers.
 ///
-/// The pool lives on the same reactor as its connections, so that what it decides and what they tell it needs no lock. A
-/// connection that is done starts the next request in the same call, before the caller of the last one is resumed: the
-/// server never waits for a change of threads. Each request costs its caller two of those, to the reactor and back.
+/// The pool lives on the same reactor as its connections, so they need no locks. A connection that becomes free starts
+/// the next request in the same call, before the last caller resumes: the server never waits for a thread change. Each
+/// request costs its caller two thread changes, to the reactor and back.
 ///
-/// Nothing of a run is left on a connection but prepared statements: one that is not idle and outside a transaction after
-/// a run is closed. What a run changes for the session (`set`, not `set local`) would stay, so callers do not.
+/// A run leaves nothing on a connection but prepared statements: a connection that is not idle and outside a
+/// transaction afterwards is closed. Session changes (`set`, not `set local`) would persist, so callers must not make
+/// them.
 public actor Pool {
     public nonisolated let reactor: Reactor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
@@ -20,7 +21,7 @@ public actor Pool {
     private var connections: [Int: Connection] = [:]
     private var requests: [Int: Request] = [:]
     private nonisolated let lastRequest = Atomic(0)
-    /// What is still to be done, while something of it is.
+    /// Actions that remain to be performed.
     private var actions: [PoolState.Action] = []
     private var isPerforming = false
     private var openings: AsyncStream<Int>.Continuation?
@@ -28,25 +29,25 @@ public actor Pool {
     private var timer: PollSet.Watch?
     private var timerDeadline: ContinuousClock.Instant?
     private var retriedCount = 0
-    /// An outage was logged, and is not over: the attempts within it are not logged each.
-    private var isAway = false
+    /// True during an outage that was logged, so that its attempts are not logged individually.
+    private var isUnreachable = false
 
-    /// What a caller waits for.
+    /// A request of a caller.
     private struct Request {
         let call: PendingCall
         let caller: CheckedContinuation<Result<[Rows], PostgresError>, Never>
-        /// Where it runs; nil while it waits.
+        /// The connection that runs it, or nil while it waits.
         var connection: Int?
-        /// It came when its owner's share was in use.
+        /// True if the owner's share was used up on arrival.
         var isHeld = false
     }
 
-    /// A pool that opens its connections once `run()` runs.
+    /// Creates a pool that opens its connections once `run()` runs.
     ///
     /// - Parameters:
-    ///   - url: A connection string of libpq: a URL or keywords.
-    ///   - reactor: The thread for the pool and its connections; one of its own by default.
-    ///   - options: Size, bounds and the way connections are made.
+    ///   - url: a libpq connection string: a URL or keywords.
+    ///   - reactor: the thread of the pool and its connections; by default its own.
+    ///   - options: the size, limits and connection options.
     public init(url: String, options: PoolOptions = PoolOptions(), on reactor: Reactor = Reactor(name: "postgres")) {
         self.url = url
         self.options = options
@@ -58,7 +59,7 @@ public actor Pool {
         if let timer { reactor.remove(timer, thenDrop: Transfer(())) }
     }
 
-    /// What the pool has and has done.
+    /// The current counters.
     public var counters: PoolCounters {
         PoolCounters(
             idle: state.idleCount, busy: state.busyCount, opening: state.openingCount, waiting: state.waitingCount,
@@ -66,15 +67,14 @@ public actor Pool {
             retried: retriedCount)
     }
 
-    /// Keeps the connections, until the task is cancelled; then refuses, lets what runs end within its limit, and closes.
-    ///
-    /// Runs once in a pool's life.
+    /// Maintains the connections until the task is cancelled, then rejects new requests, lets running ones finish
+    /// within a limit, and closes. Call it once.
     public func run() async {
         let (connectionsToOpen, openings) = AsyncStream.makeStream(of: Int.self)
         self.openings = openings
         perform(state.start(now: .now))
         await withDiscardingTaskGroup { group in
-            // Ends with the task's cancellation, which reaches attempts that are under way too.
+            // Ends when the task is cancelled, which also cancels connection attempts.
             for await connection in connectionsToOpen { group.addTask { await self.open(connection) } }
         }
         await withSuspension { caller in
@@ -91,18 +91,18 @@ public actor Pool {
         do throws(PostgresError) {
             let connection = try await Connection.open(url, on: reactor, options: options.connection)
             connections[id] = connection
-            if isAway {
-                isAway = false
+            if isUnreachable {
+                isUnreachable = false
                 options.connection.logger.notice("connected to PostgreSQL again")
             }
             await connection.onLoss { [weak self] error in
-                self?.assumeIsolated { $0.lose(id, error) }
+                self?.assumeIsolated { $0.connectionLost(id, error) }
             }
             perform(state.opened(connection: id, now: .now))
         } catch {
             if case .cancelled = error {
-            } else if !isAway {
-                isAway = true
+            } else if !isUnreachable {
+                isUnreachable = true
                 options.connection.logger.warning(
                     "no connection to PostgreSQL; trying again", metadata: ["reason": "\(error)"])
             }
@@ -110,14 +110,13 @@ public actor Pool {
         }
     }
 
-    private func lose(_ id: Int, _ error: PostgresError) {
+    private func connectionLost(_ id: Int, _ error: PostgresError) {
         options.connection.logger.info("a connection to PostgreSQL ended", metadata: ["reason": "\(error)"])
         connections[id] = nil
         perform(state.lost(connection: id, now: .now))
     }
 
-    /// Does what the state has decided. What that leads to at once, as where a request is refused by its connection, comes
-    /// after the rest.
+    /// Performs the actions that the state has decided. Actions that result from them come last.
     private func perform(_ decided: [PoolState.Action]) {
         actions += decided
         guard !isPerforming else { return }
@@ -154,7 +153,7 @@ public actor Pool {
                 // The handler runs on the reactor's thread, which is this actor's.
                 self?.assumeIsolated { pool in
                     pool.timerDeadline = nil
-                    pool.perform(pool.state.woke(now: .now))
+                    pool.perform(pool.state.timerFired(now: .now))
                 }
             }
         self.timer = timer
@@ -162,17 +161,19 @@ public actor Pool {
         reactor.setDeadline(time, of: timer)
     }
 
-    /// Runs the calls on a free connection in one pipeline, as one transaction, and gives the rows of each.
+    /// Runs the calls on a free connection in one pipeline, as one transaction, and returns the rows of each.
     ///
-    /// What failed without leaving anything behind (a serialization failure, a deadlock, a connection that was lost before
-    /// anything was sent, a plan gone stale) is tried again, a few times.
+    /// A failure that left no effect (a serialization failure, a deadlock, a connection lost before sending, a stale
+    /// plan) is retried a few times.
+    ///
     /// - Parameters:
-    ///   - calls: What is executed, in order.
-    ///   - owner: For whom it is, and whose share of the pool it takes; nil for the service's own work.
-    ///   - isLockWaiter: It waits for a lock for long: such runs have half of the connections at most.
-    ///   - deadline: How long the caller waits for all of it; nil is for ever, but for the wait for a connection.
-    ///   - succeeded: Called on the pool's thread when it has, before the caller, on whatever thread that is, has the rows.
-    /// - Throws: `unavailable`, `shareExceeded`, and what `Connection.run` throws.
+    ///   - calls: the statements in order.
+    ///   - owner: the user whose share of the pool the request uses; nil for the service's own work.
+    ///   - isLockWaiter: true if the request may wait long for a lock. Such requests use at most half of the
+    ///     connections.
+    ///   - deadline: the total time that the caller waits; nil for no limit except the wait for a connection.
+    ///   - succeeded: called on the pool's thread on success, before the caller has the rows.
+    /// - Throws: `unavailable`, `shareExceeded`, and the errors of `Connection.run`.
     public nonisolated func run(
         _ calls: [Call], of owner: String? = nil, isLockWaiter: Bool = false, deadline: Duration? = nil,
         succeeded: (@Sendable () -> Void)? = nil
@@ -189,18 +190,18 @@ public actor Pool {
             } catch {
                 guard error.isTransient, backoff.attempts + 1 < options.maximumAttempts else { throw error }
             }
-            await noteRetry()
+            await recordRetry()
             do { try await Task.sleep(for: backoff.next()) } catch { throw .cancelled }
         }
     }
 
-    private func noteRetry() { retriedCount += 1 }
+    private func recordRetry() { retriedCount += 1 }
 
     private nonisolated func attempt(_ call: PendingCall) async throws(PostgresError) -> [Rows] {
-        let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
+        let result: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
             await withSuspension { caller in
                 let take = { @Sendable in self.assumeIsolated { $0.take(Request(call: call, caller: caller)) } }
-                // Who is on the pool's thread waits for nobody else there.
+                // A caller on the pool's thread needs no thread change.
                 if reactor.isIsolatingCurrentContext() == true { take() } else { reactor.submit(take) }
                 return .suspend
             }
@@ -208,20 +209,20 @@ public actor Pool {
             call.isCancelled.store(true, ordering: .releasing)
             reactor.submit { self.assumeIsolated { $0.cancel(call.id) } }
         }
-        return try answer.get()
+        return try result.get()
     }
 
     private func take(_ request: Request) {
         let call = request.call
-        // A cancellation that came before this has found nothing.
+        // An earlier cancellation has found no request.
         if call.isCancelled.load(ordering: .acquiring) { return request.caller.resume(returning: .failure(.cancelled)) }
         let now = ContinuousClock.now
         var request = request
         request.isHeld = state.isHeld(call.owner, now: now)
         requests[call.id] = request
-        let waitLimit = call.asked + options.waitLimit
+        let waitLimit = call.requestedAt + options.waitLimit
         let until = min(waitLimit, call.deadline ?? waitLimit)
-        // The wait for a lock has its time: half of the connections may be taken for as long.
+        // The wait for a lock has its own limit, since half of the connections may be occupied as long.
         let lockUntil = call.isLockWaiter ? call.deadline : nil
         perform(
             state.request(
@@ -235,7 +236,7 @@ public actor Pool {
         guard let request = requests[id] else { return }
         let call = request.call
         let now = ContinuousClock.now
-        noteWait(of: request)
+        recordWait(of: request)
         requests[id]?.connection = connection
         guard let link = connections[connection] else {
             return finish(id, on: connection, .failure(.connectionLost(sent: false, "the connection has ended")))
@@ -243,35 +244,35 @@ public actor Pool {
         if let deadline = call.deadline, deadline <= now {
             return finish(id, on: connection, .failure(.deadlineExceeded))
         }
-        // On the connection's executor already, which is ours, as its reply will be.
-        let pipeline = PipelineRequest(id: id, work: .pipeline(call.calls), deadline: call.deadline) { answer in
-            self.assumeIsolated { $0.finish(id, on: connection, answer) }
+        // Already on the connection's executor, which is ours, as its reply will be.
+        let pipeline = PipelineRequest(id: id, work: .pipeline(call.calls), deadline: call.deadline) { result in
+            self.assumeIsolated { $0.finish(id, on: connection, result) }
         }
         link.assumeIsolated { $0.submit(pipeline) }
     }
 
-    private func noteWait(of request: Request) {
-        // A wait for a lock or for the owner's share says nothing of the pool.
+    private func recordWait(of request: Request) {
+        // A wait for a lock or the owner's share says nothing about the pool.
         if request.isHeld {
-            options.onShareWait?(.now - request.call.asked, false)
+            options.onShareWait?(.now - request.call.requestedAt, false)
         } else if !request.call.isLockWaiter {
-            options.onWait?(.now - request.call.asked)
+            options.onWait?(.now - request.call.requestedAt)
         }
     }
 
-    /// Has the connection go on with the next request, then answers.
-    private func finish(_ id: Int, on connection: Int, _ answer: Result<[Rows], PostgresError>) {
+    /// Starts the connection's next request, then resumes the caller.
+    private func finish(_ id: Int, on connection: Int, _ result: Result<[Rows], PostgresError>) {
         let isReusable = connections[connection]?.assumeIsolated { $0.isReusable } ?? false
         let isStale = isStale(connection)
         perform(state.finished(connection: connection, reusable: isReusable && !isStale, now: .now))
-        if isStale || answer.isRefusedWrite { discardStaleConnections() }
+        if isStale || result.isRefusedWrite { discardStaleConnections() }
         let request = requests.removeValue(forKey: id)
-        if case .success = answer { request?.call.succeeded?() }
-        request?.caller.resume(returning: answer)
+        if case .success = result { request?.call.succeeded?() }
+        request?.caller.resume(returning: result)
     }
 
-    /// True if the connection takes no writes, though the pool is for writes, and a new one may: it was opened more than a
-    /// second ago.
+    /// Returns true if the connection is read-only although the pool is for writes, and was opened more than a second
+    /// ago, so that a new one may be writable.
     private func isStale(_ id: Int) -> Bool {
         guard options.isForWrites, let connection = connections[id] else { return false }
         return connection.assumeIsolated { $0.isReadOnly } && connection.openedAt < .now - .seconds(1)
@@ -281,15 +282,15 @@ public actor Pool {
         perform(state.discardIdle(now: .now) { isStale($0) })
     }
 
-    /// Answers a request that is not started.
-    private func reply(to id: Int, _ answer: Result<[Rows], PostgresError>) {
+    /// Fails a request that has not started.
+    private func reply(to id: Int, _ result: Result<[Rows], PostgresError>) {
         guard let request = requests.removeValue(forKey: id) else { return }
-        if case .failure(.shareExceeded) = answer {
-            options.onShareWait?(.now - request.call.asked, true)
+        if case .failure(.shareExceeded) = result {
+            options.onShareWait?(.now - request.call.requestedAt, true)
         } else {
-            noteWait(of: request)
+            recordWait(of: request)
         }
-        request.caller.resume(returning: answer)
+        request.caller.resume(returning: result)
     }
 
     private func cancel(_ id: Int) {
@@ -303,7 +304,7 @@ public actor Pool {
 }
 
 extension Result where Success == [Rows], Failure == PostgresError {
-    /// True if the server refused to write.
+    /// True if the server refused a write.
     fileprivate var isRefusedWrite: Bool {
         if case .failure(.server(let error)) = self { error.sqlState == .readOnlyTransaction } else { false }
     }

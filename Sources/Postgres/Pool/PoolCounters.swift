@@ -1,23 +1,21 @@
-/// What a pool has and what it has done, at one moment: what the tests of the pool wait for and hold it to.
-///
-/// A node's figures have the waits for a connection (`PoolOptions.onWait`) instead.
+/// The counters of a pool, for tests. A node's metrics have the waits for a connection (`PoolOptions.onWait`) instead.
 public struct PoolCounters: Sendable, Hashable {
-    /// Connections that are open and free.
+    /// Open connections that are free.
     public var idle: Int
-    /// Connections at work.
+    /// Connections in use.
     public var busy: Int
-    /// Attempts to connect that are under way.
+    /// Running connection attempts.
     public var opening: Int
     /// Requests that wait for a connection.
     public var waiting: Int
-    /// Connections that were opened since the start.
+    /// Connections opened since the start.
     public var opened: Int
-    /// Attempts to connect that failed since the start.
+    /// Failed connection attempts since the start.
     public var failed: Int
-    /// Connections that ended by themselves, or were given up with what ran on them, since the start.
+    /// Connections lost or abandoned with their request since the start.
     public var lost: Int
-    /// Requests that got no connection since the start.
+    /// Requests rejected without a connection since the start.
     public var refused: Int
-    /// Runs that were tried again since the start.
+    /// Retried runs since the start.
     public var retried: Int
 }

@@ -1,32 +1,32 @@
-/// How a pool behaves.
+/// Options of a pool.
 public struct PoolOptions: Sendable {
-    /// How many connections it keeps.
+    /// The number of connections.
     public var size = 8
-    /// How long a request waits for a connection before it hears `unavailable`.
+    /// The maximum wait for a connection, after which a request fails with `unavailable`.
     public var waitLimit: Duration = .seconds(3)
-    /// How often a run is sent at most where it fails in a way that has left nothing behind.
+    /// The maximum number of attempts for failures without effect.
     public var maximumAttempts = 4
-    /// True if its connections are for writes. A connection that takes none (25006, a standby's) is then closed and made
-    /// anew, after a second at the earliest, so that a failover, or the end of a stop of writes, is noticed at once.
+    /// True if the connections are for writes. A read-only connection (25006, a standby) is then replaced after a
+    /// second at the earliest, so that a failover or the end of a write stop is noticed at once.
     public var isForWrites = true
-    /// The waits between attempts to connect.
+    /// The back-off between connection attempts.
     public var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
-    /// How long what runs may last once the pool closes.
+    /// The time that running requests have once the pool closes.
     public var closeLimit: Duration = .seconds(5)
-    /// How much of it one owner of requests may take; nil: nothing is bounded.
+    /// The share of one owner; nil for no limit.
     public var share: PoolShare?
-    /// Is told how long each request waited while its owner's share was in use, got a connection or not, on the pool's
-    /// thread; and whether it was refused for that.
+    /// Called on the pool's thread with the time that a request waited for its owner's share, and whether it was
+    /// rejected for that.
     package var onShareWait: (@Sendable (Duration, _ isRefused: Bool) -> Void)?
-    /// Is told how long each other request waited for a connection, got or not, on the pool's thread.
+    /// Called on the pool's thread with the time that any other request waited for a connection.
     public var onWait: (@Sendable (Duration) -> Void)?
-    /// How connections are made.
+    /// Options for its connections.
     public var connection = ConnectionOptions()
 
     /// The defaults.
     public init() {}
 
-    /// The defaults but for the size and the wait.
+    /// The defaults with another size and wait limit.
     public init(size: Int, waitLimit: Duration = .seconds(3)) {
         self.size = size
         self.waitLimit = waitLimit

@@ -1,22 +1,22 @@
-/// How much of a pool one owner of requests may take.
+/// The share of a pool that one owner may use.
 public struct PoolShare: Sendable, Hashable {
-    /// The owner's requests that run at a time.
-    public var mostRunning = 2
-    /// The owner's requests that wait at a time; more are refused.
-    public var mostWaiting = 256
-    /// The time that the owner's requests may run in a second, on average.
+    /// The maximum number of running requests.
+    public var maxRunning = 2
+    /// The maximum number of waiting requests; more are rejected.
+    public var maxWaiting = 256
+    /// The database time per second, on average.
     public var timePerSecond: Duration = .milliseconds(500)
-    /// The time that they may run at once after a rest.
+    /// The database time available at once after a rest.
     public var burst: Duration = .seconds(5)
 
     /// The defaults.
     public init() {}
 }
 
-/// The connections that each owner of a pool's requests uses, and the rest of its budget of database time.
+/// The use of a pool by each owner, and the rest of its budget of database time.
 ///
-/// A budget may be overdrawn by the requests that run when it ends; the owner's next requests then wait until it is
-/// positive again. An owner that has rested until its budget is full is forgotten.
+/// Requests that run when a budget ends may overdraw it; the owner's next requests wait until it is positive again. An
+/// owner is forgotten once its budget is full.
 struct PoolShares {
     typealias Instant = ContinuousClock.Instant
 
@@ -26,26 +26,26 @@ struct PoolShares {
         var updated: Instant
     }
 
-    /// Nil: nothing is bounded.
+    /// The share, or nil for no limit.
     let share: PoolShare?
     private var usages: [String: Usage] = [:]
     private var sweepAt = 1_024
 
     init(_ share: PoolShare?) { self.share = share }
 
-    /// The number of owners that are remembered.
+    /// The number of tracked owners.
     var count: Int { usages.count }
 
     /// Returns true if another request of the owner may start.
     func mayRun(_ owner: String?, now: Instant) -> Bool {
         guard let share, let owner, let usage = usages[owner] else { return true }
-        return usage.running < share.mostRunning && budget(of: usage, share, now) > .zero
+        return usage.running < share.maxRunning && budget(of: usage, share, now) > .zero
     }
 
-    /// The time at which the owner's overdrawn budget is positive again; nil if only the end of a request, or nothing,
-    /// is to be waited for.
+    /// Returns the time at which an overdrawn budget is positive again, or nil if the owner waits only for a request to
+    /// end, or for nothing.
     func readyAt(_ owner: String, now: Instant) -> Instant? {
-        guard let share, let usage = usages[owner], usage.running < share.mostRunning else { return nil }
+        guard let share, let usage = usages[owner], usage.running < share.maxRunning else { return nil }
         let left = budget(of: usage, share, now)
         guard left <= .zero else { return nil }
         return now + .seconds(1) * ((.zero - left) / share.timePerSecond) + .milliseconds(1)
@@ -57,7 +57,7 @@ struct PoolShares {
         usages[owner, default: Usage(budget: share.burst, updated: now)].running += 1
     }
 
-    /// - Parameter duration: the time that counts against the budget.
+    /// - Parameter duration: the time charged to the budget.
     mutating func ended(_ owner: String?, after duration: Duration, now: Instant) {
         guard let share, let owner, var usage = usages[owner] else { return }
         usage.budget = budget(of: usage, share, now) - duration
@@ -67,8 +67,8 @@ struct PoolShares {
     }
 
     private func budget(of usage: Usage, _ share: PoolShare, _ now: Instant) -> Duration {
-        let rested = (now - usage.updated) / .seconds(1)
-        return min(share.burst, usage.budget + share.timePerSecond * max(0, rested))
+        let elapsed = (now - usage.updated) / .seconds(1)
+        return min(share.burst, usage.budget + share.timePerSecond * max(0, elapsed))
     }
 
     private mutating func sweep(_ share: PoolShare, _ now: Instant) {

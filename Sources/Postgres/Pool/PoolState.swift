@@ -1,42 +1,42 @@
-/// What a pool decides, without doing any of it.
+/// The decisions of a pool, as a pure state machine.
 ///
-/// Events go in, actions come out; time and chance are given, so that every decision can be tested. A connection is a
-/// number here, never given twice, so that news of one that is gone changes nothing.
+/// Events go in, actions come out; time and randomness are parameters, so that every decision can be tested. A
+/// connection is a number that is never reused, so events of old connections have no effect.
 struct PoolState {
     typealias Instant = ContinuousClock.Instant
 
-    /// What the pool is to do.
+    /// An action that the pool must perform.
     enum Action: Equatable {
         /// Start the request on the connection.
         case start(request: Int, connection: Int)
-        /// Tell the request's caller that it is not started, and why.
+        /// Fail the request with this reason.
         case refuse(request: Int, String)
-        /// Tell the request's caller that it is not started, since its owner has used up its share of the pool.
+        /// Fail the request because its owner has used up its share.
         case refuseShare(request: Int, retryAfter: Duration)
-        /// Try to open a connection, and report `opened` or `openFailed`.
+        /// Open a connection, and report `opened` or `openFailed`.
         case open(connection: Int)
-        /// Close the connection; it is forgotten already.
+        /// Close the connection, which is no longer tracked.
         case close(connection: Int)
-        /// All is closed.
+        /// Everything is closed.
         case finish
     }
 
-    /// A request as the pool is given it.
+    /// A request.
     struct Request {
         let id: Int
-        /// For whom it is; nil for the service's own work, which no share bounds.
+        /// The owner; nil for the service's own work, which no share limits.
         var owner: String?
-        /// It waits for a lock for long: such requests have half of the connections at most.
+        /// True if it may wait long for a lock. Such requests use at most half of the connections.
         var isLockWaiter = false
-        /// Until when it waits for a connection.
+        /// The time until which it waits for a connection.
         let until: Instant
-        /// Until when it waits where its owner's share is in use; `until`, unless that is later.
+        /// The time until which it waits for its owner's share; `until`, unless this is later.
         var shareUntil: Instant?
     }
 
     private struct Waiter {
         let request: Request
-        /// Its owner's share was in use, so that it waits longer.
+        /// True if the owner's share was used up, so that it waits longer.
         var isHeld: Bool
 
         var deadline: Instant { isHeld ? request.shareUntil ?? request.until : request.until }
@@ -64,24 +64,24 @@ struct PoolState {
     let size: Int
     private var mode = Mode.notStarted
     private var phases: [Int: Phase] = [:]
-    /// The last one used comes first: its caches are warm.
+    /// The most recently used comes first, since its caches are warm.
     private var idle: [Int] = []
     private(set) var busyCount = 0
     private var runs: [Int: Run] = [:]
     private var queue = FairQueue<Waiter>()
-    /// Requests that wait for a lock for long.
+    /// Requests that may wait long for a lock.
     private var lockQueue = FairQueue<Waiter>()
     private var runningLockWaiters = 0
     private var shares: PoolShares
     private var nextConnection = 0
 
     private var backoff: Backoff
-    /// Before this nothing is opened.
+    /// The time before which no connection is opened.
     private var retryAt: Instant?
-    /// Why the last attempt to open failed, while none has succeeded since.
+    /// The error of the last attempt, if none has succeeded since.
     private var failure: String?
 
-    /// When `woke` is wanted next.
+    /// The time at which `timerFired` must be called next.
     private(set) var nextWake: Instant?
 
     private(set) var openedCount = 0
@@ -91,7 +91,7 @@ struct PoolState {
     private(set) var shareRefusedCount = 0
 
     init(size: Int, backoff: Backoff, share: PoolShare? = nil) {
-        precondition(size > 0, "a pool has one connection at least")
+        precondition(size > 0, "a pool has at least one connection")
         shares = PoolShares(share)
         self.size = size
         self.backoff = backoff
@@ -104,10 +104,10 @@ struct PoolState {
     /// The largest number of connections for requests that wait for a lock.
     var lockWaiterLimit: Int { max(1, size / 2) }
 
-    /// No connection is there, and the last attempt to open one failed: waiting would be in vain.
-    var isAway: Bool { failure != nil && idle.isEmpty && busyCount == 0 }
+    /// True if there is no connection and the last attempt failed, so that waiting is futile.
+    var isUnreachable: Bool { failure != nil && idle.isEmpty && busyCount == 0 }
 
-    /// The pool begins to keep its connections.
+    /// Starts to maintain the connections.
     mutating func start(now: Instant) -> [Action] {
         guard case .notStarted = mode else { return [] }
         mode = .open
@@ -120,7 +120,7 @@ struct PoolState {
         return !shares.mayRun(owner, now: now) || queue.count(of: owner) + lockQueue.count(of: owner) > 0
     }
 
-    /// A request comes, and waits for a connection for as long as it says.
+    /// Handles a new request.
     mutating func request(_ request: Request, now: Instant) -> [Action] {
         switch mode {
         case .closing, .closed: return [refusal(request.id, "the pool is closed")]
@@ -129,9 +129,9 @@ struct PoolState {
         let isHeld = self.isHeld(request.owner, now: now)
         let hasRoom = !request.isLockWaiter || runningLockWaiters < lockWaiterLimit
         if !isHeld, hasRoom, let connection = idle.popLast() { return [start(request, on: connection, now: now)] }
-        if let failure, isAway { return [refusal(request.id, failure)] }
+        if let failure, isUnreachable { return [refusal(request.id, failure)] }
         if isHeld, let share = shares.share, let owner = request.owner,
-            queue.count(of: owner) + lockQueue.count(of: owner) >= share.mostWaiting
+            queue.count(of: owner) + lockQueue.count(of: owner) >= share.maxWaiting
         {
             return [shareRefusal(request, now: now)]
         }
@@ -146,14 +146,14 @@ struct PoolState {
         return []
     }
 
-    /// A request is not wanted any more.
+    /// Cancels a request.
     ///
-    /// - Returns: Whether it was still waiting.
+    /// - Returns: true if it was still waiting.
     mutating func cancel(_ request: Int) -> Bool {
         !queue.remove { $1.request.id == request }.isEmpty || !lockQueue.remove { $1.request.id == request }.isEmpty
     }
 
-    /// The connection's request has ended; a connection that is not reusable is closed and replaced.
+    /// Handles the end of a connection's request. A connection that is not reusable is closed and replaced.
     mutating func finished(connection: Int, reusable: Bool, now: Instant) -> [Action] {
         guard phases[connection] == .busy else { return [] }
         ended(connection, now: now)
@@ -161,12 +161,12 @@ struct PoolState {
             phases[connection] = nil
             return [.close(connection: connection)] + replace(now: now) + startWaiting(now: now)
         }
-        // It has served: what made the last ones fail is over.
+        // The connection worked, so earlier failures are over.
         backoff.reset()
         return offer(connection, now: now)
     }
 
-    /// A connection ended by itself.
+    /// Handles the loss of a connection.
     mutating func lost(connection: Int, now: Instant) -> [Action] {
         switch phases.removeValue(forKey: connection) {
         case nil: return []
@@ -178,7 +178,7 @@ struct PoolState {
         return replace(now: now) + startWaiting(now: now)
     }
 
-    /// Closes idle connections that are not wanted any more, and replaces them.
+    /// Closes and replaces unwanted idle connections.
     mutating func discardIdle(now: Instant, where isUnwanted: (Int) -> Bool) -> [Action] {
         let unwanted = idle.filter(isUnwanted)
         guard !unwanted.isEmpty else { return [] }
@@ -187,7 +187,7 @@ struct PoolState {
         return unwanted.map { .close(connection: $0) } + replace(now: now)
     }
 
-    /// The attempt to open a connection has succeeded.
+    /// Handles a successful connection attempt.
     mutating func opened(connection: Int, now: Instant) -> [Action] {
         guard phases[connection] == .opening else { return [.close(connection: connection)] }
         openedCount += 1
@@ -195,27 +195,27 @@ struct PoolState {
         return offer(connection, now: now) + fill(now: now)
     }
 
-    /// The attempt to open a connection has failed.
+    /// Handles a failed connection attempt.
     mutating func openFailed(connection: Int, _ reason: String, now: Instant) -> [Action] {
         guard phases.removeValue(forKey: connection) != nil else { return [] }
         failedCount += 1
         failure = reason
         var actions = replace(now: now)
-        if isAway {
+        if isUnreachable {
             actions += refuseAll(reason)
         }
         return actions
     }
 
-    /// The time `nextWake` has come.
-    mutating func woke(now: Instant) -> [Action] {
+    /// Handles the time `nextWake`.
+    mutating func timerFired(now: Instant) -> [Action] {
         nextWake = nil
         var actions: [Action] = []
         for waiter in removeExpired(from: \.queue, now: now) + removeExpired(from: \.lockQueue, now: now) {
             if waiter.isHeld, !shares.mayRun(waiter.request.owner, now: now) {
                 actions.append(shareRefusal(waiter.request, now: now))
             } else {
-                actions.append(refusal(waiter.request.id, failure ?? "all \(size) connections stayed in use"))
+                actions.append(refusal(waiter.request.id, failure ?? "all \(size) connections are in use"))
             }
         }
         if case .closing(let limit) = mode, limit <= now { actions += closeAll() }
@@ -228,7 +228,7 @@ struct PoolState {
         return actions
     }
 
-    /// The pool ends: what waits is refused, what runs may last until `limit`.
+    /// Closes the pool: waiting requests fail, running ones may last until `limit`.
     mutating func close(until limit: Instant) -> [Action] {
         switch mode {
         case .closing, .closed: return []
@@ -253,8 +253,8 @@ struct PoolState {
         return .start(request: request.id, connection: connection)
     }
 
-    /// The connection's request does not run any more. The wait for a lock is no work of the database's: it does not
-    /// count against the owner's budget.
+    /// Records the end of a connection's request. Waiting for a lock is no database work and is not charged to the
+    /// owner's budget.
     private mutating func ended(_ connection: Int, now: Instant) {
         busyCount -= 1
         guard let run = runs.removeValue(forKey: connection) else { return }
@@ -267,7 +267,7 @@ struct PoolState {
         }
     }
 
-    /// Free connections take the requests that may run: owners are served in turn.
+    /// Starts waiting requests on free connections; owners take turns.
     private mutating func startWaiting(now: Instant) -> [Action] {
         var actions: [Action] = []
         while let connection = idle.last, let waiter = next(now: now) {
@@ -287,8 +287,7 @@ struct PoolState {
         return queue.popFirst { shares.mayRun($0, now: now) }
     }
 
-    /// Takes out the requests that have waited for too long. One whose owner's share has come to be in use meanwhile
-    /// waits on.
+    /// Removes requests that have waited too long. One whose owner has used up its share meanwhile waits on.
     private mutating func removeExpired(
         from queue: WritableKeyPath<PoolState, FairQueue<Waiter>>, now: Instant
     ) -> [Waiter] {
@@ -316,7 +315,7 @@ struct PoolState {
         return .refuse(request: request, reason)
     }
 
-    /// A connection is free.
+    /// Handles a free connection.
     private mutating func offer(_ connection: Int, now: Instant) -> [Action] {
         if case .closing = mode {
             phases[connection] = nil
@@ -327,7 +326,7 @@ struct PoolState {
         return startWaiting(now: now)
     }
 
-    /// Makes up for a connection that is gone, after a wait: many nodes lose theirs at the same moment.
+    /// Replaces a lost connection after a wait, since many nodes lose theirs at the same moment.
     private mutating func replace(now: Instant) -> [Action] {
         guard case .open = mode else { return finishIfEmpty() }
         if retryAt == nil {
@@ -338,7 +337,7 @@ struct PoolState {
         return []
     }
 
-    /// Opens what is missing; while the last attempt has failed, one at a time to see whether the database is back.
+    /// Opens missing connections; after a failure only one at a time, to test the database.
     private mutating func fill(now: Instant) -> [Action] {
         guard case .open = mode, retryAt == nil else { return [] }
         let missing = size - phases.count

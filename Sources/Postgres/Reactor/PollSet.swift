@@ -8,19 +8,19 @@ import Glibc
 
 /// The sockets and deadlines that a reactor waits for by `poll(2)`.
 ///
-/// A pool has some ten sockets: looking at all of them after each poll costs less than keeping them sorted would.
+/// A pool has about ten sockets: checking all after each poll costs less than keeping them sorted.
 struct PollSet: ~Copyable {
-    /// What a watch is told.
+    /// An event of a watch.
     enum Event: Sendable {
         /// The socket can be read or written, or has failed.
         case ready
-        /// The deadline has passed; it is no longer set.
+        /// The deadline has passed, and is cleared.
         case due
     }
 
     typealias Handler = @Sendable (Event) -> Void
 
-    /// Names a watch; the number of its place and how often that was given away.
+    /// The identity of a watch: its index and the index's generation.
     struct Watch: Sendable, Hashable {
         fileprivate let place: Int
         fileprivate let generation: Int
@@ -32,26 +32,26 @@ struct PollSet: ~Copyable {
         var deadline: ContinuousClock.Instant?
     }
 
-    // The two arrays are parallel; the first place is the wake pipe's.
+    // The two arrays are parallel. The first element is the wake pipe's.
     private var descriptors = [pollfd(fd: -1, events: Int16(POLLIN), revents: 0)]
     private var entries = [Entry()]
-    private var freePlaces: [Int] = []
+    private var freeIndices: [Int] = []
     private var scanned = 0
     private var now = ContinuousClock.now
 
-    /// The reading end of the pipe that wakes the thread.
+    /// The reading end of the wake pipe.
     var wakeDescriptor: Int32 {
         get { descriptors[0].fd }
         set { descriptors[0].fd = newValue }
     }
 
     mutating func add(_ descriptor: Int32?, _ handler: @escaping Handler) -> Watch {
-        let place = freePlaces.popLast() ?? entries.count
+        let place = freeIndices.popLast() ?? entries.count
         if place == entries.count {
             descriptors.append(pollfd())
             entries.append(Entry())
         }
-        // poll(2) passes over a negative descriptor.
+        // poll(2) ignores a negative descriptor.
         descriptors[place] = pollfd(fd: descriptor ?? -1, events: Int16(POLLIN), revents: 0)
         entries[place].handler = handler
         entries[place].deadline = nil
@@ -74,19 +74,19 @@ struct PollSet: ~Copyable {
         entries[watch.place].handler = nil
         entries[watch.place].deadline = nil
         entries[watch.place].generation += 1
-        freePlaces.append(watch.place)
+        freeIndices.append(watch.place)
     }
 
     private func isCurrent(_ watch: Watch) -> Bool { entries[watch.place].generation == watch.generation }
 
-    /// Polls; with `waiting`, until a socket is ready, a deadline has passed or the pipe wakes it.
+    /// Polls. With `waiting` it blocks until a socket is ready, a deadline has passed or the pipe is written.
     mutating func poll(waiting: Bool) {
         let timeout: Int32 = waiting ? millisecondsToNextDeadline : 0
         let ready = unsafe descriptors.withUnsafeMutableBufferPointer { buffer in
             unsafe systemPoll(buffer.baseAddress, nfds_t(buffer.count), timeout)
         }
         if ready <= 0 {
-            // Nothing, or interrupted by a signal: what `revents` holds then is not promised.
+            // No event, or interrupted by a signal: then `revents` is undefined.
             for place in descriptors.indices { descriptors[place].revents = 0 }
         }
         if descriptors[0].revents != 0 {
@@ -97,7 +97,7 @@ struct PollSet: ~Copyable {
         now = .now
     }
 
-    /// The next watch that has something to hear after a poll, or nil when all have heard.
+    /// Returns the next watch with an event after a poll, or nil.
     mutating func next() -> (Handler, Event)? {
         while scanned < entries.count {
             let place = scanned
@@ -122,7 +122,7 @@ struct PollSet: ~Copyable {
         guard let next else { return -1 }
         let wait = min(next - .now, .seconds(3_600))
         let (seconds, attoseconds) = wait.components
-        // Rounded up: to wake a moment early would mean to poll again in vain.
+        // Rounded up, since waking early would mean another poll.
         return wait <= .zero ? 0 : Int32(seconds * 1_000 + attoseconds / 1_000_000_000_000_000 + 1)
     }
 

@@ -1,26 +1,27 @@
 import Synchronization
 import Threads
 
-/// One thread that polls the sockets of many connections and is the executor of their actors.
+/// A thread that polls the sockets of many connections and is the executor of their actors.
 ///
-/// libpq is touched by this thread alone: never by Swift's shared pool, whose few threads must not be held up by it, and
-/// never by an event loop of the network side. What sockets and deadlines tell is handled here, one after another.
+/// Only this thread uses libpq: never Swift's shared pool, whose few threads it must not block, and never an event loop
+/// of the network side. It handles events of sockets and deadlines one after another.
 ///
-/// The thread ends when the last reference to the reactor is gone.
+/// The thread ends with the last reference to the reactor.
 public final class Reactor: SerialExecutor, TaskExecutor, Sendable {
     private let loop: ReactorLoop
 
     /// Starts the thread.
     ///
-    /// A process that can have neither a thread nor a pipe is ended with a sentence: nothing could be served.
-    /// - Parameter name: How debuggers show the thread; Linux keeps the first 15 bytes.
+    /// A process that cannot create a thread or pipe exits with a message, since it could serve nothing.
+    ///
+    /// - Parameter name: the name in debuggers; Linux keeps the first 15 bytes.
     public init(name: String) {
         let loop = ReactorLoop()
         self.loop = loop
         do {
             try DetachedThread.start(name: name) { loop.run() }
         } catch {
-            fatalError("The reactor \(name) cannot start: \(error).")
+            fatalError("Cannot start the reactor \(name): \(error).")
         }
     }
 
@@ -34,45 +35,45 @@ public final class Reactor: SerialExecutor, TaskExecutor, Sendable {
         unsafe UnownedSerialExecutor(ordinary: self)
     }
 
-    /// What the runtime asks when an actor's state is touched outside of its jobs, as by a watch's handler.
+    /// Called by the runtime when an actor's state is used outside its jobs, as by a watch's handler.
     public func checkIsolated() {
-        precondition(loop.isOnThread, "this belongs to a reactor's thread")
+        precondition(loop.isOnThread, "call this on the reactor's thread")
     }
 
     public func isIsolatingCurrentContext() -> Bool? { loop.isOnThread }
 
-    /// Runs `body` on the thread, after all that was enqueued before it; may be called from any thread.
+    /// Runs `body` on the thread, after everything enqueued before. Any thread may call it.
     public func submit(_ body: @escaping @Sendable () -> Void) {
         loop.enqueue(.call(body))
     }
 
-    /// Watches a socket, a deadline or both; on the thread only.
+    /// Watches a socket, a deadline or both. On the thread only.
     ///
     /// - Parameters:
-    ///   - descriptor: A socket that the caller keeps open until it removes the watch, or nil for a mere timer.
-    ///   - handler: Runs on the thread with what came. It must not keep the reactor alive.
+    ///   - descriptor: a socket that stays open until the watch is removed, or nil for a timer.
+    ///   - handler: runs on the thread for each event. It must not retain the reactor.
     func watch(_ descriptor: Int32?, _ handler: @escaping @Sendable (PollSet.Event) -> Void) -> PollSet.Watch {
         loop.change { $0.add(descriptor, handler) }
     }
 
-    /// Sets whether the watch also waits for room to write; on the thread only.
+    /// Sets whether the watch also waits for the socket to be writable. On the thread only.
     func setWriting(_ writing: Bool, of watch: PollSet.Watch) {
         loop.change { $0.setWriting(writing, of: watch) }
     }
 
-    /// Sets when the handler is called with `.due`, once; nil is never. On the thread only.
+    /// Sets the time at which the handler is called with `.due`, once; nil for never. On the thread only.
     func setDeadline(_ deadline: ContinuousClock.Instant?, of watch: PollSet.Watch) {
         loop.change { $0.setDeadline(deadline, of: watch) }
     }
 
-    /// Ends a watch: its handler is not called again. On the thread only.
+    /// Removes a watch: its handler is not called again. On the thread only.
     func remove(_ watch: PollSet.Watch) {
         loop.change { $0.remove(watch) }
     }
 
-    /// Ends a watch and drops the content on the thread, in this order; may be called from any thread.
+    /// Removes a watch, then drops the content, on the thread. Any thread may call it.
     func remove<Content: ~Copyable>(_ watch: PollSet.Watch, thenDrop content: Transfer<Content>) {
-        // The closure holds the loop, not the reactor, which may be gone when its turn comes.
+        // The closure retains the loop, not the reactor, which may be gone by then.
         loop.enqueue(
             .call { [loop] in
                 loop.change { $0.remove(watch) }

@@ -9,34 +9,34 @@ import Musl
 import Glibc
 #endif
 
-/// What a reactor's thread does, apart from the reactor so that the thread does not keep the reactor alive.
+/// The work of a reactor's thread, separate from the reactor so that the thread does not retain it.
 final class ReactorLoop: Sendable {
-    /// What other threads hand over.
+    /// Work from other threads.
     enum Work {
-        /// A job of an actor. It holds its reactor until the job is done.
+        /// A job of an actor. It retains its reactor until done.
         case job(UnownedJob, Reactor)
         case call(@Sendable () -> Void)
     }
 
     private struct Inbox {
         var work: [Work] = []
-        /// The thread is in `poll`, or about to be, and has seen an empty inbox: who adds work must wake it.
+        /// True if the thread is in `poll` or about to be, with an empty inbox: adding work must wake it.
         var isSleeping = false
         var isStopped = false
     }
 
     private let inbox = Mutex(Inbox())
-    /// Touched by the thread alone, so the lock is never waited for; it is there for the compiler's proof.
+    /// Only the thread uses it, so the lock is uncontended; the compiler requires it.
     private let polled = Mutex(PollSet())
     private let threadID = Atomic<UInt>(0)
     private let wakePipe: (reading: Int32, writing: Int32)
 
     init() {
         var ends: [Int32] = [-1, -1]
-        // A buffer that is not empty has an address.
+        // A non-empty buffer has an address.
         // swift-format-ignore: NeverForceUnwrap
         guard unsafe ends.withUnsafeMutableBufferPointer({ unsafe pipe($0.baseAddress!) }) == 0 else {
-            fatalError("A reactor cannot start: no pipe (error \(errno)).")
+            fatalError("Cannot start a reactor: cannot create a pipe (error \(errno)).")
         }
         for end in ends {
             _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK)
@@ -62,7 +62,7 @@ final class ReactorLoop: Sendable {
         if mustWake { wake() }
     }
 
-    /// Lets the thread end once it has done what was enqueued.
+    /// Ends the thread after the enqueued work.
     func stop() {
         let mustWake = inbox.withLock { inbox in
             inbox.isStopped = true
@@ -73,11 +73,11 @@ final class ReactorLoop: Sendable {
     }
 
     func change<Value>(_ body: (inout PollSet) -> sending Value) -> Value {
-        precondition(isOnThread, "a watch belongs to its reactor's thread")
+        precondition(isOnThread, "call this on the reactor's thread")
         return polled.withLock { body(&$0) }
     }
 
-    /// The thread's life: poll, tell the watches, do the work, again.
+    /// Runs the thread: poll, call the watches, do the work, repeat.
     func run() {
         threadID.store(DetachedThread.currentID, ordering: .relaxed)
         var batch: [Work] = []
@@ -88,11 +88,11 @@ final class ReactorLoop: Sendable {
             }
             if isOver { return }
 
-            // Sockets come before new work, so that a connection whose end the kernel knows of is not used for it.
+            // Sockets come before new work, so that a connection that the kernel knows to be closed is not used.
             polled.withLock { $0.poll(waiting: isIdle) }
             while let (handler, event) = polled.withLock({ $0.next() }) { handler(event) }
 
-            // What the work itself enqueues is mostly the rest of the same request: some rounds of it go without a poll.
+            // Work mostly enqueues the rest of the same request: run some rounds without polling.
             for _ in 0..<8 {
                 inbox.withLock { inbox in
                     inbox.isSleeping = false
@@ -102,7 +102,7 @@ final class ReactorLoop: Sendable {
                 for work in batch {
                     switch work {
                     case .job(let job, let reactor):
-                        // As both that it is: a task that prefers the reactor enters its actors without a detour.
+                        // As serial and task executor: a task that prefers the reactor enters its actors directly.
                         unsafe job.runSynchronously(
                             isolatedTo: reactor.asUnownedSerialExecutor(), taskExecutor: reactor.asUnownedTaskExecutor()
                         )
@@ -116,7 +116,7 @@ final class ReactorLoop: Sendable {
 
     private func wake() {
         var byte: UInt8 = 0
-        // A full pipe means that a wake is on its way already.
+        // A full pipe already wakes the thread.
         _ = unsafe write(wakePipe.writing, &byte, 1)
     }
 }

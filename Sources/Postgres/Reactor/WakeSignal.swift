@@ -1,9 +1,9 @@
 import Synchronization
 import Threads
 
-/// Wakes one task on a reactor's thread: any number of signals before it looks are one.
+/// Wakes one task on a reactor's thread. Signals before the task looks are merged.
 ///
-/// A signal costs a change of threads only where the task waits for it.
+/// A signal costs a thread change only if the task waits for it.
 public actor WakeSignal {
     private nonisolated let reactor: Reactor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
@@ -13,22 +13,22 @@ public actor WakeSignal {
     private var isPausing = false
     private var timer: PollSet.Watch?
 
-    /// A signal whose one reader lives on that thread.
+    /// Creates a signal whose reader lives on that reactor.
     public init(on reactor: Reactor) { self.reactor = reactor }
 
     deinit {
         if let timer { reactor.remove(timer, thenDrop: Transfer(())) }
     }
 
-    /// Wakes the reader; may be called from any thread.
+    /// Wakes the reader. Any thread may call it.
     public nonisolated func signal() {
         if isSignalled.exchange(true, ordering: .acquiringAndReleasing) { return }
         reactor.submit { self.assumeIsolated { if !$0.isPausing { $0.wake() } } }
     }
 
-    /// Returns once there was a signal since the last time, and not before `time`. For one task at a time.
+    /// Returns after a signal since the last call, but not before `time`. For one task at a time.
     ///
-    /// - Throws: where the task is cancelled.
+    /// - Throws: if the task is cancelled.
     public func next(notBefore time: ContinuousClock.Instant? = nil) async throws(CancellationError) {
         if let time { try await pause(until: time) }
         while !isSignalled.exchange(false, ordering: .acquiringAndReleasing) {
@@ -37,9 +37,9 @@ public actor WakeSignal {
         }
     }
 
-    /// Returns once there was a signal since the last time, or at that time. For one task at a time.
+    /// Returns after a signal since the last call, or at that time. For one task at a time.
     ///
-    /// - Throws: where the task is cancelled.
+    /// - Throws: if the task is cancelled.
     public func next(by time: ContinuousClock.Instant) async throws(CancellationError) {
         while !isSignalled.exchange(false, ordering: .acquiringAndReleasing), .now < time {
             if Task.isCancelled { throw CancellationError() }
@@ -48,9 +48,9 @@ public actor WakeSignal {
         }
     }
 
-    /// Returns at that time, whether there is a signal or not.
+    /// Returns at that time, with or without a signal.
     ///
-    /// - Throws: where the task is cancelled.
+    /// - Throws: if the task is cancelled.
     public func pause(until time: ContinuousClock.Instant) async throws(CancellationError) {
         isPausing = true
         defer { isPausing = false }

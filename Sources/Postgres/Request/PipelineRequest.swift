@@ -1,54 +1,54 @@
-/// One thing that a connection does for one caller: a pipeline with its Sync, or a script.
+/// A request to a connection: a pipeline with its Sync, or a script.
 ///
-/// It is told libpq's results one by one and knows what the caller is to hear at the end. An answer counts only once the
-/// end has come: a deferred constraint can fail after all rows were there.
+/// It receives libpq's results one by one and composes the caller's result. A result counts only once the end has come:
+/// a deferred constraint can fail after all rows have arrived.
 struct PipelineRequest: Sendable {
-    /// What is sent.
+    /// The content of a request.
     enum Work: Sendable {
         case pipeline([Call])
         case script(String)
     }
 
-    /// What of the pipeline the next result belongs to.
+    /// The part of the pipeline that the next result belongs to.
     enum Step: Sendable {
         case prepare(Statement)
         case call
 
-        /// The session's settings, whose rows the caller does not get.
+        /// The transaction's settings, whose rows the caller does not get.
         case prelude
     }
 
-    /// What a result means for the connection.
+    /// The meaning of a result for the connection.
     enum Outcome: Sendable {
-        /// More is to come.
+        /// More results follow.
         case more
-        /// This name is prepared on the connection from now on.
+        /// The statement is now prepared on the connection.
         case prepared(Statement)
-        /// The caller can be told, and the connection is free.
+        /// The caller can be resumed, and the connection is free.
         case finished
-        /// The connection is in a state that it cannot be brought out of.
+        /// The connection is in an unrecoverable state.
         case unusable(String)
     }
 
-    /// What libpq's status of a result comes down to.
+    /// The kind of a result, from libpq's status.
     enum ResultKind: Sendable {
         case rows
         case error
-        /// Passed over, because something before it in the pipeline failed.
+        /// Skipped, because an earlier part of the pipeline failed.
         case skipped
         case sync
-        /// `COPY`, which wants a conversation that nobody here holds.
+        /// `COPY`, which is not supported.
         case copy
     }
 
     let id: Int
     let work: Work
     let deadline: ContinuousClock.Instant?
-    /// Tells the caller, once, on the connection's thread.
+    /// Resumes the caller, once, on the connection's thread.
     let reply: @Sendable (Result<[Rows], PostgresError>) -> Void
-    /// In which order the server answers. Set when it is sent, because only then is it known what must be prepared.
+    /// The order of the server's results. Set when sending, when it is known what must be prepared.
     var steps: [Step] = []
-    /// Whether anything of it may have reached the operating system.
+    /// True if any of it may have reached the operating system.
     var isSent = false
     private(set) var error: ServerError?
     private(set) var rows: [Rows] = []
@@ -64,25 +64,25 @@ struct PipelineRequest: Sendable {
         self.reply = reply
     }
 
-    /// What the caller hears once the request is finished.
-    var answer: Result<[Rows], PostgresError> {
+    /// The caller's result once the request is finished.
+    var result: Result<[Rows], PostgresError> {
         if let error { .failure(.server(error)) } else { .success(rows) }
     }
 
-    /// Whether the statement's PREPARE stands before the call that is added next.
+    /// Returns true if the statement's PREPARE precedes the next call.
     func prepares(_ statement: Statement) -> Bool {
         steps.contains { if case .prepare(statement) = $0 { true } else { false } }
     }
 
-    /// Takes in a result.
-    mutating func take(_ kind: ResultKind, _ result: consuming ResultHandle) -> Outcome {
+    /// Handles a result.
+    mutating func receive(_ kind: ResultKind, _ result: consuming ResultHandle) -> Outcome {
         switch kind {
         case .rows:
             if case .script = work {
                 rows.append(Rows(result))
                 return .more
             }
-            guard step < steps.count else { return .unusable("an answer that belongs to no statement") }
+            guard step < steps.count else { return .unusable("a result without a statement") }
             switch steps[step] {
             case .prepare(let statement): return .prepared(statement)
             case .prelude: return .more
@@ -91,7 +91,7 @@ struct PipelineRequest: Sendable {
                 return .more
             }
         case .error:
-            // The first is the cause; a server that ends the connection says so last.
+            // The first error is the cause; a server that ends the connection reports that last.
             let error = result.error
             if self.error == nil || error.endsConnection { self.error = error }
             return .more
@@ -101,11 +101,11 @@ struct PipelineRequest: Sendable {
         }
     }
 
-    /// Takes in that libpq has no more results of the present command.
-    mutating func takeEnd() -> Outcome {
+    /// Handles that libpq has no more results of the current command.
+    mutating func receiveEnd() -> Outcome {
         if case .script = work { return .finished }
         step += 1
-        // An error that comes at the Sync itself, from a deferred constraint, has an end of its own.
-        return step <= steps.count + 1 ? .more : .unusable("more answers than statements")
+        // An error at the Sync itself, from a deferred constraint, has its own end.
+        return step <= steps.count + 1 ? .more : .unusable("more results than statements")
     }
 }

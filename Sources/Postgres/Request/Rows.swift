@@ -1,6 +1,6 @@
-/// What one call answered: rows of text values, held as libpq received them.
+/// The result of a call: rows of text values, as libpq received them.
 ///
-/// A copy shares the memory; it is freed with the last one. It may be read from any thread.
+/// Copies share the memory, which is freed with the last one. Any thread may read them.
 public struct Rows: Sendable {
     private let result: SharedResult
 
@@ -8,16 +8,16 @@ public struct Rows: Sendable {
         self.result = SharedResult(result)
     }
 
-    /// How many rows there are; 0 for a statement that returns none.
+    /// The number of rows; 0 for a statement that returns none.
     public var count: Int { result.handle.rowCount }
 
-    /// How many columns each row has.
+    /// The number of columns.
     public var columnCount: Int { result.handle.columnCount }
 
-    /// What the column is called, or nil where there is no such column.
+    /// Returns the name of a column, or nil if it does not exist.
     public func columnName(_ column: Int) -> String? { result.handle.columnName(column) }
 
-    /// The value as a string, or nil for SQL null.
+    /// Returns the value as a string, or nil for SQL null.
     ///
     /// - Precondition: the row and the column exist.
     public func text(_ row: Int, _ column: Int) -> String? {
@@ -27,7 +27,7 @@ public struct Rows: Sendable {
         }
     }
 
-    /// Gives `body` the value's bytes (UTF-8, not copied), or nil for SQL null.
+    /// Passes the value's bytes (UTF-8, not copied), or nil for SQL null, to `body`.
     ///
     /// - Precondition: the row and the column exist.
     public func withBytes<Value, Failure: Error>(
@@ -38,7 +38,7 @@ public struct Rows: Sendable {
     }
 }
 
-/// The one owner of a result, shared by the copies of its `Rows`.
+/// The owner of a result, shared by copies of its `Rows`.
 private final class SharedResult: Sendable {
     let handle: ResultHandle
 

@@ -4,7 +4,7 @@ internal import JWTKit
 internal import Messaging
 internal import Webhooks
 
-/// Apple Push Notification service, over HTTP/2, with a token signed by ES256 (Apple, "Sending notification requests to
+/// Apple Push Notification service over HTTP/2, with a token signed by ES256 (Apple, "Sending notification requests to
 /// APNs", "Establishing a token-based connection to APNs").
 struct APNs: PushProvider {
     private let settings: PushSettings.APNs
@@ -14,7 +14,7 @@ struct APNs: PushProvider {
     init(_ settings: PushSettings.APNs, client: HTTPClient) {
         self.settings = settings
         self.client = client
-        // Apple refuses one that is older than an hour, and one that is made more often than every 20 minutes.
+        // Apple refuses tokens older than an hour, and tokens made more often than every 20 minutes.
         token = CachedToken {
             let keys = JWTKeyCollection()
             await keys.add(ecdsa: settings.key, kid: JWKIdentifier(string: settings.keyID))
@@ -35,27 +35,27 @@ struct APNs: PushProvider {
     }
 
     func deliver(_ push: Push) async -> PushOutcome {
-        // It becomes a part of a path.
+        // The token becomes part of a path.
         guard push.order.device.token.utf8.allSatisfy(\.isHexadecimalDigit) else { return .unregistered }
         do {
             let bearer = try await token.value()
-            let answer = try await post(push, to: push.order.device, bearer)
-            return await outcome(of: answer, bearer)
+            let response = try await post(push, to: push.order.device, bearer)
+            return await outcome(of: response, bearer)
         } catch {
-            return .later("\(error)", after: nil)
+            return .deferred("\(error)", after: nil)
         }
     }
 
     func check() async -> String? {
-        // A token that no device has: it is refused by that, once all else was found right.
+        // A token of no device: it is refused for that only if everything else is right.
         let device = String(repeating: "0", count: 64)
         do {
-            let answer = try await client.post(
+            let response = try await client.post(
                 "\(settings.url(isSandbox: false))/3/device/\(device)",
                 [("authorization", "bearer \(try await token.value())"), ("apns-topic", settings.topic)],
                 Array(#"{"aps":{}}"#.utf8))
-            let reason = reason(of: answer)
-            return reason == "BadDeviceToken" || answer.status == 200 ? nil : answer.summary
+            let reason = reason(of: response)
+            return reason == "BadDeviceToken" || response.status == 200 ? nil : response.summary
         } catch {
             return "\(error)"
         }
@@ -64,7 +64,7 @@ struct APNs: PushProvider {
     /// The largest size of a payload, in bytes (Apple, "Generating a remote notification").
     static let maxBytes = 4_096
 
-    /// Returns a push as APNs takes it, in JSON of at most ``maxBytes``.
+    /// Returns the payload of a push as JSON of at most ``maxBytes``.
     static func payload(of push: Push) throws -> [UInt8] {
         try whole(push.fitting(maxBytes) { try whole($0).count })
     }
@@ -78,22 +78,22 @@ struct APNs: PushProvider {
             aps["alert"] = .object(alert)
             aps["sound"] = .string("default")
             aps["thread-id"] = .string("\(push.order.conversation)")
-            // An extension of the app may add to it.
+            // An extension of the app may modify it.
             aps["mutable-content"] = .integer(1)
         }
-        // The app may catch up before anybody opens it.
+        // The app may sync before the user opens it.
         aps["content-available"] = .integer(1)
         payload["aps"] = .object(aps)
         return try payload.json()
     }
 
-    private func post(_ push: Push, to device: PushOrder.Device, _ bearer: String) async throws -> ProviderAnswer {
+    private func post(_ push: Push, to device: PushOrder.Device, _ bearer: String) async throws -> ProviderResponse {
         let isShown = push.text != nil
         return try await client.post(
             "\(settings.url(isSandbox: device.isSandbox))/3/device/\(device.token)",
             [
                 ("authorization", "bearer \(bearer)"), ("apns-topic", settings.topic),
-                // A badge is what a person sees, too.
+                // A badge is visible, too.
                 ("apns-push-type", "alert"), ("apns-priority", isShown ? "10" : "5"),
                 ("apns-collapse-id", "\(push.order.conversation)"),
                 ("apns-expiration", "\(Date().wholeSeconds + 86_400)"),
@@ -101,23 +101,23 @@ struct APNs: PushProvider {
             ], try Self.payload(of: push))
     }
 
-    private func reason(of answer: ProviderAnswer) -> String? {
-        try? JSONDecoder().decode(Refusal.self, from: Data(answer.body)).reason
+    private func reason(of response: ProviderResponse) -> String? {
+        try? JSONDecoder().decode(Refusal.self, from: Data(response.body)).reason
     }
 
-    private func outcome(of answer: ProviderAnswer, _ bearer: String) async -> PushOutcome {
-        switch (answer.status, reason(of: answer)) {
-        case (200, _): return .taken
+    private func outcome(of response: ProviderResponse, _ bearer: String) async -> PushOutcome {
+        switch (response.status, reason(of: response)) {
+        case (200, _): return .accepted
         case (410, _), (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"): return .unregistered
         case (403, let reason):
-            // The key is wrong or was revoked: the operator mends that, and no device pays for it.
+            // The key is wrong or revoked: the operator must fix that, and no device is unregistered for it.
             if reason == "ExpiredProviderToken" {
                 await token.forget(bearer)
-                return .later(answer.summary, after: nil)
+                return .deferred(response.summary, after: nil)
             }
-            return .later(answer.summary, after: .seconds(60))
-        case (429, _), (500..., _): return .later(answer.summary, after: answer.retryAfter)
-        default: return .refused(answer.summary)
+            return .deferred(response.summary, after: .seconds(60))
+        case (429, _), (500..., _): return .deferred(response.summary, after: response.retryAfter)
+        default: return .rejected(response.summary)
         }
     }
 }

@@ -4,8 +4,8 @@ internal import JWTKit
 internal import Messaging
 internal import Webhooks
 
-/// Firebase Cloud Messaging, HTTP v1, as a service account (Google, "Send messages using FCM HTTP v1 API", "Using OAuth
-/// 2.0 for server to server applications").
+/// Firebase Cloud Messaging, HTTP v1, with a service account (Google, "Send messages using FCM HTTP v1 API", "Using
+/// OAuth 2.0 for server to server applications").
 struct FCM: PushProvider {
     private let account: PushSettings.FCM
     private let client: HTTPClient
@@ -44,23 +44,23 @@ struct FCM: PushProvider {
                 iss: account.clientEmail, scope: "https://www.googleapis.com/auth/firebase.messaging",
                 aud: account.tokenURL, iat: now, exp: now + 3_600), kid: keyID)
         let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)"
-        let answer = try await client.post(
+        let response = try await client.post(
             account.tokenURL, [("content-type", "application/x-www-form-urlencoded")], Array(form.utf8))
-        guard answer.status == 200, let granted = try? JSONDecoder().decode(Granted.self, from: Data(answer.body))
-        else { throw PushError("no access token for the service account: \(answer.summary)") }
+        guard response.status == 200, let granted = try? JSONDecoder().decode(Granted.self, from: Data(response.body))
+        else { throw PushError("the service account got no access token: \(response.summary)") }
         return (granted.access_token, .seconds(max(1, granted.expires_in - 60)))
     }
 
     func deliver(_ push: Push) async -> PushOutcome {
         do {
             let bearer = try await token.value()
-            let answer = try await client.post(
+            let response = try await client.post(
                 "\(account.url)/v1/projects/\(account.projectID)/messages:send",
                 [("authorization", "Bearer \(bearer)"), ("content-type", "application/json")],
                 try Self.body(of: push))
-            return await outcome(of: answer, bearer)
+            return await outcome(of: response, bearer)
         } catch {
-            return .later("\(error)", after: nil)
+            return .deferred("\(error)", after: nil)
         }
     }
 
@@ -73,10 +73,10 @@ struct FCM: PushProvider {
         }
     }
 
-    /// The largest size of a message without its token, in bytes: FCM takes 4,096 of data, 4,000 of a topic's.
+    /// The maximum size of a message without its token, in bytes: FCM accepts 4,096 of data, 4,000 for topics.
     static let maxBytes = 4_000
 
-    /// Returns a push as FCM takes it, in JSON: its message without the token has at most ``maxBytes``.
+    /// Returns the request body of a push as JSON. The message without its token has at most ``maxBytes``.
     static func body(of push: Push) throws -> [UInt8] {
         var whole = message(try push.fitting(maxBytes) { try message($0).json().count })
         whole["token"] = .string(push.order.device.token)
@@ -94,29 +94,29 @@ struct FCM: PushProvider {
             var notification: [String: PushValue] = ["title": .string(text.title)]
             notification["body"] = text.body.map { .string($0) }
             message["notification"] = .object(notification)
-            // A later one of the conversation stands in its place.
+            // A later notification of the conversation replaces it.
             android["notification"] = .object(["tag": conversation, "notification_count": .integer(push.order.badge)])
         }
         message["android"] = .object(android)
         return message
     }
 
-    private func outcome(of answer: ProviderAnswer, _ bearer: String) async -> PushOutcome {
-        if answer.status == 401 { await token.forget(bearer) }
-        return Self.outcome(of: answer)
+    private func outcome(of response: ProviderResponse, _ bearer: String) async -> PushOutcome {
+        if response.status == 401 { await token.forget(bearer) }
+        return Self.outcome(of: response)
     }
 
-    static func outcome(of answer: ProviderAnswer) -> PushOutcome {
-        let refusal = try? JSONDecoder().decode(FCMRefusal.self, from: Data(answer.body))
-        switch answer.status {
-        case 200: return .taken
-        case 400...404 where refusal?.isOfDevice == true && answer.status != 401: return .unregistered
-        case 401: return .later(answer.summary, after: nil)
-        case 403: return .later(answer.summary, after: .seconds(60))
-        // Google asks for a minute where it does not say for how long.
-        case 429: return .later(answer.summary, after: answer.retryAfter ?? .seconds(60))
-        case 500...: return .later(answer.summary, after: answer.retryAfter)
-        default: return .refused(answer.summary)
+    static func outcome(of response: ProviderResponse) -> PushOutcome {
+        let refusal = try? JSONDecoder().decode(FCMRefusal.self, from: Data(response.body))
+        switch response.status {
+        case 200: return .accepted
+        case 400...404 where refusal?.isOfDevice == true && response.status != 401: return .unregistered
+        case 401: return .deferred(response.summary, after: nil)
+        case 403: return .deferred(response.summary, after: .seconds(60))
+        // Google recommends a minute if it does not specify the time.
+        case 429: return .deferred(response.summary, after: response.retryAfter ?? .seconds(60))
+        case 500...: return .deferred(response.summary, after: response.retryAfter)
+        default: return .rejected(response.summary)
         }
     }
 }
@@ -147,7 +147,7 @@ struct FCMRefusal: Decodable {
         case "UNREGISTERED", "SENDER_ID_MISMATCH": return true
         case "INVALID_ARGUMENT":
             let fields = details.flatMap { $0.fieldViolations ?? [] }.compactMap(\.field)
-            // Without fields the message alone names it: "The registration token is not a valid FCM registration token".
+            // Without fields only the message tells: "The registration token is not a valid FCM registration token".
             return fields.isEmpty
                 ? error?.message?.contains("registration token is not a valid FCM registration token") == true
                 : fields.contains("message.token")

@@ -2,8 +2,7 @@ internal import AsyncHTTPClient
 internal import Messaging
 internal import Webhooks
 
-/// The operator's own server, or a function of its cloud: a POST, signed, with a push for a device of its own
-/// (`docs/push.md`, "Webhook").
+/// A server of the operator that receives each push as a signed POST (`docs/push.md`, "Webhook").
 struct Webhook: PushProvider {
     private let webhook: SignedWebhook
 
@@ -24,19 +23,19 @@ struct Webhook: PushProvider {
         ]
         described["locale"] = device.locale.map { .string($0) }
         do {
-            let answer = try await webhook.post(
+            let response = try await webhook.post(
                 Body(type: push.text == nil ? "read" : "message", device: described, push: push.payload),
                 id: "\(device.id)/\(push.order.conversation)/\(push.order.kind.rawValue)/\(push.order.seq)")
-            return switch answer.status {
-            case 200..<300: .taken
+            return switch response.status {
+            case 200..<300: .accepted
             case 410: .unregistered
-            case 408, 425, 429, 500...: .later(answer.summary, after: answer.retryAfter)
-            // It is set up wrongly, or not yet.
-            case 401, 403, 404: .later(answer.summary, after: .seconds(60))
-            default: .refused(answer.summary)
+            case 408, 425, 429, 500...: .deferred(response.summary, after: response.retryAfter)
+            // The webhook is misconfigured or not ready.
+            case 401, 403, 404: .deferred(response.summary, after: .seconds(60))
+            default: .rejected(response.summary)
             }
         } catch {
-            return .later("\(error)", after: nil)
+            return .deferred("\(error)", after: nil)
         }
     }
 

@@ -43,11 +43,11 @@ extension AdminOptions {
     /// Calls a function as the database's owner, and prints its result.
     ///
     /// - Parameters:
-    ///     - function: a function of the schema `admin`, which returns JSON.
-    ///     - parameters: its parameters.
-    ///     - ownAccounts: what is impossible if another server manages the accounts, as the start of a sentence; nil if
+    ///   - function: a function of the schema `admin`, which returns JSON.
+    ///   - parameters: its parameters.
+    ///   - ownAccounts: what is impossible if another server manages the accounts, as the start of a sentence; nil if
     ///     the command always works.
-    ///     - lines: formats the result as lines for a person.
+    ///   - lines: formats the result as lines for a person.
     /// - Throws: `ExitCode`, after printing the reason.
     func print(
         _ function: Statement, _ parameters: [String?], ownAccounts: String? = nil, _ lines: (AdminResult) -> [String]

@@ -15,9 +15,7 @@ final class NodeStage: Service {
     /// Records that the node waits, with the reason.
     func waits(_ why: String) { stage.withLock { $0 = .waiting(why) } }
 
-    /// Marks the node as serving, and as stopping once shutdown begins.
-    ///
-    /// As the last service of the node's group, it is the first to be notified.
+    /// It is the last service of the node's group, and so the first to be notified.
     func run() async throws {
         stage.withLock { $0 = .serving }
         try await gracefulShutdown()

@@ -43,8 +43,8 @@ struct OperationsServer: Sendable {
         configuration.bounds.writeTimeout = waitTimeout
         configuration.bounds.idleTimeout = waitTimeout
         let page = MetricsPage(registry, measure: measure)
-        let conversation = OperationsConversation(server: self, metrics: page)
-        let server = HTTPServer(configuration: configuration, sharing: nil) { _ in conversation }
+        let handler = OperationsRequestHandler(server: self, metrics: page)
+        let server = HTTPServer(configuration: configuration, sharing: nil) { _ in handler }
         try await server.run { [logger] address in
             logger.info(
                 "serving health and metrics", metadata: ["host": "\(address.host)", "port": "\(address.port)"])
@@ -74,21 +74,21 @@ private actor MetricsPage {
 }
 
 /// The handler of the operations port's requests.
-private struct OperationsConversation: HTTPConversation {
+private struct OperationsRequestHandler: HTTPRequestHandler {
     let server: OperationsServer
     let metrics: MetricsPage
 
-    func answer(_ request: HTTPRequest) async -> HTTPAnswer {
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
         guard isTrusted(request) else {
             let why =
                 "This port does not answer to that host: POSTLINE_OPERATIONS_NAMES names those that it answers to, "
                 + "beside IP addresses and local names.\n"
-            return HTTPAnswer(.misdirectedRequest, text: why)
+            return HTTPResponse(.misdirectedRequest, text: why)
         }
-        if request.target.isServerWide { return HTTPAnswer(.noContent, ["Allow": "GET, HEAD"]) }
+        if request.target.isServerWide { return HTTPResponse(.noContent, ["Allow": "GET, HEAD"]) }
         var answer = await answer(request.target.segments)
         if answer.status == .ok, ![.GET, .HEAD].contains(request.method) {
-            answer = HTTPAnswer(.methodNotAllowed, text: "GET it.\n")
+            answer = HTTPResponse(.methodNotAllowed, text: "GET it.\n")
             answer.headers.add(name: "Allow", value: "GET, HEAD")
         }
         answer.headers.add(name: "Cache-Control", value: "no-store")
@@ -117,24 +117,24 @@ private struct OperationsConversation: HTTPConversation {
 
     private static let localDomains = [".localhost", ".local", ".internal"]
 
-    private func answer(_ path: [String]) async -> HTTPAnswer {
+    private func answer(_ path: [String]) async -> HTTPResponse {
         switch path {
-        case ["healthz"]: return HTTPAnswer(.ok, text: "alive\n")
+        case ["healthz"]: return HTTPResponse(.ok, text: "alive\n")
         case ["readyz"]:
             return switch await server.readiness() {
             case .ready(let lag):
-                HTTPAnswer(.ok, text: "ready, feed lag \((lag / .milliseconds(100)).rounded() / 10) s\n")
-            case .notReady(let why): HTTPAnswer(.serviceUnavailable, text: why + "\n")
+                HTTPResponse(.ok, text: "ready, feed lag \((lag / .milliseconds(100)).rounded() / 10) s\n")
+            case .notReady(let why): HTTPResponse(.serviceUnavailable, text: why + "\n")
             }
         case ["metrics"]:
             let text = await withTaskExecutorPreference(globalConcurrentExecutor) { await metrics.text() }
-            return HTTPAnswer(.ok, text: text, type: "text/plain; version=0.0.4; charset=utf-8")
-        default: return HTTPAnswer(.notFound, text: "There are /healthz, /readyz and /metrics.\n")
+            return HTTPResponse(.ok, text: text, type: "text/plain; version=0.0.4; charset=utf-8")
+        default: return HTTPResponse(.notFound, text: "There are /healthz, /readyz and /metrics.\n")
         }
     }
 
-    func answer(_ refusal: HTTPRefusal, of headers: HTTPHeaders) -> HTTPAnswer {
-        HTTPAnswer(refusal.status, text: refusal.why + "\n")
+    func errorResponse(for error: HTTPError, headers: HTTPHeaders) -> HTTPResponse {
+        HTTPResponse(error.status, text: error.message + "\n")
     }
 
     func close() async {}

@@ -27,8 +27,8 @@ struct Setting: Sendable {
     }
 
     /// - Parameters:
-    ///     - place: the key path of its value.
-    ///     - otherwise: a description of the default, if it is not a value.
+    ///   - place: the key path of its value.
+    ///   - otherwise: a description of the default, if it is not a value.
     init<Value>(
         _ key: String, _ place: any WritableKeyPath<Settings, Value> & Sendable, _ form: SettingForm<Value>,
         otherwise: String? = nil, _ help: String

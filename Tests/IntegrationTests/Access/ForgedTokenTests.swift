@@ -23,7 +23,8 @@ struct ForgedTokenTests {
         return "\(text).\(part(Data(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))))"
     }
 
-    @Test("row 43: rejects a token without an algorithm or with another", .covers("A24"))
+    @Test(
+        "row 43: rejects no algorithm, another one, and any key id", .covers("A24"))
     func headers() async throws {
         try await withNode { node in
             let session = try await Self.session(node)
@@ -49,7 +50,8 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test("row 56: rejects any token with a crit header")
+    @Test(
+        "row 56: rejects a correctly signed token with crit")
     func criticalHeaders() async throws {
         let critical = [
             #""crit":["exp"]"#, #""crit":["b64"],"b64":false"#, #""crit":["b64"],"b64":true"#, #""crit":["alg"]"#,
@@ -83,7 +85,7 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test("row 43: rejects a claim that is missing, wrong or of another type", .covers("A24"))
+    @Test("row 43: rejects missing, wrong and mistyped claims", .covers("A24"))
     func claims() async throws {
         try await withNode { node in
             let session = try await Self.session(node)
@@ -121,7 +123,8 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test("row 43: a published key serves one algorithm and one kid")
+    @Test(
+        "row 43: uses each published key for its own algorithm only")
     func publishedKeys() async throws {
         let key = ES256PrivateKey()
         let parameters = try #require(key.parameters)
@@ -148,7 +151,7 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test("row 43: a published RSA key is no HMAC secret, and its kid no path")
+    @Test("row 43: rejects a published RSA key used as an HMAC secret")
     func publishedRSAKey() async throws {
         let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         let primitives = try key.publicKey.getKeyPrimitives()

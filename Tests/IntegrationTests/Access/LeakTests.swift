@@ -47,18 +47,18 @@ struct LeakTests {
             "a feed that treats every user as a member",
             """
             do $do$ begin
-                execute replace(pg_get_functiondef('feed.look(pg_snapshot)'::regprocedure),
-                                'FUNCTION feed.look(', 'FUNCTION feed.sound_look(');
+                execute replace(pg_get_functiondef('feed.read_changes(pg_snapshot)'::regprocedure),
+                                'FUNCTION feed.read_changes(', 'FUNCTION feed.sound_look(');
             end $do$;
             grant execute on function feed.sound_look(pg_snapshot) to postline_feed;
-            create or replace function feed.look(since pg_snapshot) returns table (
+            create or replace function feed.read_changes(since pg_snapshot) returns table (
                 kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text,
                 tail text, marks bigint[]) language sql stable as $$
                 select 'joined', l.xid, l.conversation_id, p.id, null, null, null, null, null
                   from feed.sound_look(since) l, public.user_profiles p where l.kind = 'message'
                 union all select * from feed.sound_look(since) $$;
-            revoke execute on function feed.look(pg_snapshot) from public;
-            grant execute on function feed.look(pg_snapshot) to postline_feed
+            revoke execute on function feed.read_changes(pg_snapshot) from public;
+            grant execute on function feed.read_changes(pg_snapshot) to postline_feed
             """
         ),
     ]

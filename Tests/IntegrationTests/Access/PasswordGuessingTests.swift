@@ -10,7 +10,7 @@ struct PasswordGuessingTests {
         ["email": .string(email), "password": .string(password)]
     }
 
-    @Test("row 47: five wrong passwords rate-limit an account, known or not")
+    @Test("row 47: limits an account after five wrong passwords")
     func perAccount() async throws {
         try await withNode(Self.limited) { node in
             for email in ["alice@example.com", "nobody@example.com"] {
@@ -29,7 +29,7 @@ struct PasswordGuessingTests {
         }
     }
 
-    @Test("row 47: an address with blanks around it is the same account")
+    @Test("row 47: counts an address with blanks as the same account")
     func spellings() async throws {
         try await withNode(Self.limited) { node in
             let client = try await node.connect()
@@ -39,7 +39,7 @@ struct PasswordGuessingTests {
         }
     }
 
-    @Test("row 47: counts wrong passwords of signed-in users, not right ones")
+    @Test("row 47: counts wrong passwords, signed in or not, but no right ones")
     func counted() async throws {
         try await withNode(Self.limited) { node in
             for _ in 0..<8 { try await node.connect().signIn(.alice) }
@@ -58,7 +58,7 @@ struct PasswordGuessingTests {
         }
     }
 
-    @Test("row 47: only the session itself can use up its password checks")
+    @Test("row 47: other clients cannot exhaust a session's password checks")
     func notByStrangers() async throws {
         try await withNode(Self.limited) { node in
             let alice = try await node.signedIn(.alice)
@@ -84,7 +84,7 @@ struct PasswordGuessingTests {
         }
     }
 
-    @Test("row 47: a session can check five passwords a minute")
+    @Test("row 47: limits a session to five password checks a minute")
     func checks() async throws {
         try await withNode(Self.limited) { node in
             let alice = try await node.signedIn(.alice)
@@ -99,7 +99,7 @@ struct PasswordGuessingTests {
         }
     }
 
-    @Test("row 47: hashing imported passwords does not delay other requests")
+    @Test("row 47: verifies imported passwords without delaying other requests")
     func importedHashing() async throws {
         var settings = NodeSettings()
         settings.poolSize = 1
@@ -128,7 +128,7 @@ struct PasswordGuessingTests {
     }
 
     @Test(
-        "row 47: an address has 60 sign-ins and registrations a minute"
+        "row 47: limits sign-ins and registrations of an address to 60 a minute"
     )
     func perAddress() async throws {
         try await withNode(Self.limited) { node in
@@ -165,7 +165,7 @@ struct PasswordGuessingTests {
         return 1_000
     }
 
-    @Test("rate limits name the retry time, and affect no other user")
+    @Test("limits sends, changes and searches of one user only")
     func perUser() async throws {
         var rates = Rates.withoutRefill
         (rates.sendsPerSecond, rates.sendBurst, rates.searchesPerSecond) = (1, 10, 1)
@@ -183,7 +183,7 @@ struct PasswordGuessingTests {
         }
     }
 
-    @Test("row 47: limits concurrent hashing without delaying other requests")
+    @Test("row 47: answers 100 concurrent sign-ins without delaying other requests")
     func boundedHashing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -13,7 +13,7 @@ struct UnauthenticatedTests {
         "avatars.list", "auth.apple", "auth.request_password_reset", "auth.reset_password", "auth.confirm_email",
     ]
 
-    @Test("only public methods work without authentication")
+    @Test("are rejected by every method that needs a user")
     func all() async throws {
         try await withNode { node in
             for method in SampleParameters.methods {
@@ -29,7 +29,7 @@ struct UnauthenticatedTests {
         }
     }
 
-    @Test("authentication is checked before parameters")
+    @Test("are rejected before params are checked")
     func order() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -39,7 +39,7 @@ struct UnauthenticatedTests {
         }
     }
 
-    @Test("row 3: closes an idle or trickling connection with a goodbye")
+    @Test("row 3: are disconnected after the authentication timeout")
     func deadline() async throws {
         // Long enough to sign in on a busy machine.
         try await withNode(NodeSettings(authenticationSeconds: 15)) { node in

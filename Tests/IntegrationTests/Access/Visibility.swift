@@ -94,7 +94,7 @@ struct Visibility: Sendable {
         let former =
             "(select * from app.former_members t where t.wrote and t.user_id <> \(me) \(user == nil ? "" : "and t.conversation_id in \(mine)"))"
         return """
-            select json_build_array(t.id, t.client_id, t.content, t.attachment)::text from \(messages) t
+            select json_build_array(t.id, t.client_id, t.content, t.attachment, t.event)::text from \(messages) t
             union all select row_to_json(t)::text from public.conversations t \(only("t.id in \(mine)"))
             union all select json_build_array(t.user_id)::text from \(members) t
             union all select json_build_array(t.conversation_id)::text from app.former_members t where t.user_id = \(me)

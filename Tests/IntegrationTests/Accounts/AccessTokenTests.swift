@@ -5,14 +5,14 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("Access tokens of our own", .timeLimit(.minutes(60)))
+@Suite("Access tokens", .timeLimit(.minutes(60)))
 struct AccessTokenTests {
     private static let claims = [
         "sub", "aud", "role", "iss", "iat", "exp", "email", "phone", "session_id", "is_anonymous", "aal",
         "app_metadata", "user_metadata",
     ]
 
-    /// What a token says.
+    /// Returns the claims of a token.
     private static func claims(of tokens: JSON) throws -> JSON {
         let parts = tokens["access_token"]?.stringValue?.split(separator: ".") ?? []
         try #require(parts.count == 3)
@@ -21,7 +21,7 @@ struct AccessTokenTests {
         return try JSON(parsing: ByteBuffer(bytes: data))
     }
 
-    @Test("carry no name: user_metadata is empty, however one signs in, and me.get has the name", .covers("D13"))
+    @Test("contain no name, for any kind of sign-in", .covers("D13"))
     func noName() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -39,12 +39,12 @@ struct AccessTokenTests {
                 let claims = try Self.claims(of: tokens)
                 #expect(Set(claims.names) == Set(Self.claims))
                 #expect(claims["user_metadata"] == [:])
-                // F11: what Supabase's policies ask for.
+                // F11: the claims that Supabase's policies use.
                 #expect(claims["aal"] == "aal1")
                 #expect(!claims.text.contains("Nomen"))
             }
             #expect(try await client.call("me.get")["full_name"] == "Nomen Nescio the Elder")
-            // By which way one signs in is no part of a profile.
+            // The sign-in method is not part of a profile.
             #expect(try Self.claims(of: loggedIn)["app_metadata"]?["provider"] == "email")
         }
     }

@@ -26,7 +26,7 @@ struct AppleTests {
     }
 
     @Test(
-        "a new subject makes an account, with a name at first sight alone, and leads to it from then on", .covers("E3"))
+        "creates an account on the first sign-in and finds it later", .covers("E3"))
     func newAndKnown() async throws {
         try await withNode(try settings()) { node in
             let first = try await node.connect()
@@ -41,10 +41,10 @@ struct AppleTests {
             let known = try await again.signIn(apple: key.token("sue"), ["full_name": "Another"])
             #expect(known["user_id"] == tokens["user_id"])
             #expect(try await again.call("me.get")["full_name"] == "Sue Apple")
-            // There is no password, and so none that is right.
+            // The account has no password, so every password is wrong.
             try await node.connect().refused(
                 .invalidCredentials, "auth.login", ["email": "sue@privaterelay.appleid.com", "password": ""])
-            // On a connection that is somebody's, nothing is used up.
+            // On another user's connection the token is not used up.
             let token = try key.token("sue")
             let alice = try await node.signedIn(.alice)
             try await alice.refused(.invalidRequest, "auth.apple", ["identity_token": .string(token)])
@@ -52,7 +52,7 @@ struct AppleTests {
         }
     }
 
-    @Test("a token that is forged, another app's, too old or too young is refused, and makes nobody", .covers("E3"))
+    @Test("rejects forged, foreign, expired and future tokens", .covers("E3"))
     func forged() async throws {
         let other = try AppleKey("one")
         let now = Int(Date.now.timeIntervalSince1970)
@@ -88,13 +88,13 @@ struct AppleTests {
             try await client.refused(.tokenExpired, "auth.apple", ["identity_token": .string(old)])
             #expect(try await node.database.value("select count(*) from app.identities") == "0")
             #expect(try await node.database.value("select count(*) from app.used_identity_tokens") == "0")
-            // The clocks may be a little apart. All before took its time, so the time is read again.
+            // Clock skew is allowed. The time is read again, since the steps above took a while.
             let then = Int(Date.now.timeIntervalSince1970)
             try await client.signIn(apple: key.token("eve", ["iat": "\(then + 10)", "exp": "\(then - 10)"]))
         }
     }
 
-    @Test("the nonce is the token's or its hash, and stands on both sides or on none")
+    @Test("requires a matching nonce or none")
     func nonce() async throws {
         let hash = SHA256.hash(data: Data("abc".utf8)).map { String(format: "%02x", $0) }.joined()
         try await withNode(try settings()) { node in
@@ -114,7 +114,7 @@ struct AppleTests {
         }
     }
 
-    @Test("a token is good once, on whichever node")
+    @Test("accepts a token once, over all nodes")
     func replayed() async throws {
         try await withTwoNodes(try settings()) { one, other in
             let token = try key.token("sue")
@@ -125,7 +125,7 @@ struct AppleTests {
         }
     }
 
-    @Test("of many first sign-ins at once all come to one account")
+    @Test("creates one account from concurrent first sign-ins")
     func together() async throws {
         try await withNode(try settings()) { node in
             let users = try await withThrowingTaskGroup(of: String.self) { group in
@@ -144,7 +144,7 @@ struct AppleTests {
     }
 
     @Test(
-        "a guest whose holder is new to Apple becomes the account; else it comes into the one there is",
+        "upgrades a guest, or merges it into the existing account",
         .covers("E3", "E5"))
     func guest() async throws {
         try await withNode(try settings()) { node in
@@ -160,11 +160,11 @@ struct AppleTests {
             let me = try await client.call("me.get")
             #expect(me["is_guest"] == false)
             #expect(me["date_of_birth"] == "2000-02-29")
-            // The answer was lost: with a fresh token it is found done.
+            // If the answer was lost, a retry with a fresh token succeeds.
             let retry = try await node.connect().signIn(apple: key.token("sue"), guest: guestTokens)
             #expect(retry["user_id"] == guestTokens["user_id"])
 
-            // Another guest, on another device, of the same person.
+            // Another guest of the same person, on another device.
             let other = try await node.connect()
             let otherTokens = try await other.becomeGuest("Other")
             try await other.call("me.update", ["location": "Here"])
@@ -178,7 +178,7 @@ struct AppleTests {
         }
     }
 
-    @Test("who registered somebody's address with a password does not get its owner's Apple account")
+    @Test("does not link an account whose address is unconfirmed")
     func preHijacked() async throws {
         try await withNode(try settings()) { node in
             let squatter = try await node.connect()
@@ -191,7 +191,7 @@ struct AppleTests {
         }
     }
 
-    @Test("an Apple account is deleted by a fresh token of its holder, and its subject comes anew")
+    @Test("deletes an account with a fresh identity token")
     func deleted() async throws {
         try await withNode(try settings()) { node in
             let client = try await node.connect()
@@ -209,7 +209,7 @@ struct AppleTests {
         }
     }
 
-    @Test("keys are fetched, kept and rotated; a server of keys that hangs, fails or babbles is waited for in bounds")
+    @Test("caches rotating keys and bounds a failing key server")
     func keyServer() async throws {
         let next = try AppleKey("two")
         try await KeyServer.with(.silence) { server in
@@ -233,19 +233,19 @@ struct AppleTests {
                 let count = server.count
                 try await node.connect().signIn(apple: key.token("sue"))
                 #expect(server.count == count)
-                // It rotates: a key that is not known is asked for, and one that nobody has is refused.
+                // After a rotation an unknown key is fetched, and one that Apple does not have is rejected.
                 server.answer(.says(200, try AppleKey.set([key, next]), ["cache-control": "max-age=600"]))
                 try await node.connect().signIn(apple: next.token("sue"))
                 try await node.connect().refused(
                     .invalidToken, "auth.apple", ["identity_token": .string(try AppleKey("three").token("sue"))])
-                // What is there serves on while nothing is answered.
+                // Cached keys are used while the server does not respond.
                 server.answer(.silence)
                 try await node.connect().signIn(apple: key.token("sue"))
             }
         }
     }
 
-    @Test("an unknown key makes Apple be asked no more than once a minute")
+    @Test("fetches keys for unknown key ids at most once a minute")
     func unknownKeys() async throws {
         try await KeyServer.with(.says(200, try AppleKey.set([key]))) { server in
             try await withNode(try settings(KeySetURL(server.url))) { node in
@@ -260,7 +260,7 @@ struct AppleTests {
         }
     }
 
-    @Test("without an app's name it is forbidden; guests of this server's own come along by their refresh token")
+    @Test("auth.apple is forbidden without client ids")
     func forbidden() async throws {
         try await withNode { node in
             try await node.connect().refused(

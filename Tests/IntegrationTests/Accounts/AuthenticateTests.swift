@@ -6,7 +6,7 @@ import Testing
 
 @Suite("session.authenticate", .timeLimit(.minutes(60)))
 struct AuthenticateTests {
-    @Test("a good token makes the connection that user's", .covers("A24"))
+    @Test("authenticates the connection with a valid token", .covers("A24"))
     func good() async throws {
         try await withNode { node in
             let token = try await Self.token(of: .alice, node)
@@ -21,7 +21,7 @@ struct AuthenticateTests {
         }
     }
 
-    @Test("a token of another user is refused on a connection that has one, which goes on as before")
+    @Test("rejects another user's token on a signed-in connection")
     func otherUser() async throws {
         try await withNode { node in
             let token = try await Self.token(of: .bob, node)
@@ -31,7 +31,7 @@ struct AuthenticateTests {
         }
     }
 
-    @Test("garbage is no token")
+    @Test("rejects malformed tokens")
     func garbage() async throws {
         try await withNode { node in
             let good = try await Self.token(of: .alice, node)
@@ -52,7 +52,7 @@ struct AuthenticateTests {
         }
     }
 
-    @Test("row 44: a token past its time is expired, but for 30 seconds of skew")
+    @Test("row 44: rejects an expired token after 30 seconds of skew")
     func expired() async throws {
         try await withNode { node in
             let session = try await Self.session(of: .alice, node)
@@ -64,7 +64,7 @@ struct AuthenticateTests {
         }
     }
 
-    @Test("row 34: a user's token that asks for another role is refused, as is each claim that is not ours")
+    @Test("row 34: rejects other roles, issuers and audiences")
     func claims() async throws {
         try await withNode { node in
             let session = try await Self.session(of: .alice, node)
@@ -89,7 +89,7 @@ struct AuthenticateTests {
         }
     }
 
-    @Test("a session that is revoked, unknown or another's is no way in")
+    @Test("rejects revoked, unknown and foreign sessions")
     func sessions() async throws {
         try await withNode { node in
             let session = try await Self.session(of: .alice, node)
@@ -104,7 +104,7 @@ struct AuthenticateTests {
         }
     }
 
-    @Test("with external accounts the session is not looked up, and a user gets a profile at first sight")
+    @Test("creates a profile on first use with external accounts")
     func external() async throws {
         try await withNode(NodeSettings(accountProvider: .external)) { node in
             let id = "11111111-1111-4111-8111-111111111111"
@@ -127,7 +127,7 @@ struct AuthenticateTests {
         }
     }
 
-    @Test("row 44: an open session ends when its token does, with notice, unless it is renewed")
+    @Test("row 44: ends a connection at its token's expiry unless renewed")
     func ends() async throws {
         try await withNode { node in
             let session = try await Self.session(of: .alice, node)

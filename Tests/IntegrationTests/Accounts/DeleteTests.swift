@@ -8,7 +8,7 @@ struct DeleteTests {
     private static let password: JSONObject = ["password": .string(TestNode.password)]
 
     @Test(
-        "leaves a tombstone everywhere, with its messages under it, and the owner's group to the next", .covers("B33"))
+        "leaves a tombstone with its messages and passes groups on", .covers("B33"))
     func tombstone() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -39,7 +39,7 @@ struct DeleteTests {
             try await bob.refused(.notFound, "profiles.get", ["username": "alice"])
             #expect(try await bob.call("profiles.search", ["query": "alice moreau"])["profiles"] == [])
 
-            // The messages stay where they were, and the direct conversation with them.
+            // The messages and the direct conversation stay.
             let after = try await bob.call("messages.list", ["conversation_id": .string(Room.aliceBob)])
             let (old, new) = (before["messages"]?.arrayValue ?? [], after["messages"]?.arrayValue ?? [])
             #expect(old.map { $0["content"] } == new.map { $0["content"] })
@@ -49,7 +49,7 @@ struct DeleteTests {
             let list = try await bob.call("conversations.list")
             #expect(list["conversations"]?.arrayValue?.contains { $0["id"]?.stringValue == Room.aliceBob } == true)
             #expect(list["profiles"]?.arrayValue?.first { $0["id"]?.stringValue == Person.alice.id } == profile)
-            // The group goes on without her, and has an owner.
+            // The group continues without her and has another owner.
             let alps = try await bob.call("conversations.get", ["conversation_id": .string(Room.alps)])
             let roles = alps["members"]?.arrayValue?.map {
                 "\($0["user_id"]?.stringValue ?? "") \($0["role"]?.stringValue ?? "")"
@@ -60,7 +60,7 @@ struct DeleteTests {
     }
 
     @Test(
-        "erases what is private, and ends every session on every node; the acting connection's next request is told",
+        "erases private data and ends all sessions",
         .covers("B33"))
     func sessions() async throws {
         try await withTwoNodes { one, other in
@@ -85,7 +85,7 @@ struct DeleteTests {
         }
     }
 
-    @Test("the address may register anew, as somebody else, and the old name is held")
+    @Test("frees the address and reserves the username")
     func afterwards() async throws {
         try await withNode { node in
             try await node.signedIn(.alice).call("me.delete", Self.password)
@@ -104,7 +104,7 @@ struct DeleteTests {
         }
     }
 
-    @Test("the names of a guest that goes are free at once; those of one that is merged are its account's")
+    @Test("frees a deleted guest's names, but not a merged one's")
     func guestNames() async throws {
         try await withNode { node in
             let guest = try await node.guest()
@@ -124,7 +124,7 @@ struct DeleteTests {
         }
     }
 
-    @Test("takes the password, the right one; of a guest none. Else nothing happens")
+    @Test("requires the right password, and none of a guest")
     func password() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -139,7 +139,7 @@ struct DeleteTests {
         }
     }
 
-    @Test("a tombstone is not undone by SQL")
+    @Test("SQL cannot revert a tombstone")
     func forGood() async throws {
         try await withNode { node in
             try await node.signedIn(.alice).call("me.delete", Self.password)
@@ -155,9 +155,9 @@ struct DeleteTests {
         }
     }
 
-    @Test("a connection that has not heard of it yet writes nothing into the tombstone, and begins nothing")
+    @Test("rejects writes of a connection that is not notified yet")
     func afterTheEnd() async throws {
-        // With external accounts no session's end comes between, and this feed tells nothing.
+        // With external accounts no session ends, and this node's feed does not notify.
         try await withNode(NodeSettings(accountProvider: .external)) { node in
             try await node.database.replacePoll(by: "return")
             let token = try await TestToken(sub: Person.alice.id, session_id: nil).signed()
@@ -173,7 +173,7 @@ struct DeleteTests {
                 ("conversations.open", ["user_id": .string(Person.frank.id)]),
             ]
             for (method, params) in requests {
-                // As to one whose account never was; to open a conversation, the caller is the user who is not there.
+                // The same as for an account that never existed. For conversations.open the missing user is the caller.
                 try await alice.refused(
                     method == "conversations.open" ? .notFound : .invalidToken, method, params)
             }

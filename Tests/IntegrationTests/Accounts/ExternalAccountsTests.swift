@@ -4,11 +4,11 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Accounts that another server keeps", .timeLimit(.minutes(60)))
+@Suite("External accounts", .timeLimit(.minutes(60)))
 struct ExternalAccountsTests {
     private static let external = NodeSettings(accountProvider: .external)
 
-    @Test("every auth method but merge_guest, and me.delete, are forbidden, and nothing happens", .covers("E6"))
+    @Test("forbids me.delete and all auth methods but merge_guest", .covers("E6"))
     func forbidden() async throws {
         try await withNode(Self.external) { node in
             let before = try await WireTests.fingerprint(node.database)
@@ -28,7 +28,7 @@ struct ExternalAccountsTests {
     }
 
     @Test(
-        "a user whom the other server makes gets its profile by the same trigger, and as a guest where it is one",
+        "creates the profile of a user or guest by trigger",
         .covers("B9"))
     func trigger() async throws {
         try await withNode(Self.external) { node in
@@ -47,20 +47,20 @@ struct ExternalAccountsTests {
             #expect(me["full_name"] == "Supa")
             #expect(me["is_guest"] == true)
             try await client.sync()
-            // It becomes a full account there, and is seen so here as it happens.
+            // It becomes a full account there, which is visible here at once.
             try await node.database.psql(
                 "update auth.users set email = 'Supa@example.com', is_anonymous = false where id = '\(id)'")
             try await client.follow { $0.me?["is_guest"] == false && $0.me?["email"] == "supa@example.com" }
         }
     }
 
-    @Test("a deleted user's open connection is closed on every node, and sends nothing before it is")
+    @Test("closes a deleted user's connections on every node")
     func deleted() async throws {
         try await withTwoNodes(Self.external) { one, other in
             let token = try await TestToken(sub: Person.alice.id, session_id: nobody).signed()
             let clients = [try await one.connect(), try await other.connect()]
             for client in clients { try await client.call("session.authenticate", ["access_token": .string(token)]) }
-            // The write is quiet: nothing rings, so that what refuses the message is the database itself.
+            // The deletion sends no notification, so that the database itself rejects the message.
             try await one.database.psql(
                 """
                 set postline.quiet = on;
@@ -82,7 +82,7 @@ struct ExternalAccountsTests {
     }
 
     @Test(
-        "whom the other server bans or deletes is refused at the next session.authenticate; a connection has its time")
+        "rejects banned and deleted users at session.authenticate")
     func banned() async throws {
         try await withNode(Self.external) { node in
             let token = try await TestToken(sub: Person.alice.id, session_id: nobody).signed()

@@ -9,7 +9,7 @@ struct GuestTests {
         ["email": .string(email), "password": .string(TestNode.password)]
     }
 
-    @Test("a guest gets tokens and a whole Me, with a name or without, and is found by nobody", .covers("E1", "E14"))
+    @Test("creates a guest that search does not find", .covers("E1", "E14"))
     func guest() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -28,7 +28,7 @@ struct GuestTests {
         }
     }
 
-    @Test("a name that is none, and a connection that is somebody's, make no guest")
+    @Test("rejects an invalid name and a signed-in connection")
     func refusedGuests() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -42,7 +42,7 @@ struct GuestTests {
     }
 
     @Test(
-        "an upgraded guest is a full account with the same id, conversations and data, and everyone sees it",
+        "keeps id, conversations and data on upgrade",
         .covers("E5", "E14"))
     func upgrade() async throws {
         try await withTwoNodes { one, other in
@@ -86,7 +86,7 @@ struct GuestTests {
         }
     }
 
-    @Test("an upgrade to an address that is taken, or of bad params, is refused, and the guest is as before")
+    @Test("rejects an upgrade with a taken address or invalid params")
     func refusedUpgrades() async throws {
         try await withNode { node in
             let guest = try await node.guest("Gwen")
@@ -105,7 +105,7 @@ struct GuestTests {
         }
     }
 
-    @Test("a full account cannot be upgraded: forbidden, and its address and password stay")
+    @Test("forbids the upgrade of a full account")
     func fullAccount() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -116,7 +116,7 @@ struct GuestTests {
         }
     }
 
-    @Test("row 49: an upgrade raced from both nodes has one winner, whose address and password are the account's")
+    @Test("row 49: upgrades once if raced from two nodes")
     func raced() async throws {
         try await withTwoNodes { one, other in
             let tokens = try await one.connect().becomeGuest("Gwen")
@@ -133,7 +133,7 @@ struct GuestTests {
         }
     }
 
-    @Test("row 49: of guests who want one address at once, one gets it, and the others stay guests")
+    @Test("row 49: gives a contested address to one guest")
     func racedAddress() async throws {
         try await withTwoNodes { one, other in
             let outcomes = try await concurrentOutcomes(0..<6) { number in
@@ -150,7 +150,7 @@ struct GuestTests {
     }
 
     @Test(
-        "row 49: an upgrade whose answer was lost in a cut is done: the address signs in, and nothing is done twice",
+        "row 49: keeps an upgrade whose answer was lost",
         .covers("E19"))
     func retried() async throws {
         try await withTwoNodes { one, other in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("auth.login", .timeLimit(.minutes(60)))
 struct LoginTests {
-    @Test("answers with tokens and signs the connection in", .covers("D9", "D13", "D14"))
+    @Test("login returns tokens and authenticates the connection", .covers("D9", "D13", "D14"))
     func login() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -22,7 +22,7 @@ struct LoginTests {
         }
     }
 
-    @Test("row 46: an unknown address and a wrong password get the same bytes")
+    @Test("row 46: answers unknown addresses and wrong passwords identically")
     func sameBytes() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -35,7 +35,7 @@ struct LoginTests {
         }
     }
 
-    @Test("a param that is missing, of another type or unknown is refused by its name")
+    @Test("login rejects invalid params by name")
     func params() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -49,7 +49,7 @@ struct LoginTests {
         }
     }
 
-    @Test("on another user's connection it is refused; of the same user it renews")
+    @Test("rejects another user's connection and renews its own")
     func otherUser() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -64,10 +64,10 @@ struct LoginTests {
         }
     }
 
-    @Test("a password that came with a Supabase database is taken, and its hash replaced")
+    @Test("accepts an imported Supabase password and rehashes it")
     func bcrypt() async throws {
         try await withNode { node in
-            // `a password`, as Supabase's auth server hashes it, at a lower cost.
+            // The bcrypt hash of `a password` as by Supabase's auth server, with a lower cost.
             let hash = "$2a$04$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue"
             try await node.database.psql(
                 "update auth.users set encrypted_password = '\(hash)' where id = '\(Person.bob.id)'")
@@ -85,7 +85,7 @@ struct LoginTests {
         }
     }
 
-    @Test("a password that bcrypt would take for another's is not taken, and none that is longer than 72 bytes is")
+    @Test("rejects passwords that bcrypt would truncate")
     func longPasswords() async throws {
         try await withNode { node in
             let longest = String(repeating: "0123456789ab", count: 6)
@@ -106,7 +106,7 @@ struct LoginTests {
         }
     }
 
-    @Test("of many sign-ins at once with a password that was imported each is done, and its hash replaced once")
+    @Test("rehashes an imported password once in concurrent sign-ins")
     func importedAtOnce() async throws {
         try await withTwoNodes { one, other in
             try await Self.store("$2a$04$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue", on: one)
@@ -119,7 +119,7 @@ struct LoginTests {
         }
     }
 
-    @Test("row 46: a stored hash that cannot be read is a wrong password to whoever tries, and a line of the log")
+    @Test("row 46: treats an unreadable hash as a wrong password and logs it")
     func unreadable() async throws {
         let lines = LoggedLines()
         var settings = NodeSettings()
@@ -157,7 +157,7 @@ struct LoginTests {
         try await node.database.value("select encrypted_password from auth.users where id = '\(Person.bob.id)'")
     }
 
-    @Test("accounts that another server keeps are not signed in here")
+    @Test("login is forbidden with external accounts")
     func external() async throws {
         try await withNode(NodeSettings(accountProvider: .external)) { node in
             let client = try await node.connect()

@@ -3,7 +3,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("A guest of another server's", .timeLimit(.minutes(60)))
+@Suite("auth.merge_guest", .timeLimit(.minutes(60)))
 struct MergeExternalGuestTests {
     private static let guest = "11111111-1111-4111-8111-111111111111"
 
@@ -18,7 +18,7 @@ struct MergeExternalGuestTests {
     }
 
     @Test(
-        "a guest's birthday comes into the account that was there, with its messages; a retry finds it so",
+        "merges a guest into an existing account, repeatably",
         .covers("E3", "E6"))
     func merged() async throws {
         try await withNode(NodeSettings(accountProvider: .external)) { node in
@@ -39,7 +39,7 @@ struct MergeExternalGuestTests {
         }
     }
 
-    @Test("takes no account for a guest, no token of another's making, and nothing for a guest")
+    @Test("rejects full accounts, foreign tokens and guest callers")
     func refused() async throws {
         try await withNode(NodeSettings(accountProvider: .external)) { node in
             let (guestToken, token) = try await tokens(node)
@@ -60,7 +60,7 @@ struct MergeExternalGuestTests {
         }
     }
 
-    @Test("a guest who became the account itself has nothing to bring")
+    @Test("merges nothing for a guest that was upgraded")
     func sameAccount() async throws {
         try await withNode(NodeSettings(accountProvider: .external)) { node in
             let (guestToken, _) = try await tokens(node)

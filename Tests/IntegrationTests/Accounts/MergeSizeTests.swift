@@ -4,10 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Guests with more messages than the sign-in's transaction moves.
-@Suite("auth.login of a guest with many messages", .timeLimit(.minutes(60)))
+/// Tests of guests with more messages than the sign-in's transaction moves.
+@Suite("Merge of many messages", .timeLimit(.minutes(60)))
 struct MergeSizeTests {
-    /// The limits of a node as it is served.
+    /// The default limits of a node.
     private static let served = NodeSettings(
         poolSize: 8, poolWait: .seconds(3), limits: StatementLimits(statement: .seconds(10), lock: .seconds(5)))
 
@@ -17,7 +17,7 @@ struct MergeSizeTests {
     }
 
     // A5
-    @Test("120,000 messages come over while others edit in the same group, and a cursor brings each")
+    @Test("moves 120,000 messages during edits, visible by cursor")
     func many() async throws {
         let count = 120_000
         try await withNode(Self.served) { node in
@@ -26,7 +26,7 @@ struct MergeSizeTests {
             let tokens = try await guest.becomeGuest("Gwen")
             let id = await guest.userID
             let group = try await database.makeGroup("Large", [Person.bob.id, id])
-            // Each hundredth is Bob's.
+            // Every hundredth message is Bob's.
             try await database.write(count, by: id, in: group, each: 100, by: Person.bob.id)
             let guests = count - count / 100
             let reader = try await node.signedIn(.bob)
@@ -56,7 +56,7 @@ struct MergeSizeTests {
                 #expect(merged == ["conversations": 1, "messages": .integer(guests)])
                 #expect(try await database.value("select count(*) from app.message_moves") == "1")
 
-                // Messages that are not moved yet have a deleted user as sender, and the account may change them.
+                // The sender of messages that are not moved yet is a deleted user. The account may still edit them.
                 let list = try await reader.call(
                     "messages.list", ["conversation_id": .string(group), "after_seq": 0, "limit": 1])
                 let sender = list["messages"]?[0]?["sender"]
@@ -67,7 +67,7 @@ struct MergeSizeTests {
                 for left in stride(from: count - 10_000, through: 0, by: -10_000) {
                     try await database.wait(
                         for: "select coalesce(max(below), 0) <= \(left) from app.message_moves", toBe: "t")
-                    // The others edit beside the sign-in and twenty batches; the rest is moved sooner without them.
+                    // The others edit during the sign-in and twenty batches. The rest moves faster without them.
                     progress.isOver.store(true, ordering: .relaxed)
                 }
                 try await editors.waitForAll()
@@ -82,10 +82,10 @@ struct MergeSizeTests {
         }
     }
 
-    @Test("live clients hear of each message once, also where two conversations become one, and another node goes on")
+    @Test("pushes each moved message once, also after a node stops")
     func live() async throws {
         let count = 700
-        // The queue keeps all pushes, however late they are read.
+        // The outbound queue is large enough for all pushes.
         let settings = NodeSettings(maxQueueBytes: 1 << 26)
         try await withNode(settings) { other in
             let database = other.database
@@ -108,7 +108,7 @@ struct MergeSizeTests {
                 for client in [bob, frank, alice] { try await client.sync() }
                 let merged = try await one.connect().logIn(Person.alice.email, guest: tokens)["merged"]
                 #expect(merged == ["conversations": 2, "messages": .integer(2 * (count - count / 50))])
-                // A node that stops leaves the rest to the other.
+                // When a node stops, the other moves the rest.
                 return ids
             }
             try await bob.send("meanwhile", to: Room.aliceBob)
@@ -135,7 +135,7 @@ struct MergeSizeTests {
         }
     }
 
-    /// Expects each of these messages to be as it is in the database.
+    /// Expects these messages to equal those in the database.
     private func expectEqual(_ held: [Int: JSON], _ database: TestDatabase, _ room: String) async throws {
         let rows = try await database.column(
             """
@@ -153,7 +153,7 @@ struct MergeSizeTests {
 }
 
 extension TestDatabase {
-    /// Writes so many messages without the triggers, and each so often another user's.
+    /// Inserts messages without triggers, at intervals as another user.
     fileprivate func write(
         _ count: Int, by user: String, in room: String, each: Int, by another: String
     ) async throws {
@@ -176,7 +176,7 @@ extension TestDatabase {
             """)
     }
 
-    /// Expects nothing to be left of a guest, and all to be there once.
+    /// Expects that nothing of the guest is left and every message exists once.
     fileprivate func expectMoved(from guest: String, to account: String, _ count: Int, in room: String) async throws {
         #expect(try await value("select count(*) from public.messages where sender_id = '\(guest)'") == "0")
         #expect(

@@ -3,7 +3,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("auth.login of a guest's holder: the guest comes into the account", .timeLimit(.minutes(60)))
+@Suite("Merge of a guest on auth.login", .timeLimit(.minutes(60)))
 struct MergeTests {
     private static func params(_ person: Person, _ guest: JSON) -> JSONObject {
         [
@@ -13,7 +13,7 @@ struct MergeTests {
     }
 
     @Test(
-        "the account's own values win, preferences merge by key, and what it has none of comes from the guest",
+        "keeps the account's values and adds missing ones",
         .covers("E5"))
     func values() async throws {
         try await withTwoNodes { one, other in
@@ -48,7 +48,7 @@ struct MergeTests {
                 me["physical"] == ["biological_sex": "other", "height_cm": 170.5, "date_of_birth": "1991-04-17"])
             try await live.follow { $0.me == me }
 
-            // The guest is gone: its data, its sessions and its connections.
+            // The guest's data, sessions and connections are gone.
             try await guest.expectEnd()
             let gone = try await alice.call("profiles.get", ["ids": [.string(guest.userID)]])["profiles"]?[0]
             #expect(gone?["is_deleted"] == true)
@@ -62,7 +62,7 @@ struct MergeTests {
         }
     }
 
-    @Test("an account that has nothing yet gets all of the guest's, its avatar and username too")
+    @Test("copies all of the guest's data to an empty account")
     func emptyAccount() async throws {
         try await withNode { node in
             let guest = try await node.connect()
@@ -83,7 +83,7 @@ struct MergeTests {
         }
     }
 
-    @Test("conversations and messages come over, as the account's live session and third parties see by pushes alone")
+    @Test("moves conversations and messages, visible through pushes")
     func conversations() async throws {
         try await withTwoNodes { one, other in
             let database = one.database
@@ -94,7 +94,7 @@ struct MergeTests {
             let frank = try await one.signedIn(.frank)
             let alice = try await other.signedIn(.alice)
 
-            // With Bob, whom Alice talks with too; with Frank, with whom she has no direct conversation; with Alice.
+            // With Bob, who has a conversation with Alice; with Frank, who has none; and with Alice.
             let withBob = try await guest.conversation(with: Person.bob.id)
             try await guest.send("guest 1", to: withBob)
             try await bob.send("bob 2", to: withBob)
@@ -104,7 +104,7 @@ struct MergeTests {
             let withAlice = try await guest.conversation(with: Person.alice.id)
             try await guest.send("to myself", to: withAlice)
             try await alice.send("from myself", to: withAlice)
-            // A group of the guest's own, and one where both are.
+            // A group of the guest, and one with both as members.
             let own = try await database.makeGroup("Of a guest", [id, Person.bob.id])
             try await guest.send("my group", to: own)
             try await database.psql(
@@ -144,19 +144,19 @@ struct MergeTests {
             #expect(await alice.state.contents(Room.aliceBob).suffix(3) == ["guest 1", "bob 2", "guest 3"])
             #expect(await bob.state.contents(Room.aliceBob).suffix(3) == ["guest 1", "bob 2", "guest 3"])
             #expect(await bob.state.messages[Room.aliceBob]?[93]?["sender_id"]?.stringValue == Person.alice.id)
-            // The stronger role stays, in each group.
+            // The higher role is kept in each group.
             let roles =
                 "select role from public.conversation_members where user_id = '\(Person.alice.id)' and conversation_id = "
             #expect(try await database.value("\(roles)'\(own)'") == "owner")
             #expect(try await database.value("\(roles)'\(Room.bookClub)'") == "admin")
-            // And life goes on there.
+            // New messages can be sent there.
             try await frank.send("welcome", to: withFrank)
             try await alice.follow { $0.has("welcome", in: withFrank) }
         }
     }
 
     @Test(
-        "an unknown token, a full account's, or one of before is invalid_token; with a wrong password too, nothing happens"
+        "rejects invalid guest tokens and wrong passwords"
     )
     func refused() async throws {
         try await withNode { node in
@@ -183,7 +183,7 @@ struct MergeTests {
             try await client.refused(
                 .invalidCredentials, "auth.login",
                 ["email": "alice@example.com", "password": "wrong", "guest_refresh_token": next["refresh_token"] ?? ""])
-            // The guest's own connection is the guest's.
+            // The guest's own connection cannot sign in as another user.
             try await guest.refused(.invalidRequest, "auth.login", Self.params(.alice, next))
             #expect(try await WireTests.fingerprint(node.database) == before)
             #expect(try await guest.call("me.get")["is_guest"] == true)
@@ -191,7 +191,7 @@ struct MergeTests {
     }
 
     @Test(
-        "row 49: a merge whose answer was lost in a cut is found done by the retry, with the same answer",
+        "row 49: repeats the answer of a merge whose answer was lost",
         .covers("E19"))
     func retried() async throws {
         try await withTwoNodes { one, other in
@@ -214,12 +214,12 @@ struct MergeTests {
             }
             #expect(try await alice.call("messages.list", ["conversation_id": .string(Room.aliceBob)]) == before)
             #expect(before["messages"]?.arrayValue?.compactMap { $0["seq"]?.integerValue }.suffix(3) == [91, 92, 93])
-            // Into another account it does not come any more.
+            // It cannot be merged into another account.
             try await one.connect().refused(.invalidToken, "auth.login", Self.params(.bob, tokens))
         }
     }
 
-    @Test("row 49: a merge raced from both nodes is done once, and all get the same answer")
+    @Test("row 49: merges once if raced from two nodes")
     func raced() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
             let guest = try await one.connect()
@@ -241,7 +241,7 @@ struct MergeTests {
         }
     }
 
-    @Test("row 49: of two accounts that one guest is to come into at once, one gets all of it")
+    @Test("row 49: merges a contested guest into one account")
     func racedAccounts() async throws {
         try await withTwoNodes { one, other in
             let guest = try await one.connect()
@@ -261,7 +261,7 @@ struct MergeTests {
         }
     }
 
-    @Test("row 49: of an upgrade and a merge of one guest at once, one is done")
+    @Test("row 49: performs one of a concurrent upgrade and merge")
     func upgradeOrMerge() async throws {
         try await withTwoNodes { one, other in
             for round in 0..<4 {
@@ -285,7 +285,7 @@ struct MergeTests {
         }
     }
 
-    @Test("row 49: merged while messages flow, nothing that was answered is lost")
+    @Test("row 49: loses no answered message during a merge")
     func underLoad() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
             let guest = try await one.connect()
@@ -294,7 +294,7 @@ struct MergeTests {
             let bob = try await other.signedIn(.bob)
             let alice = try await other.signedIn(.alice)
             try await alice.sync()
-            // Each writes until its conversation is gone; what was answered is noted.
+            // Each sends until its conversation is gone, and records what was answered.
             func write(_ client: TestClient, _ name: String, to room: String) async throws -> [String] {
                 var answered: [String] = []
                 while answered.count < 2_000 {
@@ -317,7 +317,7 @@ struct MergeTests {
                 "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90 order by seq"
             ).compactMap { $0 }
             for (name, answered) in [("guest", guests), ("bob", bobs)] {
-                // The last one may have been done and not been answered.
+                // The last send may have been stored without an answer.
                 let kept = stored.filter { $0.hasPrefix(name) }
                 #expect(kept.starts(with: answered) && kept.count <= answered.count + 1)
             }
@@ -327,7 +327,7 @@ struct MergeTests {
         }
     }
 
-    @Test("the guest's own connection, which may not have heard of it yet, does nothing more in the guest's name")
+    @Test("rejects writes of the merged guest's connection")
     func afterwards() async throws {
         try await withTwoNodes { one, other in
             let guest = try await one.connect()

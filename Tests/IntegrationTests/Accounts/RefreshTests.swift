@@ -4,7 +4,7 @@ import Testing
 
 @Suite("auth.refresh", .timeLimit(.minutes(60)))
 struct RefreshTests {
-    /// The next tokens; the connection need not be anybody's.
+    /// Refreshes a token, on any connection.
     private static func refresh(_ tokens: JSON, on node: TestNode) async throws -> JSON {
         try await node.connect().call("auth.refresh", ["refresh_token": tokens["refresh_token"] ?? .null])
     }
@@ -13,7 +13,7 @@ struct RefreshTests {
         try await node.connect().refused(code, "auth.refresh", ["refresh_token": tokens["refresh_token"] ?? .null])
     }
 
-    @Test("gives tokens of the same session, and leaves the connection as it was")
+    @Test("returns tokens of the same session")
     func rotation() async throws {
         try await withNode { node in
             let first = try await node.connect().logIn(Person.alice.email)
@@ -32,27 +32,27 @@ struct RefreshTests {
             #expect(sessions[0] == sessions[1])
             let third = try await Self.refresh(second, on: node)
             #expect(third["refresh_token"] != second["refresh_token"])
-            // On a connection that is somebody's it changes nothing either.
+            // A signed-in connection does not change either.
             let bob = try await node.signedIn(.bob)
             try await bob.call("auth.refresh", ["refresh_token": third["refresh_token"] ?? ""])
             #expect(try await bob.call("me.get")["username"] == "bob")
         }
     }
 
-    @Test("row 45: the parent of the active token gets the same child within the reuse window")
+    @Test("row 45: repeats the answer for the previous token in the reuse window")
     func reuse() async throws {
         try await withTwoNodes { one, other in
             let first = try await one.connect().logIn(Person.alice.email)
             let second = try await Self.refresh(first, on: one)
             #expect(try await Self.refresh(first, on: other)["refresh_token"] == second["refresh_token"])
-            // The end of the window is ten seconds away.
+            // The window ends after ten seconds.
             try await one.database.setClock(ahead: "5 seconds")
             #expect(try await Self.refresh(first, on: one)["refresh_token"] == second["refresh_token"])
             #expect(try await Self.refresh(second, on: one)["refresh_token"] != second["refresh_token"])
         }
     }
 
-    @Test("row 45: past the reuse window the parent ends the session, as an older token does")
+    @Test("row 45: ends the session for a previous token after the reuse window")
     func pastWindow() async throws {
         try await withNode { node in
             let first = try await node.connect().logIn(Person.alice.email)
@@ -63,7 +63,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("row 45: the reuse window is as long as it is set to be, and with 0 there is none")
+    @Test("row 45: applies the configured reuse window")
     func window() async throws {
         for (seconds, ahead, isTaken) in [(60, "50 seconds", true), (0, "1 second", false)] {
             var settings = NodeSettings()
@@ -81,7 +81,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("row 45: twenty at once, on two nodes, get one child")
+    @Test("row 45: returns one successor to concurrent calls on two nodes")
     func atOnce() async throws {
         try await withTwoNodes { one, other in
             let first = try await one.connect().logIn(Person.alice.email)
@@ -98,7 +98,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("row 45: an older token ends the session for good, and its connections on every node, and no other session")
+    @Test("row 45: ends only the session of an older token, on every node")
     func stolen() async throws {
         try await withTwoNodes { one, other in
             let first = try await one.connect().logIn(Person.alice.email)
@@ -124,7 +124,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("what is no refresh token of this server is invalid_token, and ends nothing")
+    @Test("refresh rejects invalid tokens without ending a session")
     func garbage() async throws {
         try await withNode { node in
             let tokens = try await node.connect().logIn(Person.alice.email)
@@ -146,7 +146,7 @@ struct RefreshTests {
         }
     }
 
-    @Test("no table holds a token that could be read and used")
+    @Test("stores no usable token")
     func stored() async throws {
         try await withNode { node in
             let tokens = try await node.connect().logIn(Person.alice.email)

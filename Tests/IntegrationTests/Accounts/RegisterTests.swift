@@ -10,7 +10,7 @@ struct RegisterTests {
         "full_name": "  Zoë  ",
     ]
 
-    @Test("makes an account, signs the connection in, and lets the user in again", .covers("D9", "D13"))
+    @Test("registration creates an account and signs in", .covers("D9", "D13"))
     func register() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -31,7 +31,7 @@ struct RegisterTests {
         }
     }
 
-    @Test("no table holds a password that could be read")
+    @Test("stores no readable password")
     func hashed() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -42,7 +42,7 @@ struct RegisterTests {
         }
     }
 
-    @Test("a username or an address that is taken is refused, and nothing is made")
+    @Test("rejects a taken username or address")
     func taken() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -60,7 +60,7 @@ struct RegisterTests {
         }
     }
 
-    @Test("each param is held to its rule, by its name, and nothing is made")
+    @Test("registration rejects invalid params by name")
     func params() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -89,7 +89,7 @@ struct RegisterTests {
         }
     }
 
-    @Test("bounds are inclusive, in bytes for a password and in code points for a name")
+    @Test("has inclusive bounds, in bytes or code points")
     func bounds() async throws {
         try await withNode { node in
             let params: [JSONObject] = [
@@ -110,7 +110,7 @@ struct RegisterTests {
         }
     }
 
-    @Test("on a connection that is somebody's already it is refused, and nothing is made")
+    @Test("registration rejects a signed-in connection")
     func otherUser() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
@@ -120,7 +120,7 @@ struct RegisterTests {
         }
     }
 
-    @Test("of eight registrations of one name at once, one wins and the others are told")
+    @Test("gives a contested username to one registration")
     func race() async throws {
         try await withNode { node in
             let codes = try await withThrowingTaskGroup(of: String.self) { group in

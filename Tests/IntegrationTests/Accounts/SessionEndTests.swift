@@ -7,7 +7,7 @@ import Testing
 
 @Suite("auth.logout and auth.change_password", .timeLimit(.minutes(60)))
 struct SessionEndTests {
-    @Test("logging out ends this session alone, and its connections on every node", .covers("E15"))
+    @Test("logout ends only its session, on every node", .covers("E15"))
     func logout() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.connect()
@@ -25,7 +25,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("logging out everywhere ends all sessions of the user, and nobody else's")
+    @Test("logout with all ends all sessions of the user")
     func logoutAll() async throws {
         try await withTwoNodes { one, other in
             let sessions = [
@@ -39,7 +39,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("the acting connection's next request is session_revoked, also one that was sent with the logout")
+    @Test("rejects pipelined requests after a logout")
     func pipelined() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -57,7 +57,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("on a connection whose session has ended its user may sign in again, and nobody else")
+    @Test("allows only the same user to sign in again")
     func again() async throws {
         try await withNode(NodeSettings(endedSessionGrace: .seconds(3_600))) { node in
             let alice = try await node.signedIn(.alice)
@@ -70,7 +70,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("a changed password ends every other session on every node, and is the only one that signs in")
+    @Test("a password change ends every other session")
     func changePassword() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -90,7 +90,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("with a wrong current password, or a new one that is none, nothing is changed and nobody is signed out")
+    @Test("rejects a wrong current or invalid new password")
     func wrongPassword() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -114,7 +114,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("of two changes of a password at once, one is made")
+    @Test("performs one of two concurrent password changes")
     func racedPasswords() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.connect()
@@ -130,7 +130,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("a sign-in with the old password that was verified before a change, and comes after it, opens no session")
+    @Test("rejects a sign-in verified before a password change")
     func overtaken() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -140,7 +140,7 @@ struct SessionEndTests {
                 ("open_session", []),
                 ("merge_guest", [JSONObject.Member(name: "guest_refresh_token", value: guest["refresh_token"] ?? "")]),
             ] {
-                // Whoever holds the account's row lets the sign-in verify the password, and not go on.
+                // A lock on the account's row lets the sign-in verify the password and then wait.
                 let holder = try await node.database.connect()
                 _ = try await holder.execute(
                     "begin; select from auth.users where id = '\(Person.alice.id)' for update")
@@ -175,7 +175,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("of sign-ins with the old password around a change none has a session after it")
+    @Test("no sign-in with the old password survives a change")
     func around() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -199,7 +199,7 @@ struct SessionEndTests {
     }
 
     @Test(
-        "an account that is banned or deleted by SQL is signed out on every node, and nobody else is",
+        "a ban or deletion by SQL ends sessions on every node",
         arguments: ["banned_until = now() + interval '1 hour'", "deleted_at = now()"])
     func bySQL(change: String) async throws {
         try await withTwoNodes { one, other in
@@ -218,7 +218,7 @@ struct SessionEndTests {
                 .invalidCredentials, "auth.login",
                 ["email": .string(Person.alice.email), "password": .string(TestNode.password)])
             try await bob.call("me.get")
-            // What was ended stays so; she may sign in anew.
+            // The ended sessions stay ended. She may sign in again.
             try await one.database.psql(
                 "update auth.users set banned_until = null, deleted_at = null where id = '\(Person.alice.id)'")
             try await client.refused(.sessionRevoked, "auth.refresh", ["refresh_token": tokens["refresh_token"] ?? ""])
@@ -226,7 +226,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("of more than a hundred sessions of a user the one that was used longest ago ends, with its connections")
+    @Test("ends the least recently used of more than 100 sessions")
     func most() async throws {
         try await withNode { node in
             let first = try await node.signedIn(.alice)

@@ -79,8 +79,8 @@ struct ChatAccountTests {
             try robin.type("now as Alice")
             let dave = try await node.signedIn(.dave)
             try await dave.sync()
-            try await dave.follow("all three") { replica in
-                replica.messages.values.flatMap(\.values).filter { $0["sender_id"] == .string(Person.alice.id) }
+            try await dave.follow("all three") { state in
+                state.messages.values.flatMap(\.values).filter { $0["sender_id"] == .string(Person.alice.id) }
                     .compactMap { $0["content"]?.stringValue }.filter { $0.contains("guest") || $0 == "now as Alice" }
                     .count == 3
             }

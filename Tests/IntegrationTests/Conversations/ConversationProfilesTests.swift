@@ -31,7 +31,7 @@ struct ConversationProfilesTests {
     }
 
     @Test(
-        "conversations.get returns members' whole profiles on request",
+        "are included on request",
         .covers("A18", "C16", "C25"))
     func profiles() async throws {
         try await withNode { node in
@@ -71,7 +71,7 @@ struct ConversationProfilesTests {
         }
     }
 
-    @Test("returns current profiles, and tombstones of deleted users", .covers("A18"))
+    @Test("are current, with tombstones of deleted users", .covers("A18"))
     func asTheyAre() async throws {
         try await withNode { node in
             let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))
@@ -91,7 +91,7 @@ struct ConversationProfilesTests {
         }
     }
 
-    @Test("only members get the profiles, or learn that it exists")
+    @Test("are visible to members only")
     func hidden() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("conversations.get and conversations.list", .timeLimit(.minutes(60)))
 struct ConversationsListTests {
-    @Test("returns a whole conversation as the member sees it")
+    @Test("returns a complete conversation from the member's view")
     func get() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -27,7 +27,7 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("has the last message's sender, time and first 200 characters", .covers("A22"))
+    @Test("includes the first 200 characters of the last message", .covers("A22"))
     func lastMessage() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -62,7 +62,7 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("pages cover each conversation once, also with equal times")
+    @Test("pages through all conversations once, also with equal times")
     func paging() async throws {
         try await withNode { node in
             // A hundred conversations of Alice, twenty for each time.
@@ -93,7 +93,7 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("a user in no conversation has an empty list")
+    @Test("returns an empty list without conversations")
     func empty() async throws {
         try await withNode { node in
             let stranger = try await node.stranger()
@@ -103,7 +103,7 @@ struct ConversationsListTests {
     }
 
     @Test(
-        "a list of fifty needs as few calls and scans as a list of one",
+        "lists 50 conversations with the queries of one",
         .covers("A17")
     )
     func noFurtherQueries() async throws {
@@ -138,7 +138,7 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("validates limit and before")
+    @Test("conversations.list validates limit and before")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -21,7 +21,7 @@ struct GroupsTests {
         return roles
     }
 
-    @Test("a new group reaches its members with profiles, on every node", .covers("C21"))
+    @Test("pushes a new group with profiles to all members", .covers("C21"))
     func create() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -46,7 +46,7 @@ struct GroupsTests {
         }
     }
 
-    @Test("refuses an invalid group, and creates nothing")
+    @Test("rejects invalid groups")
     func refused() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -68,7 +68,7 @@ struct GroupsTests {
         }
     }
 
-    @Test("owner and admins rename, add and remove; others cannot")
+    @Test("owner and admins change a group, members and others cannot")
     func rights() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -109,7 +109,7 @@ struct GroupsTests {
         }
     }
 
-    @Test("an owner transfers a group, or the oldest admin follows")
+    @Test("transfers the ownership, on leaving to the oldest admin")
     func owner() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -133,7 +133,7 @@ struct GroupsTests {
         }
     }
 
-    @Test("a removed member gets one left event, on any node, until added")
+    @Test("a removed member gets one left, and all on return")
     func removal() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)

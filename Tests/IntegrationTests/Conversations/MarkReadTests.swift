@@ -6,7 +6,7 @@ import Testing
 @Suite("messages.mark_read", .timeLimit(.minutes(60)))
 struct MarkReadTests {
     @Test(
-        "returns the mark and unread count; marks never go back",
+        "moves the mark forward, up to the last message",
         .covers("A4", "A9"))
     func marks() async throws {
         try await withNode { node in
@@ -33,7 +33,7 @@ struct MarkReadTests {
         }
     }
 
-    @Test("a mark affects its own member only")
+    @Test("keeps a mark for each member")
     func ownOnly() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -48,7 +48,7 @@ struct MarkReadTests {
         }
     }
 
-    @Test("validates the parameters of messages.mark_read")
+    @Test("mark_read validates its params")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

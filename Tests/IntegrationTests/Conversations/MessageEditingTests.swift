@@ -12,7 +12,7 @@ struct MessageEditingTests {
         return JSONObject(members)
     }
 
-    @Test("an edit is a new version for all, and updates the preview")
+    @Test("pushes an edit as the next version, and updates the list")
     func edit() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -32,7 +32,7 @@ struct MessageEditingTests {
         }
     }
 
-    @Test("a deleted message keeps its place without content, and is final")
+    @Test("a deletion keeps the number, and is final")
     func delete() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -56,7 +56,7 @@ struct MessageEditingTests {
         }
     }
 
-    @Test("only senders edit; a group's owner and admins delete too")
+    @Test("limits edits to senders, and deletions to senders and admins")
     func rights() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

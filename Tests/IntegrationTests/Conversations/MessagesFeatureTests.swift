@@ -8,7 +8,7 @@ import Testing
 @Suite("Messages", .timeLimit(.minutes(60)))
 struct MessagesFeatureTests {
     @Test(
-        "each step of the messages screen is one call of one function",
+        "each action of a messages tab is one function call",
         .covers("A1", "A2", "A3", "A4", "A5", "A6", "A17")
     )
     func screens() async throws {
@@ -68,7 +68,7 @@ struct MessagesFeatureTests {
     }
 
     @Test(
-        "inserts set the last message's content and time, under any race",
+        "any insert updates the conversation's last message",
         .covers("A8", "A21", "A22", "F2"))
     func lastMessage() async throws {
         try await withNode(NodeSettings(poolSize: 6)) { node in
@@ -108,7 +108,7 @@ struct MessagesFeatureTests {
     }
 
     @Test(
-        "a user reads and writes only in its own conversations",
+        "a user accesses only its own conversations",
         .covers("A10", "A13", "A14", "A15", "A21", "A25", "F2")
     )
     func rules() async throws {
@@ -162,7 +162,7 @@ struct MessagesFeatureTests {
     }
 
     @Test(
-        "errors have a stable code, a class and a retryable flag",
+        "errors have a code, a class and a retry flag",
         .covers("A27", "D25")
     )
     func errors() async throws {
@@ -182,7 +182,7 @@ struct MessagesFeatureTests {
         }
     }
 
-    @Test("a message reaches the other user live, or at the next sync", .covers("A29"))
+    @Test("delivers messages live and after a reconnect", .covers("A29"))
     func realtime() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -13,7 +13,7 @@ struct MessagesListTests {
         return (answer["messages"]?.arrayValue ?? []).compactMap { $0["seq"]?.integerValue }
     }
 
-    @Test("returns newest, previous or next messages in ascending order", .covers("A2"))
+    @Test("lists the newest, earlier or later messages in order", .covers("A2"))
     func pages() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -31,7 +31,7 @@ struct MessagesListTests {
         }
     }
 
-    @Test("past messages have the sender's current profile", .covers("B31"))
+    @Test("includes the sender's current profile", .covers("B31"))
     func liveSender() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
@@ -45,7 +45,7 @@ struct MessagesListTests {
         }
     }
 
-    @Test("a message is read when every other member has read up to it", .covers("A11"))
+    @Test("is_read is true when all other members have read it", .covers("A11"))
     func isRead() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -62,7 +62,7 @@ struct MessagesListTests {
         }
     }
 
-    @Test("a deleted message is listed without its content")
+    @Test("lists a deleted message without content")
     func deleted() async throws {
         try await withNode { node in
             try await node.database.psql(
@@ -80,7 +80,7 @@ struct MessagesListTests {
         }
     }
 
-    @Test("validates the parameters of messages.list")
+    @Test("messages.list validates its params")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("conversations.open", .timeLimit(.minutes(60)))
 struct OpenConversationTests {
-    @Test("returns both users' one conversation, as each sees it", .covers("A6"))
+    @Test("returns the same direct conversation to both users", .covers("A6"))
     func existing() async throws {
         try await withNode { node in
             let ofAlice = try await node.signedIn(.alice).call(
@@ -25,7 +25,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("creates the conversation if there is none", .covers("A6", "A8"))
+    @Test("creates a direct conversation", .covers("A6", "A8"))
     func new() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
@@ -47,7 +47,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("row 58a: opening restores a member removed by SQL, with the history")
+    @Test("row 58a: restores a member that SQL removed, with all messages")
     func healing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -80,7 +80,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("row 58a: concurrent opens after a removal restore both members")
+    @Test("row 58a: restores both members once if raced after a removal")
     func healingRace() async throws {
         try await withNode(NodeSettings(poolSize: 8)) { node in
             try await node.database.psql(
@@ -97,7 +97,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("row 58a: opening does not restore a deleted user")
+    @Test("row 58a: does not restore a deleted user")
     func healingDeleted() async throws {
         try await withNode { node in
             try await node.database.psql(
@@ -110,7 +110,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("concurrent opens on eight connections create one conversation", .covers("A6"))
+    @Test("creates one conversation if raced from eight connections", .covers("A6"))
     func race() async throws {
         try await withNode(NodeSettings(poolSize: 8)) { node in
             let ids = try await withThrowingTaskGroup(of: String.self) { group in
@@ -129,7 +129,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("refuses oneself, unknown and deleted users")
+    @Test("rejects oneself, unknown and deleted users")
     func refusals() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)

@@ -7,7 +7,7 @@ import Testing
 struct SendTests {
     private static let clientID = "12345678-1234-4234-8234-123456789abc"
 
-    @Test("returns the whole message with the next number", .covers("A3", "A10", "C22"))
+    @Test("returns the complete message with the next number", .covers("A3", "A10", "C22"))
     func send() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -42,7 +42,7 @@ struct SendTests {
         #expect(sender?["avatar_url"] == .null, sourceLocation: sourceLocation)
     }
 
-    @Test("sending moves only the sender's own read mark")
+    @Test("moves only the sender's read mark")
     func ownMark() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -60,7 +60,7 @@ struct SendTests {
         }
     }
 
-    @Test("a repeated client_id returns the same message, on any node")
+    @Test("returns the same message for a repeated client_id")
     func idempotent() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -87,7 +87,7 @@ struct SendTests {
         }
     }
 
-    @Test("refuses a client_id reused for other content")
+    @Test("rejects a client_id reused for other content")
     func reused() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -113,7 +113,7 @@ struct SendTests {
         }
     }
 
-    @Test("row 23: eight concurrent retries on two nodes make one message")
+    @Test("row 23: stores and pushes a concurrently repeated send once")
     func race() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
             let bob = try await other.signedIn(.bob)
@@ -141,7 +141,7 @@ struct SendTests {
         }
     }
 
-    @Test("an image carries an attachment, and may be silent", .covers("C23"))
+    @Test("sends an image with or without content", .covers("C23"))
     func image() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -186,7 +186,7 @@ struct SendTests {
         }
     }
 
-    @Test("validates each parameter by name, and sends nothing")
+    @Test("send rejects invalid params by name")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -224,7 +224,7 @@ struct SendTests {
         }
     }
 
-    @Test("row 58: attachment numbers are integers from 0 to 2^53")
+    @Test("row 58: rejects attachment numbers outside 0 to 2^53")
     func attachmentNumbers() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -250,7 +250,7 @@ struct SendTests {
         }
     }
 
-    @Test("accepts 8,000 code points, and no more")
+    @Test("accepts up to 8,000 code points")
     func bounds() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -262,7 +262,7 @@ struct SendTests {
         }
     }
 
-    @Test("numbers concurrent messages without a gap, in commit order")
+    @Test("numbers concurrent messages without gaps in commit order")
     func numbering() async throws {
         try await withNode(NodeSettings(poolSize: 8)) { node in
             try await withThrowingTaskGroup(of: Void.self) { group in

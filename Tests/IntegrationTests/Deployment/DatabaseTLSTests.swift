@@ -100,13 +100,13 @@ struct DatabaseTLSTests {
             let other = try TestCertificates(in: server.certificates.directory)
             try await expectRefused(
                 server.url(authorities: other.authorities), "certificate verify failed",
-                "let sslrootcert name a PEM file of the authority that signed the server's certificate")
+                "set sslrootcert to a PEM file of the authority that signed the server's certificate")
             try await expectRefused(
                 server.url(host: "localhost"), #"for "db.example" does not match host name "localhost""#,
-                "let host be a name that the server's certificate is made out to")
+                "set host to a name in the server's certificate")
             try await expectRefused(
                 server.url(authorities: "/nowhere.pem"), #"root certificate file "/nowhere.pem" does not exist"#,
-                "let sslrootcert name a PEM file, readable here")
+                "set sslrootcert to a PEM file, readable by this user")
             // Without certificate verification the same two are accepted.
             for url in [
                 server.url(host: "localhost", sslmode: "verify-ca"),
@@ -117,7 +117,7 @@ struct DatabaseTLSTests {
             }
             try await server.setTLS("off")
             try await expectRefused(
-                server.url(), "server does not support SSL, but SSL was required", "turn on ssl at the server")
+                server.url(), "server does not support SSL, but SSL was required", "enable ssl on the server")
         }
     }
 

@@ -20,7 +20,7 @@ struct FairnessTests {
     }
 
     // A5
-    @Test("requests for a locked row leave half of the pool to others", arguments: [true, false])
+    @Test("requests at a locked row leave half of the pool to others", arguments: [true, false])
     func lockedRow(hasShares: Bool) async throws {
         let settings = NodeSettings(
             poolSize: 4, poolWait: .seconds(3), rates: hasShares ? Self.rates : nil)
@@ -63,7 +63,7 @@ struct FairnessTests {
 
     // A3
     @Test(
-        "a user's flood of requests delays only that user",
+        "a user's flood delays only its own requests",
         arguments: ["conversations.list", "sync.open", "me.get"])
     func flood(method: String) async throws {
         try await withNode(NodeSettings(poolSize: 2, poolWait: .seconds(3), rates: Self.rates)) { node in
@@ -85,7 +85,7 @@ struct FairnessTests {
     }
 
     @Test(
-        "a user over its request limit waits, and others do not",
+        "delays only the user that exceeds its request rate",
         arguments: ["server.info", "no.such", "me.update"])
     func cheapRequests(method: String) async throws {
         var rates = Rates.withoutRefill
@@ -109,7 +109,7 @@ struct FairnessTests {
     }
 
     // A5
-    @Test("an open transaction on a membership does not block its user")
+    @Test("adding a user to a group does not block its own changes")
     func openTransaction() async throws {
         let limits = StatementLimits(statement: .seconds(10), lock: .milliseconds(200))
         try await withNode(NodeSettings(limits: limits)) { node in
@@ -137,7 +137,7 @@ struct FairnessTests {
     }
 
     // A5
-    @Test("an open transaction on a picture does not block adding its user")
+    @Test("changing a picture does not block others from adding the user")
     func openPicture() async throws {
         let limits = StatementLimits(statement: .seconds(10), lock: .milliseconds(200))
         try await withNode(NodeSettings(limits: limits)) { node in

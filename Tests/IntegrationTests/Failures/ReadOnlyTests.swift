@@ -10,7 +10,7 @@ struct ReadOnlyTests {
     func stopped() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
-            #expect(await node.isReady)
+            try await eventually("the node to be ready") { await node.isReady }
             let name = node.database.name
             // Sessions reconnect, as after a failover, and keep the setting of their start.
             let restart = """

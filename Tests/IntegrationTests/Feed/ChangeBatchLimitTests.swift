@@ -24,10 +24,10 @@ struct ChangeBatchLimitTests {
             for client in [alice, bob] {
                 let cursor = try await client.lagged()
                 try await client.sync(from: cursor)
-                let replica = await client.state
-                #expect(replica.me?["attributes"] == ["tier": "gold"])
-                #expect(replica.profiles.values.allSatisfy { $0["attributes"] == ["tier": "gold"] })
-                #expect(replica.profiles.count > 1)
+                let state = await client.state
+                #expect(state.me?["attributes"] == ["tier": "gold"])
+                #expect(state.profiles.values.allSatisfy { $0["attributes"] == ["tier": "gold"] })
+                #expect(state.profiles.count > 1)
             }
             // Unaffected users receive their changes as usual, and nothing else.
             try await sam.send("meanwhile", to: room)
@@ -48,7 +48,7 @@ struct ChangeBatchLimitTests {
             let bob = try await node.signedIn(.bob)
             try await alice.sync()
             let definition = try #require(
-                try await node.database.value("select pg_get_functiondef('feed.look'::regproc)"))
+                try await node.database.value("select pg_get_functiondef('feed.read_changes'::regproc)"))
             try await node.database.replacePoll(by: "raise exception 'too much'")
             try await bob.send("while it fails", to: Room.aliceBob)
             let cursor = try await alice.lagged()
@@ -68,9 +68,9 @@ struct ChangeBatchLimitTests {
             let bob = try await node.signedIn(.bob)
             try await alice.sync()
             let definition = try #require(
-                try await node.database.value("select pg_get_functiondef('feed.look'::regproc)"))
+                try await node.database.value("select pg_get_functiondef('feed.read_changes'::regproc)"))
             try await node.database.psql(
-                definition.replacing("feed.look", with: "feed.whole_look") + """
+                definition.replacing("feed.read_changes", with: "feed.whole_look") + """
                     ; grant execute on function feed.whole_look to public;
                     create sequence public.looks;
                     create function public.end_some() returns void language plpgsql security definer as $$ begin
@@ -91,7 +91,7 @@ extension TestDatabase {
     func replacePoll(by statement: String) async throws {
         try await psql(
             """
-            create or replace function feed.look(since pg_snapshot) returns table (
+            create or replace function feed.read_changes(since pg_snapshot) returns table (
                 kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text,
                 tail text, marks bigint[])
             language plpgsql as $$ begin \(statement); end $$
@@ -111,7 +111,7 @@ extension TestClient {
 
     /// Reads pushes until the state fulfils a condition, and syncs after each `sync.lagged`.
     fileprivate func followThroughLags(until isReached: @Sendable (SyncedState) -> Bool) async throws {
-        while !isReached(replica) {
+        while !isReached(state) {
             let push = try await nextNotification()
             if push.method == "changes" { take(.object(try push.params())) }
             if push.method == "sync.lagged" { try await sync(from: push.params()["cursor"]?.stringValue ?? "") }

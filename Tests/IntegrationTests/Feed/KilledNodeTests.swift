@@ -15,7 +15,7 @@ struct KilledNodeTests {
                 insert into app.node_users
                 select n.node_id, p.id from app.node_users n, user_profiles p
                 where n.user_id = '\(Person.alice.id)' and p.is_guest;
-                select app.settle_presence(array(select id from user_profiles where is_guest));
+                select app.update_presence(array(select id from user_profiles where is_guest));
                 """)
             let online = "select count(*) from presence where is_online and user_id <> '\(Person.bob.id)'"
             #expect(try await node.database.value(online) == "1001")

@@ -7,8 +7,8 @@ import Testing
 @Suite("Presence", .timeLimit(.minutes(60)))
 struct PresenceTests {
     @Test(
-        "contacts on every node see users with a live sync, and no others",
-        .covers("C11", "C12"))
+        "shows live users to contacts only, on every node",
+        .covers("C11", "C12", "row 65"))
     func contacts() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await one.signedIn(.bob)
@@ -40,7 +40,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a user is online until its sessions on all nodes end")
+    @Test("stays online until sessions on both nodes have ended")
     func twoSessions() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await one.signedIn(.bob)
@@ -61,7 +61,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a reconnect within the grace time shows no absence")
+    @Test("stays online during a reconnect")
     func reconnect() async throws {
         try await withTwoNodes(.telling(grace: .seconds(3_600))) { one, other in
             let bob = try await other.signedIn(.bob)
@@ -79,7 +79,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a session in the background does not make its user online")
+    @Test("is offline with background sessions only")
     func background() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await other.signedIn(.bob)
@@ -100,8 +100,8 @@ struct PresenceTests {
     }
 
     @Test(
-        "hidden presence is neither shown nor seen until enabled again",
-        .covers("C12"))
+        "hides presence in both directions until it is shown again",
+        .covers("C12", "row 65"))
     func hidden() async throws {
         try await withTwoNodes(.telling()) { one, other in
             let bob = try await other.signedIn(.bob)
@@ -134,7 +134,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a node that resumes after its lease reports its users again")
+    @Test("reports all users again after a node's lease expired", .covers("row 64"))
     func paused() async throws {
         try await withAliceElsewhere { _, process, bob in
             process.command.signal(SIGSTOP)
@@ -144,7 +144,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a stopped node keeps its users for the grace time only")
+    @Test("a stopped node's users go offline after the reconnect time")
     func stopped() async throws {
         try await withNode(.telling(grace: .seconds(2))) { node in
             let bob = try await node.signedIn(.bob)
@@ -158,7 +158,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a reset has all presence, a delta what changed since")
+    @Test("is complete in a reset and incremental in a delta")
     func pages() async throws {
         try await withNode(.telling()) { node in
             let carol = try await node.signedIn(.carol)
@@ -179,7 +179,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a new conversation brings its members' presence to both")
+    @Test("comes with a new conversation")
     func newConversation() async throws {
         try await withNode(.telling()) { node in
             let alice = try await node.signedIn(.alice)
@@ -198,7 +198,7 @@ struct PresenceTests {
     }
 
     @Test(
-        "row 65: presence.get answers in order, the same for hidden users",
+        "row 65: presence.get returns each user once, and nothing of strangers",
         .covers("C11"))
     func get() async throws {
         try await withNode(.telling()) { node in
@@ -258,9 +258,9 @@ extension NodeSettings {
         var times = PresenceTimes()
         times.grace = grace
         times.lease = lease
-        times.pace = .milliseconds(20)
-        times.renewal = .seconds(1)
-        times.nodeCheck = .milliseconds(200)
+        times.reportInterval = .milliseconds(20)
+        times.renewalInterval = .seconds(1)
+        times.nodeCheckInterval = .milliseconds(200)
         var settings = NodeSettings()
         settings.presence = times
         return settings

@@ -33,7 +33,7 @@ struct StandbyTests {
         func awaitStandby() async throws {
             try await eventually("the feed to look at the standby") {
                 try await copy.value(
-                    "select count(*) from pg_stat_activity where usename = 'postline' and query like '%next_look%'")
+                    "select count(*) from pg_stat_activity where usename = 'postline' and query like '%poll_changes%'")
                     != "0"
             }
         }

@@ -1,10 +1,11 @@
 import LineClient
 import Messaging
+import TestSupport
 import Testing
 
 @Suite("conversations.typing", .timeLimit(.minutes(60)))
 struct TypingTests {
-    @Test("other live members are notified, once in two seconds")
+    @Test("notifies live members on every node, once in two seconds")
     func otherMembers() async throws {
         // The limit never refills, however busy the machine.
         try await withTwoNodes(NodeSettings(rates: .withoutRefill)) { one, other in
@@ -25,7 +26,7 @@ struct TypingTests {
                         "expires_in": 6,
                     ])
             }
-            // Too soon: answered and dropped.
+            // Within two seconds: answered and dropped.
             _ = try await alice.call("conversations.typing", ["conversation_id": .string(Room.alps)])
             // In another conversation it is sent at once.
             _ = try await alice.call(
@@ -40,7 +41,7 @@ struct TypingTests {
         }
     }
 
-    @Test("non-members get not_found, and notify nobody")
+    @Test("typing rejects users that are not members", .covers("row 65"))
     func stranger() async throws {
         try await withNode { node in
             let frank = try await node.signedIn(.frank)
@@ -55,7 +56,7 @@ struct TypingTests {
         }
     }
 
-    @Test("typing is not shown while presence is hidden")
+    @Test("is not published while presence is hidden")
     func hidden() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -73,7 +74,7 @@ struct TypingTests {
         }
     }
 
-    @Test("ignores typing notices forged by SQL, and stores none")
+    @Test("ignores foreign notifications and stores nothing", .covers("row 65"))
     func channel() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -102,7 +103,7 @@ extension TestClient {
             "update public.user_private set preferences = preferences || '{\"fence\":\"\(fence)\"}' where id = '\(userID)'"
         )
         var count = 0
-        while replica.me?["preferences"]?["fence"]?.stringValue != fence {
+        while state.me?["preferences"]?["fence"]?.stringValue != fence {
             let push = try await nextNotification()
             if push.method == "typing" { count += 1 }
             if push.method == "changes" { take(.object(try push.params())) }

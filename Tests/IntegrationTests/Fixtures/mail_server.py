@@ -1,11 +1,11 @@
-"""A mail server of the tests, by aiosmtpd: it writes what it is sent to standard output, a JSON object a line.
+"""A mail server for the tests, by aiosmtpd. It writes each event to standard output as a line of JSON.
 
-How it takes a mail, the recipient's local part says:
+The local part of the recipient selects the response:
 
     refused…      550 to the recipient          rejected…  554 to the mail
-    greylisted…   451 at first, then taken      quoting…   550, with the address in it
-    slow…         taken after two seconds       stuck…     no answer
-    lost…         the connection ends before the answer, at first; then taken
+    greylisted…   451 at first, then accepted   quoting…   550 with the address
+    slow…         accepted after two seconds    stuck…     no response
+    lost…         the connection ends before the response at first; then accepted
 """
 
 import argparse
@@ -22,8 +22,8 @@ options.add_argument("--certificate", nargs=2, metavar=("CERTIFICATE", "KEY"))
 options.add_argument("--encrypted", choices=["never", "offered", "required", "always"], default="never")
 options.add_argument("--user")
 options.add_argument("--password")
-options.add_argument("--sender", help="what every sender is answered, in place of 250")
-options.add_argument("--greeting", help="in place of 220")
+options.add_argument("--sender", help="the response to every sender, instead of 250")
+options.add_argument("--greeting", help="the greeting, instead of 220")
 options = options.parse_args()
 
 

@@ -8,7 +8,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What a mail proves of an account.
+/// Account operations confirmed by a token in a mail.
 @Suite("Accounts by mail", .timeLimit(.minutes(60)))
 struct MailAccountTests {
     private static func with(
@@ -39,20 +39,20 @@ struct MailAccountTests {
         )
     }
 
-    @Test("an address is confirmed by the mail that came with the account, and by nothing else")
+    @Test("confirms an address only by the token of its mail")
     func confirmed() async throws {
         try await Self.with { node, server in
             let client = try await node.connect()
             try await client.register("Ann", email: "ann@example.com")
             #expect(try await Self.proof(of: "ann@example.com", on: node) == "false false")
             let mail = try await server.mails(1, to: "ann@example.com")[0]
-            // Who opens it need not be signed in, and it makes nobody signed in.
+            // Confirming requires no sign-in and does not sign in.
             let stranger = try await node.connect()
             let token = try Self.token(mail)
             #expect(try await stranger.call("auth.confirm_email", token) == ["email": "ann@example.com"])
             try await stranger.refused(.unauthenticated, "me.get")
             #expect(try await Self.proof(of: "ann@example.com", on: node) == "true true")
-            // A guest's, too.
+            // The same holds for the address of an upgraded guest.
             let guest = try await node.guest("Gus")
             _ = try await guest.call(
                 "auth.upgrade", ["email": "gus@example.com", "password": .string(TestNode.password)])
@@ -68,7 +68,7 @@ struct MailAccountTests {
         ["email": .string(email), "password": .string(TestNode.password), "full_name": "Somebody"]
     }
 
-    @Test("a password is set anew by a mail: it signs in, every other session ends, and the old password is none")
+    @Test("resets a password by mail and ends all other sessions")
     func reset() async throws {
         try await Self.with { node, server in
             let elsewhere = try await node.signedIn(.bob)
@@ -85,7 +85,7 @@ struct MailAccountTests {
                 ["email": "bob@example.com", "password": .string(TestNode.password)])
             try await again.logIn("bob@example.com", password: "another password")
             #expect(try await Self.proof(of: "bob@example.com", on: node) == "true true")
-            // On a connection that is signed in already its session is another by then.
+            // On a connection that is already signed in, the session is replaced.
             _ = try await again.call("auth.request_password_reset", ["email": "bob@example.com"])
             let next = try await server.mails(2, to: "bob@example.com")[1]
             _ = try await again.call("auth.reset_password", try Self.reset(next, to: "a third password"))
@@ -97,14 +97,14 @@ struct MailAccountTests {
     }
 
     @Test(
-        "an address is changed by a mail to the new one: until then the old one holds, and then it is told",
+        "changes an address by a mail to the new one, and notifies the old",
         .covers("B9"))
     func changed() async throws {
         try await Self.with { node, server in
             let client = try await node.signedIn(.carol)
             try await client.sync()
-            let asked: JSONObject = ["email": "Carol.New@example.com", "password": .string(TestNode.password)]
-            #expect(try await client.call("auth.request_email_change", asked) == [:])
+            let request: JSONObject = ["email": "Carol.New@example.com", "password": .string(TestNode.password)]
+            #expect(try await client.call("auth.request_email_change", request) == [:])
             let mail = try await server.mails(1, to: "carol.new@example.com")[0]
             #expect(mail.headers["subject"] == "Confirm your new email address")
             #expect(try await client.call("me.get")["email"] == "carol@example.com")
@@ -121,7 +121,7 @@ struct MailAccountTests {
                 ["email": "carol@example.com", "password": .string(TestNode.password)])
             #expect(try await Self.proof(of: "carol.new@example.com", on: node) == "true true")
 
-            // Only with the password, and not to what is none, or is the same.
+            // The change requires the password and a valid, different address.
             try await client.refused(
                 .invalidCredentials, "auth.request_email_change", ["email": "x@example.com", "password": "wrong"])
             try await client.refused(
@@ -130,8 +130,8 @@ struct MailAccountTests {
             try await client.refused(
                 .invalidParams, "auth.request_email_change",
                 ["email": "carol.new@example.com", "password": .string(TestNode.password)], field: "email")
-            try await node.guest().refused(.forbidden, "auth.request_email_change", asked)
-            // What somebody has is answered alike, and sends nothing; what somebody takes meanwhile stays theirs.
+            try await node.guest().refused(.forbidden, "auth.request_email_change", request)
+            // An address in use gets the same response and no mail; an address taken meanwhile is not moved.
             #expect(
                 try await client.call(
                     "auth.request_email_change",
@@ -147,20 +147,20 @@ struct MailAccountTests {
         }
     }
 
-    @Test("where sign-in waits for a confirmed address, it does, and says so; by the mail it opens")
+    @Test("refuses sign-in until the address is confirmed, if required")
     func waits() async throws {
         try await Self.with({ $0.signInNeedsConfirmedEmail = true }) { node, server in
             let client = try await node.connect()
             try await client.refused(.emailUnconfirmed, "auth.register", Self.registration("wanda@example.com"))
             let login: JSONObject = ["email": "wanda@example.com", "password": .string(TestNode.password)]
             try await client.refused(.emailUnconfirmed, "auth.login", login)
-            // Who does not know the password is not told.
+            // With a wrong password the error does not reveal it.
             try await client.refused(
                 .invalidCredentials, "auth.login", ["email": "wanda@example.com", "password": "wrong"])
             let mail = try await server.mails(1, to: "wanda@example.com")[0]
             _ = try await client.call("auth.confirm_email", try Self.token(mail))
             try await client.logIn("wanda@example.com")
-            // Those that were there are as before; guests have nothing to confirm, and are signed in when they upgrade.
+            // Existing accounts are unaffected; guests need no confirmation and stay signed in when they upgrade.
             try await node.connect().logIn("alice@example.com")
             let guest = try await node.guest()
             _ = try await guest.call(
@@ -168,9 +168,9 @@ struct MailAccountTests {
             _ = try await guest.call("me.get")
             try await node.connect().refused(
                 .emailUnconfirmed, "auth.login", ["email": "gil@example.com", "password": .string(TestNode.password)])
-            // A password that is set by a mail proves the address.
+            // A password reset by mail confirms the address.
             _ = try await client.call("auth.request_password_reset", ["email": "gil@example.com"])
-            try await eventually("the mail of a reset") {
+            try await eventually("the reset mail") {
                 server.mails(to: "gil@example.com").contains(where: { $0.headers["subject"] == "Set a new password" })
             }
             let reset = try #require(
@@ -180,7 +180,7 @@ struct MailAccountTests {
         }
     }
 
-    @Test("row 68: a token that is guessed, used, expired, another's, of another kind or voided proves nothing")
+    @Test("row 68: rejects guessed, used, expired, foreign and voided tokens")
     func tokens() async throws {
         try await Self.with { node, server in
             let client = try await node.connect()
@@ -189,34 +189,34 @@ struct MailAccountTests {
                 try await client.refused(.invalidToken, method, params, field: "token")
                 refusals.insert(try await client.answerText(method, .object(params)).replacing(/"id":[^,}]*/, with: ""))
             }
-            /// The newest mail to Dave by which a password is set.
-            @Sendable func asked(_ count: Int) async throws -> MailServer.Received {
+            /// Requests a reset, and returns the newest mail to Dave.
+            @Sendable func requestReset(_ count: Int) async throws -> MailServer.Received {
                 _ = try await client.call("auth.request_password_reset", ["email": "dave@example.com"])
                 return try await server.mails(count, to: "dave@example.com")[count - 1]
             }
-            // Guessed.
+            // Guessed tokens.
             for guess in ["", "0", String(repeating: "0", count: 64), "'; drop table app.mail_tokens; --", "\u{1F511}"]
             {
                 try await isRefused("auth.reset_password", ["token": .string(guess), "password": "new password"])
                 try await isRefused("auth.confirm_email", ["token": .string(guess)])
             }
-            // Of another kind, and with a letter more or less.
-            let first = try await asked(1)
+            // A token of another kind, or with a character more or less.
+            let first = try await requestReset(1)
             let token = try #require(first.token)
             try await isRefused("auth.confirm_email", ["token": .string(token)])
             for near in [String(token.dropLast()), token + "0", token.uppercased()] where near != token {
                 try await isRefused("auth.reset_password", ["token": .string(near), "password": "new password"])
             }
-            // Another's: on Alice's connection it is not taken, and her account stays as it is.
+            // Another user's token is rejected on Alice's connection and does not change her account.
             let alice = try await node.signedIn(.alice)
             try await alice.refused(.invalidRequest, "auth.reset_password", try Self.reset(first, to: "new password"))
             try await node.connect().logIn("alice@example.com")
             try await node.connect().logIn("dave@example.com")
-            // Expired.
+            // An expired token.
             try await node.database.setClock(ahead: "61 minutes")
             try await isRefused("auth.reset_password", try Self.reset(first, to: "new password"))
-            // Used: of eight at once one.
-            let second = try await asked(2)
+            // A used token: one of eight concurrent uses succeeds.
+            let second = try await requestReset(2)
             let used = try Self.reset(second, to: "a new password")
             let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<8 {
@@ -234,12 +234,12 @@ struct MailAccountTests {
             }
             #expect(outcomes.count { $0 } == 1)
             try await isRefused("auth.reset_password", used)
-            // Voided: by another reset, by a change of the password, by the address's change, by a ban, by deletion.
-            let third = try await asked(3)
-            let fourth = try await asked(4)
+            // Tokens voided by another reset, a change of password or address, a ban, or deletion.
+            let third = try await requestReset(3)
+            let fourth = try await requestReset(4)
             _ = try await node.connect().call("auth.reset_password", try Self.reset(third, to: "a third password"))
             try await isRefused("auth.reset_password", try Self.reset(fourth, to: "new password"))
-            let fifth = try await asked(5)
+            let fifth = try await requestReset(5)
             let dave = try await node.connect()
             try await dave.logIn("dave@example.com", password: "a third password")
             _ = try await dave.call(
@@ -250,15 +250,15 @@ struct MailAccountTests {
                 ["current_password": "a third password", "new_password": .string(TestNode.password)])
             try await isRefused("auth.reset_password", try Self.reset(fifth, to: "new password"))
             try await isRefused("auth.confirm_email", try Self.token(stolen))
-            let sixth = try await asked(6)
+            let sixth = try await requestReset(6)
             try await node.database.psql(
                 "update auth.users set banned_until = now() + interval '1 day' where id = '\(Person.dave.id)'")
             try await isRefused("auth.reset_password", try Self.reset(sixth, to: "new password"))
             try await node.database.psql(
                 "update auth.users set banned_until = null where id = '\(Person.dave.id)'")
-            // Nor is it good when the ban is lifted.
+            // The token stays void after the ban.
             try await isRefused("auth.reset_password", try Self.reset(sixth, to: "new password"))
-            let seventh = try await asked(7)
+            let seventh = try await requestReset(7)
             try await node.database.psql(
                 "update auth.users set email = 'd@example.com' where id = '\(Person.dave.id)'")
             try await isRefused("auth.reset_password", try Self.reset(seventh, to: "new password"))
@@ -267,17 +267,17 @@ struct MailAccountTests {
             try await node.database.psql(
                 "update public.user_profiles set is_deleted = true where id = '\(Person.dave.id)'")
             try await isRefused("auth.reset_password", try Self.reset(seventh, to: "new password"))
-            // Why not, is told nobody.
+            // All refusals are the same.
             #expect(refusals.count == 1, "\(refusals)")
         }
     }
 
-    @Test("row 68: an unknown address gets the same bytes, and not even a look at the accounts is taken for either")
+    @Test("row 68: gives the same response for an unknown address")
     func unknown() async throws {
         try await Self.with { node, server in
             let client = try await node.connect()
             try await node.database.withConnection { connection in
-                // Whoever looked for an account would wait for this, whose lock nobody shares.
+                // A lookup of an account would wait for this exclusive lock.
                 _ = try await connection.execute("begin; lock table auth.users in access exclusive mode")
                 let known = try await client.answerText("auth.request_password_reset", ["email": "erin@example.com"])
                 let unknown = try await client.answerText("auth.request_password_reset", ["email": "none@example.com"])
@@ -295,13 +295,13 @@ struct MailAccountTests {
             _ = try await server.mails(1, to: "erin@example.com")
             try await node.database.wait(for: "select count(*) from app.mails", toBe: "0")
             #expect(server.received.allSatisfy { $0.to != "none@example.com" })
-            // What was written of both takes as much room, and has the address in no form that could be read.
+            // The counts of both have the same size and no readable address.
             let kept = try await node.database.column("select concat(kind, ' ', asked) from app.mail_counts")
             #expect(kept.isEmpty || kept == ["reset_password 1", "reset_password 1"])
         }
     }
 
-    @Test("row 68: an address is sent so many mails an hour, on all nodes, and whether it is known makes no difference")
+    @Test("row 68: limits the mails to an address over all nodes")
     func bounds() async throws {
         try await Self.with({
             var rates = Rates.withoutRefill
@@ -319,7 +319,7 @@ struct MailAccountTests {
                 let wait = try #require(error?.data["retry_after"]?.integerValue)
                 #expect((3_500...3_600).contains(wait))
             }
-            // Of the connection's address, whoever's mails they are.
+            // The limit of the connection's address, for mails to any address.
             _ = try await client.call("auth.request_password_reset", ["email": "other@example.com"])
             try await client.refused(.rateLimited, "auth.request_password_reset", ["email": "another@example.com"])
             #expect(try await server.mails(3, to: "frank@example.com").count == 3)
@@ -327,7 +327,7 @@ struct MailAccountTests {
         }
     }
 
-    @Test("row 68: no token, address or text of a mail is in the log of a node, at any level, nor in the tables")
+    @Test("row 68: keeps tokens, addresses and texts of mails out of logs")
     func logs() async throws {
         try await MailServer.with { server in
             try await TestDatabase.with { database in
@@ -358,12 +358,12 @@ struct MailAccountTests {
                 for text in ["@example.com", "@example.org", "a secret password", "Please confirm", "550 5.1.1"] {
                     #expect(!log.contains(text), "\(text)")
                 }
-                #expect(log.contains("a mail was not taken"))
+                #expect(log.contains("mail not accepted"))
             }
         }
     }
 
-    @Test("where no mail is sent these methods say so, and an address counts as confirmed, as before")
+    @Test("rejects mail methods without a mail server")
     func withoutMail() async throws {
         try await withNode { node in
             let client = try await node.stranger()

@@ -3,18 +3,18 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A mail server of another make, in a process of its own: how it takes a mail, the recipient's name says
+/// A mail server of another vendor in a separate process. The recipient's name selects its response
 /// (`Fixtures/mail_server.py`).
 final class MailServer: Sendable {
     let command: Command
     let port: Int
 
-    /// Whether it encrypts.
+    /// The server's use of TLS.
     enum Encryption: String {
         case never, offered, required, always
     }
 
-    /// What it was sent.
+    /// An event of the server.
     struct Received: Decodable, Sendable {
         let event: String
         let to: String?
@@ -23,7 +23,7 @@ final class MailServer: Sendable {
         let encrypted: Bool?
         let user: String?
 
-        /// The mail's headers, by their names in lower case, unfolded.
+        /// The unfolded headers by lower-case name.
         var headers: [String: String] {
             let head = (data ?? "").components(separatedBy: "\r\n\r\n")[0]
             let lines = head.replacingOccurrences(of: "\r\n ", with: " ").components(separatedBy: "\r\n")
@@ -34,7 +34,7 @@ final class MailServer: Sendable {
                 }, uniquingKeysWith: { $1 })
         }
 
-        /// What its reader reads.
+        /// The decoded body.
         var text: String {
             let body = (data ?? "").components(separatedBy: "\r\n\r\n").dropFirst().joined(separator: "\r\n\r\n")
             guard headers["content-transfer-encoding"] == "quoted-printable" else { return body }
@@ -51,7 +51,7 @@ final class MailServer: Sendable {
             return String(decoding: bytes, as: UTF8.self)
         }
 
-        /// The token that it brings.
+        /// The token in the body.
         var token: String? {
             text.firstMatch(of: /[0-9a-f]{64}/).map { String($0.output) }
         }
@@ -72,8 +72,8 @@ final class MailServer: Sendable {
         let command = try Command(
             arguments, of: Repository.url("scripts/mail-server").path)
         defer { command.signal(SIGKILL) }
-        let said = try await command.waitForOutput(#""event": "serving""#)
-        let announced = said.firstMatch(of: /"port": ([0-9]+)/)
+        let output = try await command.waitForOutput(#""event": "serving""#)
+        let announced = output.firstMatch(of: /"port": ([0-9]+)/)
         return try await body(
             MailServer(command: command, port: try #require(announced.flatMap { Int($0.output.1) })))
     }
@@ -83,21 +83,21 @@ final class MailServer: Sendable {
         self.port = port
     }
 
-    /// What it was sent so far, in its order.
+    /// The events so far, in order.
     var received: [Received] {
         command.output.split(separator: "\n").compactMap {
             try? JSONDecoder().decode(Received.self, from: Data($0.utf8))
         }
     }
 
-    /// Mails that it took, to that address where one is named.
+    /// Returns the accepted mails, to `address` if given.
     func mails(to address: String? = nil) -> [Received] {
         received.filter { $0.event == "mail" && (address == nil || $0.to == address) }
     }
 
-    /// Waits until it took so many, and gives them.
+    /// Waits for `count` accepted mails, and returns them.
     func mails(_ count: Int, to address: String? = nil) async throws -> [Received] {
-        try await eventually("\(count) mails to \(address ?? "anybody")") {
+        try await eventually("\(count) mails to \(address ?? "any address")") {
             let mails = mails(to: address)
             return mails.count < count ? nil : mails
         }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Mails", .timeLimit(.minutes(60)))
 struct MailTests {
-    @Test("a mail goes to a mail server that encrypts and wants to know who sends it, in the user's language")
+    @Test("sends a mail in the user's language over STARTTLS with sign-in")
     func sent() async throws {
         try await TestCertificates.with { certificates in
             try certificates.issue()
@@ -52,15 +52,16 @@ struct MailTests {
                     #expect(
                         try #require(second.data).components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 76 })
                     try await database.wait(for: "select count(*) from app.mails", toBe: "0")
-                    try await eventually("it to be counted") {
-                        try await node.metrics()[#"postline_mails_total{kind="reset_password",outcome="taken"}"#] == 1
+                    try await eventually("the mail to be counted") {
+                        try await node.metrics()[#"postline_mails_total{kind="reset_password",outcome="accepted"}"#]
+                            == 1
                     }
                 }
             }
         }
     }
 
-    @Test("it goes to a server that encrypts from the start")
+    @Test("sends over implicit TLS")
     func encrypted() async throws {
         try await TestCertificates.with { certificates in
             try certificates.issue()
@@ -77,7 +78,7 @@ struct MailTests {
     }
 
     @Test(
-        "row 68: a mail that the server does not take now is sent later, and once; one that it never takes is given up",
+        "row 68: retries deferred mails and abandons rejected ones",
         arguments: [
             ("greylisted", true, "451 4.7.1"), ("lost", true, ""), ("slow", true, nil),
             ("refused", false, "550 5.1.1 there is nobody"), ("rejected", false, "554 5.7.1 this is not"),
@@ -92,7 +93,7 @@ struct MailTests {
                         for: "select last_error like '\(error)%' and attempts = 1 from app.mails", toBe: "t")
                 }
                 if isSent {
-                    // What is due later is due now, for the test.
+                    // Make deferred mails due now.
                     try await database.psql("update app.mails set due_at = now() where last_error is not null")
                     let mail = try await server.mails(1)[0]
                     #expect(mail.to == "\(name)@example.com")
@@ -109,32 +110,32 @@ struct MailTests {
         }
     }
 
-    /// Why a mail server is given no mail.
-    enum Distrust: CaseIterable {
-        case doesNotEncrypt, hasNoGoodCertificate, isSomebodyElse, takesNoPassword, servesNobody, refusesTheSender
+    /// A reason to send no mail to a server.
+    enum ServerFlaw: CaseIterable {
+        case noTLS, untrustedCertificate, wrongHostName, wrongPassword, noService, rejectedSender
     }
 
     @Test(
-        "row 68: nothing is said to a server that does not encrypt, is not who it should be, or takes mails of nobody",
-        arguments: Distrust.allCases)
-    func untrusted(why: Distrust) async throws {
+        "row 68: sends nothing to a server without valid TLS or sign-in",
+        arguments: ServerFlaw.allCases)
+    func untrusted(flaw: ServerFlaw) async throws {
         try await TestCertificates.with { certificates in
-            try certificates.issue(for: why == .isSomebodyElse ? "other.example.com" : "localhost")
+            try certificates.issue(for: flaw == .wrongHostName ? "other.example.com" : "localhost")
             let trusted = [
                 "POSTLINE_MAIL_SMTP_TLS": "on", "POSTLINE_MAIL_AUTHORITIES_FILE": certificates.authorities,
             ]
-            switch why {
-            case .doesNotEncrypt: try await Self.isNotSent(["POSTLINE_MAIL_SMTP_TLS": "on"], .never, nil)
-            case .hasNoGoodCertificate:
+            switch flaw {
+            case .noTLS: try await Self.isNotSent(["POSTLINE_MAIL_SMTP_TLS": "on"], .never, nil)
+            case .untrustedCertificate:
                 try await Self.isNotSent(["POSTLINE_MAIL_SMTP_TLS": "on"], .offered, certificates)
-            case .isSomebodyElse: try await Self.isNotSent(trusted, .offered, certificates)
-            case .takesNoPassword:
+            case .wrongHostName: try await Self.isNotSent(trusted, .offered, certificates)
+            case .wrongPassword:
                 let signedIn = ["POSTLINE_MAIL_SMTP_USER": "postline", "POSTLINE_MAIL_SMTP_PASSWORD": "a password"]
                 try await Self.isNotSent(
                     trusted.merging(signedIn) { $1 }, .required, certificates, user: "postline",
                     password: "another password")
-            case .servesNobody: try await Self.isNotSent([:], .never, nil, greeting: "554 no service for you")
-            case .refusesTheSender:
+            case .noService: try await Self.isNotSent([:], .never, nil, greeting: "554 no service for you")
+            case .rejectedSender:
                 try await Self.isNotSent([:], .never, nil, sender: "550 5.7.1 you do not send from here")
             }
         }
@@ -149,7 +150,7 @@ struct MailTests {
         ) { server in
             try await Self.with(server, host: "localhost", settings) { database, node in
                 try await node.connect().register("Uma", email: "uma@example.com")
-                // It waits for the operator to mend it.
+                // The mail waits until the operator corrects the settings.
                 try await database.wait(
                     for: "select last_error <> '' and due_at > now() from app.mails", toBe: "t")
                 #expect(server.received.allSatisfy { $0.event == "serving" }, "\(settings)")
@@ -157,7 +158,7 @@ struct MailTests {
         }
     }
 
-    @Test("row 68: where the server, or the node, is killed while a mail is sent, it is sent by those that follow")
+    @Test("row 68: resends a mail after the server or node was killed")
     func killed() async throws {
         try await TestDatabase.with { database in
             let port = try await unusedPort()
@@ -176,7 +177,7 @@ struct MailTests {
                 defer { second.command.signal(SIGKILL) }
                 try await database.psql("update app.mails set due_at = now()")
                 try await eventually("the mail to be begun") { server.received.count >= 2 }
-                // One of the two has it; who has not is as good as killed.
+                // Either node may have it; the other does not matter.
                 try await first.kill()
                 try await database.psql("update app.mails set due_at = least(due_at, now())")
                 let mails = try await server.mails(1)
@@ -187,7 +188,7 @@ struct MailTests {
         }
     }
 
-    @Test("many mails are sent once each, by whichever of two nodes")
+    @Test("sends each of many mails once over two nodes")
     func many() async throws {
         try await MailServer.with { server in
             try await TestDatabase.with { database in
@@ -210,7 +211,7 @@ struct MailTests {
         }
     }
 
-    @Test("a webhook is given mails with a signature, and says what becomes of them")
+    @Test("posts signed mails to a webhook and follows its status")
     func webhook() async throws {
         let secret = "a secret of the tests, of 32 bytes and more"
         try await TestCertificates.with { certificates in
@@ -252,7 +253,7 @@ struct MailTests {
         }
     }
 
-    @Test("a folder is given a file a mail, which only its owner reads")
+    @Test("writes a file per mail, readable only by its owner")
     func folder() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "postline-mail-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -275,7 +276,7 @@ struct MailTests {
         }
     }
 
-    @Test("whether a mail server takes mails is asked without sending one")
+    @Test("checks the mail server without sending a mail")
     func asked() async throws {
         let from = try #require(MailAddress("chat@example.com"))
         try await MailServer.with { server in
@@ -293,7 +294,7 @@ struct MailTests {
 }
 
 extension MailTests {
-    /// A node that sends by that server.
+    /// Starts a node that sends through the server.
     static func node(
         _ database: TestDatabase, _ server: MailServer, scheme: String = "smtp", host: String = "127.0.0.1",
         _ settings: [String: String] = [:]
@@ -305,7 +306,7 @@ extension MailTests {
         return try await ServeProcess.start(database, environment: standard.merging(settings) { $1 })
     }
 
-    /// Runs one on a fresh database.
+    /// Runs a node on a new database.
     static func with(
         _ server: MailServer, scheme: String = "smtp", host: String = "127.0.0.1", _ settings: [String: String] = [:],
         _ body: @Sendable (TestDatabase, ServeProcess) async throws -> Void

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Media")
 struct MediaTests {
-    /// A node with a folder for pictures.
+    /// Runs the body with a node that stores pictures in a folder.
     private func withPictures(_ body: @Sendable (TestNode, PictureFolder) async throws -> Void) async throws {
         try await PictureFolder.with { folder in
             var settings = NodeSettings()
@@ -18,7 +18,7 @@ struct MediaTests {
         }
     }
 
-    @Test("a picture of each kind is uploaded, worn, shown to everybody, and gone with the next", .covers("B17"))
+    @Test("an avatar of each type is public until the next one replaces it", .covers("B17"))
     func avatars() async throws {
         try await withPictures { node, folder in
             let alice = try await node.signedIn(.alice)
@@ -35,7 +35,7 @@ struct MediaTests {
                 #expect(try await alice.call("me.get")["avatar_url"] == .string(url))
                 try await folder.has(1)
             }
-            // By me.save likewise; and with no avatar there is no picture.
+            // me.save sets an avatar, too. Removing the avatar removes the picture.
             let id = try await alice.upload(.avatar)
             let avatar: JSON = .object(["avatar_type": "custom", "media_id": .string(id)])
             let me = try await alice.call("me.save", ["bio": "Look.", "avatar": avatar])
@@ -46,7 +46,7 @@ struct MediaTests {
     }
 
     @Test(
-        "a message's picture is read by members alone, as long as they are, and goes with its message",
+        "a message's picture is visible to current members until it is deleted",
         .covers("C38"))
     func members() async throws {
         try await withPictures { node, folder in
@@ -65,7 +65,7 @@ struct MediaTests {
                 #expect(answer.head.contains("Cache-Control: private, max-age="))
             }
             #expect(try await stranger.address(of: id) == nil)
-            // Its lasting address shows nothing, nor does one that was changed.
+            // The permanent URL and altered URLs show nothing.
             let lasting = try #require(attachment["url"]?.stringValue)
             #expect(try await PictureAnswer.get(lasting).status == 404)
             let url = try #require(try await alice.address(of: id))
@@ -74,7 +74,7 @@ struct MediaTests {
                 url.replacing("expires=", with: "expires=9"), url.replacing(id, with: other), url + "&x=1",
                 String(url.dropLast()), url.replacing("signature=", with: "signature=00"),
             ] { #expect(try await PictureAnswer.get(wrong).status == 404, "\(wrong)") }
-            // Removed, also from what she has sent herself.
+            // A removed member cannot read pictures, not even her own.
             _ = try await alice.call(
                 "conversations.remove_member", ["conversation_id": .string(group), "user_id": .string(Person.carol.id)])
             #expect(try await carol.address(of: id) == nil)
@@ -87,7 +87,7 @@ struct MediaTests {
         }
     }
 
-    @Test("no query of a picture's address ends the node", arguments: ["GET", "PUT"])
+    @Test("survives any query of a picture's URL", arguments: ["GET", "PUT"])
     func queries(_ method: String) async throws {
         try await withPictures { node, _ in
             let numbers = [
@@ -111,7 +111,7 @@ struct MediaTests {
         }
     }
 
-    @Test("row 67: what is longer, shorter, of another type, late, forged or put twice is refused, and nothing is kept")
+    @Test("row 67: rejects and discards uploads of another size or type, late, forged or repeated")
     func refused() async throws {
         try await withPictures { node, folder in
             let alice = try await node.signedIn(.alice)
@@ -140,7 +140,7 @@ struct MediaTests {
                 { String($0.prefix { $0 != "?" }) },
             ] { #expect(try await put(picture(), at: change) == 403) }
             #expect(try await put(picture()) { $0 + "&bytes=1001" } == 400)
-            // Cut in the middle, and without a length.
+            // An upload that ends early, and one without a length.
             let url = try await alice.promise(.avatar).url
             let start = "PUT \(PictureAnswer.target(of: url)) HTTP/1.1\r\nHost: h\r\n"
             let cut = try await RawSocketClient.connect(port: node.httpPort)
@@ -151,29 +151,29 @@ struct MediaTests {
                 Array((start + "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n").utf8))
             #expect(try PictureAnswer(answer).status == 411)
             try await folder.has(0)
-            // None of it may be used.
+            // The media cannot be used.
             let id = try await alice.promise(.avatar).id
             for media in [id, nobody] {
                 try await alice.refused(
                     .invalidParams, "me.set_avatar", ["avatar_type": "custom", "media_id": .string(media)],
                     field: "media_id")
             }
-            // Twice at once: one is kept, whole, and a third is refused.
+            // Of two simultaneous uploads one is stored completely. A third is rejected.
             let twice = try await alice.promise(.avatar)
             async let one = PictureAnswer.put(picture(), to: twice.url).status
             async let two = PictureAnswer.put(picture(), to: twice.url).status
             let both = try await [one, two].sorted()
             #expect(both[0] == 204 && both[1] >= 400)
             #expect(try await PictureAnswer.put(picture(), to: twice.url).status == 409)
-            try await eventually("one to be kept") { try folder.files == ["avatars/\(twice.id)"] }
-            // Bits of one byte are one picture.
+            try await eventually("one upload to be stored") { try folder.files == ["avatars/\(twice.id)"] }
+            // An upload byte by byte is one picture.
             let slow = try await alice.promise(.avatar, bytes: 100)
             let path = PictureAnswer.target(of: slow.url)
             let peer = try await RawSocketClient.connect(port: node.httpPort)
             let head = Array("PUT \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 100\r\n\r\n".utf8)
             #expect(
                 try PictureAnswer(try await peer.exchangeByByte(head + picture(bytes: 100))).status == 204)
-            // Larger than is taken, and where no pictures are kept.
+            // A size above the limit, and a node without a picture store.
             try await alice.refused(
                 .invalidParams, "media.create",
                 ["purpose": "avatar", "mime_type": "image/png", "bytes": .integer(1_048_577)], field: "bytes")
@@ -188,7 +188,7 @@ struct MediaTests {
         }
     }
 
-    @Test("a picture is sent once, in its conversation, by who has uploaded it; a repeated send is the same message")
+    @Test("only its uploader sends a picture, once and in its conversation")
     func sentOnce() async throws {
         try await withPictures { node, _ in
             let alice = try await node.signedIn(.alice)
@@ -210,14 +210,14 @@ struct MediaTests {
             #expect(try await alice.call("messages.send", params(Room.aliceBob, keys[1]))["id"] == sent["id"])
             try await alice.refused(
                 .invalidParams, "messages.send", params(Room.aliceBob, keys[2]), field: "attachment.media_id")
-            // Also once it is deleted, and its bytes with it.
+            // A repeated send is the same message, even after the message is deleted.
             let place: JSONObject = ["conversation_id": .string(Room.aliceBob), "seq": sent["seq"] ?? 0]
             _ = try await alice.call("messages.delete", place)
             #expect(try await alice.call("messages.send", params(Room.aliceBob, keys[1]))["id"] == sent["id"])
         }
     }
 
-    @Test("what nobody uses is gone after a day, on disk too, and what is used stays")
+    @Test("removes unused pictures after a day")
     func orphans() async throws {
         try await withPictures { node, folder in
             let alice = try await node.signedIn(.alice)
@@ -239,14 +239,14 @@ struct MediaTests {
         }
     }
 
-    @Test("an upload address takes one picture, whatever became of it, on every node with the folder")
+    @Test("an upload URL accepts one picture, on every node with the folder")
     func usedOnce() async throws {  // A6
         try await withPictures { node, folder in
             let alice = try await node.signedIn(.alice)
             func isRefused(_ url: String) async throws {
                 #expect(try await PictureAnswer.put(picture(), to: url).status == 409)
             }
-            // Uploaded and not used, worn, and worn no more.
+            // A picture that is unused, in use, and no longer in use.
             let first = try await alice.promise(.avatar)
             #expect(try await PictureAnswer.put(picture(), to: first.url).status == 204)
             try await isRefused(first.url)
@@ -256,22 +256,22 @@ struct MediaTests {
             _ = try await alice.call("me.set_avatar", ["avatar_type": .null])
             try await folder.has(0)
             try await isRefused(first.url)
-            // Its row removed by another than its owner.
+            // A picture whose row is deleted by the database's owner.
             let second = try await alice.promise(.message, in: Room.aliceBob)
             #expect(try await PictureAnswer.put(picture(), to: second.url).status == 204)
             try await node.database.psql("update media set stored_at = now() where id = '\(second.id)'")
             try await node.database.psql("delete from media where id = '\(second.id)'")
             try await folder.has(0)
             try await isRefused(second.url)
-            // A node that starts later, and tidies, knows it too.
+            // A node that starts later also knows the used URL, after its cleanup.
             let later = try folder.store()
             try await later.tidy()
-            #expect(throws: UploadRefusal.isUsed) {
+            #expect(throws: UploadRefusal.used) {
                 let picture = Picture(id: try #require(ID(second.id)), purpose: .message, type: .png, bytes: 1_000)
                 _ = try later.receive(picture, from: AddressKey("192.0.2.1"), until: Date() + 60)
             }
             try await isRefused(second.url)
-            // What failed does not count.
+            // A failed upload does not use the URL.
             let third = try await alice.promise(.avatar)
             #expect(try await PictureAnswer.put(picture(.jpeg), to: third.url).status == 400)
             #expect(try await PictureAnswer.put(picture(), to: third.url).status == 204)
@@ -280,7 +280,7 @@ struct MediaTests {
         }
     }
 
-    @Test("the mark of a used address is removed once the address has expired, and not before")
+    @Test("removes the marker of a used URL only after the URL has expired")
     func marks() async throws {  // A6
         try await PictureFolder.with { folder in
             let store = try folder.store()
@@ -294,7 +294,7 @@ struct MediaTests {
             #expect(throws: MediaError.self) { try late.finish() }
             try receive(until: Date() + 60).finish()
             try await store.remove(picture.id, .avatar)
-            #expect(throws: UploadRefusal.isUsed) { try receive(until: Date() + 60) }
+            #expect(throws: UploadRefusal.used) { try receive(until: Date() + 60) }
             let marker = "\(folder.path)/used/\(picture.id)"
             for (age, isThere) in [(3_700.0, true), (7_100, true), (7_300, false)] {
                 try FileManager.default.setAttributes(
@@ -305,7 +305,7 @@ struct MediaTests {
         }
     }
 
-    @Test("one upload at a time by an address, and all of a node's within a bound")
+    @Test("limits uploads by client address and by node")
     func atOnce() async throws {  // A7
         try await PictureFolder.with { folder in
             let store = try folder.store(maxIncomingBytes: 1_000)
@@ -318,29 +318,29 @@ struct MediaTests {
             }
             let id = ID.random()
             let first = try receive(id, 600)
-            #expect(throws: UploadRefusal.isInProgress) { try receive(id, 600) }
-            #expect(throws: UploadRefusal.isBusy) { try receive(.random(), 401) }
+            #expect(throws: UploadRefusal.inProgress) { try receive(id, 600) }
+            #expect(throws: UploadRefusal.busy) { try receive(.random(), 401) }
             let second = try receive(.random(), 400)
-            #expect(throws: UploadRefusal.isBusy) { try receive(.random(), 1) }
+            #expect(throws: UploadRefusal.busy) { try receive(.random(), 1) }
             first.discard()
             first.discard()
-            #expect(throws: UploadRefusal.isBusy) { try receive(.random(), 601) }
+            #expect(throws: UploadRefusal.busy) { try receive(.random(), 601) }
             let again = try receive(id, 600)
             #expect(throws: MediaError.self) { try again.finish() }
             second.discard()
             let all = try receive(.random(), 1_000)
             all.discard()
             var parts = try (1...2).map { _ in try receive(.random(), 100, from: "192.0.2.1") }
-            #expect(throws: UploadRefusal.isAddressBusy) { try receive(.random(), 51, from: "192.0.2.1") }
+            #expect(throws: UploadRefusal.addressBusy) { try receive(.random(), 51, from: "192.0.2.1") }
             parts.append(try receive(.random(), 50, from: "192.0.2.1"))
-            #expect(throws: UploadRefusal.isAddressBusy) { try receive(.random(), 1, from: "192.0.2.1") }
+            #expect(throws: UploadRefusal.addressBusy) { try receive(.random(), 1, from: "192.0.2.1") }
             parts[0].discard()
             parts.append(try receive(.random(), 100, from: "192.0.2.1"))
             parts.append(try receive(.random(), 750, from: "192.0.2.2"))
         }
     }
 
-    @Test("a second upload at an address in use is refused while the first goes on")
+    @Test("rejects a second upload to a URL while the first is in progress")
     func parallel() async throws {  // A7
         try await withPictures { node, folder in
             let alice = try await node.signedIn(.alice)
@@ -355,7 +355,7 @@ struct MediaTests {
         }
     }
 
-    @Test("with less free on the disk than is set, media.create is unavailable and no upload is taken")
+    @Test("rejects uploads while the disk has too little free space")
     func fullDisk() async throws {  // A7
         try await PictureFolder.with { folder in
             var settings = NodeSettings()
@@ -379,7 +379,7 @@ struct MediaTests {
         }
     }
 
-    @Test("guests of one address promise so many bytes a day and no more; accounts are not counted")
+    @Test("limits the bytes that guests of an address upload in a day")
     func guests() async throws {  // A7
         try await PictureFolder.with { folder in
             var settings = NodeSettings()

@@ -54,7 +54,7 @@ func picture(_ type: PictureType = .png, bytes: Int = 1_000) -> [UInt8] {
     return first + (first.count..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 }
 
-/// What came back for a request on a connection of its own, closed after it.
+/// The response to a request on its own connection.
 struct PictureAnswer: Sendable {
     let status: Int
     let head: String
@@ -80,7 +80,7 @@ struct PictureAnswer: Sendable {
         return try PictureAnswer(try await peer.exchange(Array((head + "\r\n\r\n").utf8) + body))
     }
 
-    /// What stands behind the host.
+    /// Returns the part of a URL after the host.
     static func target(of url: String) -> Substring {
         url.dropFirst(url.prefix { $0 != "/" }.count + 2).drop { $0 != "/" }
     }
@@ -140,7 +140,7 @@ extension TestClient {
             ])
     }
 
-    /// Where a picture can be read now; nil where this client does not see it.
+    /// Returns the current address of a picture, or nil if this client cannot see it.
     func address(of id: String) async throws -> String? {
         try await call("media.urls", ["ids": .array([.string(id)])])["media"]?.arrayValue?.first?["url"]?.stringValue
     }

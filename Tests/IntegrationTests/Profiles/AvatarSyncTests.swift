@@ -129,7 +129,7 @@ struct AvatarSyncTests {
     }
 
     @Test(
-        "refuses an invalid or unknown avatar, and keeps the current one",
+        "rejects an invalid avatar and keeps the current one",
         .covers("C3")
     )
     func refused() async throws {
@@ -163,7 +163,7 @@ struct AvatarSyncTests {
         }
     }
 
-    @Test("SQL must write one avatar shape at a time too", .covers("C3", "C4"))
+    @Test("SQL cannot store an invalid avatar", .covers("C3", "C4"))
     func sql() async throws {
         try await withNode { node in
             let changes = [

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("avatars.list", .timeLimit(.minutes(60)))
 struct AvatarsTests {
-    @Test("returns the catalogue to anybody, signed in or not", .covers("C2"))
+    @Test("lists the catalogue without sign-in", .covers("C2"))
     func catalogue() async throws {
         try await withNode { node in
             let anybody = try await node.connect()
@@ -58,7 +58,7 @@ struct AvatarsTests {
         }
     }
 
-    @Test("users cannot write to the catalogue", .covers("C2"))
+    @Test("users cannot change the catalogue", .covers("C2"))
     func readOnly() async throws {
         try await withNode { node in
             let before = try await node.connect().call("avatars.list")

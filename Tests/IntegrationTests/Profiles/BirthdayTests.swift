@@ -8,7 +8,7 @@ struct BirthdayTests {
     private static let birthday: JSONObject = ["date_of_birth": "2000-02-29"]
 
     @Test(
-        "a guest's birthday survives upgrade and reinstall",
+        "an upgrade keeps the birthday",
         .covers("B32", "E1", "E8", "E10", "E13"))
     func upgraded() async throws {
         try await withNode { node in
@@ -37,7 +37,7 @@ struct BirthdayTests {
     }
 
     @Test(
-        "a guest's birthday moves to an account without one",
+        "a merge moves the birthday to an account without one",
         .covers("E5", "E14")
     )
     func merged() async throws {
@@ -58,7 +58,7 @@ struct BirthdayTests {
         }
     }
 
-    @Test("an account's own birthday wins, also on a retry", .covers("E5"))
+    @Test("a merge keeps the account's own birthday", .covers("E5"))
     func ownWins() async throws {
         try await withNode { node in
             let guest = try await node.connect()
@@ -73,7 +73,7 @@ struct BirthdayTests {
     }
 
     @Test(
-        "signing in as another user shows nothing of the first",
+        "another user on the connection sees no birthday of the first",
         .covers("B35", "E7", "E14", "E15"))
     func signedOut() async throws {
         try await withNode { node in

@@ -67,7 +67,7 @@ struct MeCompletenessTests {
     ]
 
     @Test(
-        "every method that changes Me returns and pushes all of it",
+        "every method returns and pushes the complete Me",
         .covers("B7", "B10", "B11", "B16", "B18", "B27", "B40", "C1", "C7", "C24", "D6", "D20", "D21", "E18"),
         arguments: changes)
     func answers(_ change: Change) async throws {
@@ -94,7 +94,8 @@ struct MeCompletenessTests {
         }
     }
 
-    @Test("the last write of the birthday wins, by either method", .covers("D16"))
+    @Test(
+        "all methods set the same date of birth", .covers("D16"))
     func dateOfBirth() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -109,7 +110,7 @@ struct MeCompletenessTests {
     }
 
     @Test(
-        "a stale if_version changes nothing, and returns the current Me",
+        "every method rejects an outdated if_version with the current Me",
         .covers("B40"),
         arguments: [
             Change(method: "me.update", params: ["bio": "of a stale client"]),
@@ -177,7 +178,7 @@ struct MeCompletenessTests {
     ]
 
     @Test(
-        "rejects other spellings and unknown fields, and changes nothing",
+        "every method rejects misspelled and unknown fields",
         .covers("B14", "B15", "B36", "B37", "B38", "E9")
     )
     func spellings() async throws {
@@ -202,7 +203,7 @@ struct MeCompletenessTests {
     }
 
     @Test(
-        "stores and returns every field at its bounds",
+        "accepts every field at its bounds",
         .covers("B25", "B39", "D6", "D27", "E9"))
     func within() async throws {
         try await withNode { node in
@@ -239,7 +240,7 @@ struct MeCompletenessTests {
     }
 
     @Test(
-        "rejects every field beyond its bounds, and changes nothing",
+        "rejects every field beyond its bounds",
         .covers("B25", "B39", "D23", "D24", "E9"))
     func beyond() async throws {
         try await withNode { node in
@@ -284,7 +285,7 @@ struct MeCompletenessTests {
     }
 
     @Test(
-        "one invalid field changes nothing, and is pushed to nobody",
+        "changes and pushes nothing if one field is invalid",
         .covers("C39", "D26"))
     func nothingPartly() async throws {
         try await withNode { node in

@@ -27,7 +27,8 @@ struct MeGetTests {
         }
     }
 
-    @Test("a new user's Me is complete, with null for what is unset", .covers("B16", "B21", "C10"))
+    @Test(
+        "returns null for unset members of a new user", .covers("B16", "B21", "C10"))
     func new() async throws {
         try await withNode { node in
             let me = try await node.stranger("New").call("me.get")
@@ -40,7 +41,7 @@ struct MeGetTests {
         }
     }
 
-    @Test("me.get takes no parameters")
+    @Test("me.get rejects params")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -15,7 +15,7 @@ struct MeSaveTests {
     ]
 
     @Test(
-        "saves all fields as one version and one push",
+        "saves everything in one version and one push",
         .covers("B41", "D22"))
     func everything() async throws {
         try await withTwoNodes { one, other in
@@ -45,7 +45,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("one invalid field saves nothing, and is named with its path", .covers("B41"))
+    @Test("saves nothing if a field is invalid, and names its path", .covers("B41"))
     func nothing() async throws {
         try await withNode { node in
             let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))
@@ -98,7 +98,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("applies the username rules, and saves nothing on refusal")
+    @Test("saves nothing if the username is not available")
     func username() async throws {
         try await withNode { node in
             let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))
@@ -119,7 +119,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("of two concurrent saves of a version one wins")
+    @Test("saves one of two concurrent changes of a version")
     func race() async throws {
         try await withTwoNodes { one, other in
             let screens = ["one", "other"].map { name -> JSONObject in
@@ -138,7 +138,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("guests can save, and keep it after the upgrade")
+    @Test("saves a guest's data, which an upgrade keeps")
     func guest() async throws {
         try await withNode { node in
             let guest = try await node.guest()
@@ -153,7 +153,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("counts toward the user's change limit, and is refused beyond")
+    @Test("counts as one change in the rate limit")
     func bounded() async throws {
         var rates = Rates.withoutRefill
         rates.sendsPerSecond = 1

@@ -6,7 +6,7 @@ import Testing
 @Suite("me.update", .timeLimit(.minutes(60)))
 struct MeUpdateTests {
     @Test(
-        "sets, returns and stores each field; null clears, absent keeps",
+        "sets given fields, clears nulls and keeps absent ones",
         .covers("A12", "B10", "B11", "B24", "B25", "B38", "D4", "D5"))
     func fields() async throws {
         try await withNode { node in
@@ -42,7 +42,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("several fields are one change: all or nothing", .covers("C39", "D26"))
+    @Test("changes several fields atomically", .covers("C39", "D26"))
     func together() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -56,7 +56,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("an update without effect changes nothing", .covers("B1"))
+    @Test("ignores updates without a change", .covers("B1"))
     func nothing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -67,7 +67,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("merges preferences by key; null removes a key", .covers("C14"))
+    @Test("merges preferences by key, and null removes a key", .covers("C14"))
     func preferences() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -84,7 +84,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("limits all preferences to 16 KiB")
+    @Test("bounds the preferences to 16 KiB")
     func largePreferences() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -100,7 +100,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("a stale if_version is refused with the current state")
+    @Test("rejects an outdated if_version with the current data")
     func versions() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -116,7 +116,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("of two concurrent changes of a version one succeeds")
+    @Test("performs one of two concurrent changes of a version")
     func race() async throws {
         try await withNode { node in
             let one = try await node.signedIn(.alice)
@@ -139,7 +139,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("another spelling of a field is refused with the right one", .covers("B37", "B38"))
+    @Test("suggests the canonical name for another spelling of a field", .covers("B37", "B38"))
     func spellings() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -188,7 +188,7 @@ struct MeUpdateTests {
     }
 
     @Test(
-        "row 48: validates each field by name, and changes nothing",
+        "row 48: rejects invalid fields by name, also control characters",
         .covers("D4", "D23", "D24"))
     func rules() async throws {
         try await withNode { node in
@@ -227,7 +227,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("limits are inclusive, and count code points")
+    @Test("has inclusive bounds in code points")
     func bounds() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -246,7 +246,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("a user changes only its own profile, over the wire and by SQL", .covers("C37"))
+    @Test("changes only the caller's own profile", .covers("C37"))
     func own() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Profile propagation", .timeLimit(.minutes(60)))
 struct ProfileFlowTests {
     @Test(
-        "all views of a profile are the same object",
+        "every method and push has the same profile object",
         .covers("B29", "C5", "C8", "C15"))
     func sameObject() async throws {
         try await withTwoNodes { one, other in
@@ -36,7 +36,7 @@ struct ProfileFlowTests {
         }
     }
 
-    @Test("fetches and updates within the documented times", .covers("D29"))
+    @Test("fetches and updates a profile within the time limits", .covers("D29"))
     func documentedTimes() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -79,7 +79,7 @@ struct ProfileFlowTests {
     }()
 
     @Test(
-        "fifty changes from two sessions converge on the last",
+        "fifty changes from two sessions converge",
         .covers("C9", "C31"))
     func rapid() async throws {
         #expect(Set(Self.fiftyChanges.map { "\($0.method) \(JSON.object($0.params).text)" }).count == 50)
@@ -126,7 +126,7 @@ struct ProfileFlowTests {
     }
 
     @Test(
-        "held messages show a sender's new profile without a fetch",
+        "a known message shows its sender's new name without a fetch",
         .covers("B43"))
     func heldMessages() async throws {
         try await withTwoNodes { one, other in
@@ -143,11 +143,11 @@ struct ProfileFlowTests {
             }
             // He received her profile and no message. The messages that he holds keep their text, and show her new
             // profile.
-            let replica = await circle.bob.state
+            let state = await circle.bob.state
             for changes in await circle.bob.received[given...] { #expect(changes["messages"] == nil) }
-            #expect(replica.messages[circle.group] == held)
+            #expect(state.messages[circle.group] == held)
             #expect(message["sender"]?["full_name"] == "Alice Moreau")
-            let shown = try #require(replica.sender(of: message))
+            let shown = try #require(state.sender(of: message))
             #expect(shown["full_name"] == "Sarah Chen" && shown["avatar_id"] == "green_circle")
             // Messages that arrive from now on contain it.
             let list = try await circle.bob.call("messages.list", ["conversation_id": .string(circle.group)])
@@ -156,7 +156,7 @@ struct ProfileFlowTests {
     }
 
     @Test(
-        "two sessions changing different fields keep both",
+        "concurrent changes of different fields are both kept",
         .covers("B40", "D22")
     )
     func differentFields() async throws {
@@ -177,7 +177,7 @@ struct ProfileFlowTests {
         }
     }
 
-    @Test("a username and a bio change are one push each", .covers("B12"))
+    @Test("contacts see changes of username and bio", .covers("B12"))
     func usernameAndBio() async throws {
         try await withTwoNodes { one, other in
             let circle = try await ProfileScenario(one, other)
@@ -191,7 +191,7 @@ struct ProfileFlowTests {
         }
     }
 
-    @Test("a client that was away gets the final state once", .covers("C36"))
+    @Test("a cursor returns the final state once", .covers("C36"))
     func offline() async throws {
         try await withTwoNodes { one, other in
             let circle = try await ProfileScenario(one, other)
@@ -207,7 +207,7 @@ struct ProfileFlowTests {
         }
     }
 
-    @Test("strangers get no push, and see the change on request")
+    @Test("users without a shared conversation get no push")
     func strangers() async throws {
         try await withNode { node in
             let stranger = try await node.stranger()

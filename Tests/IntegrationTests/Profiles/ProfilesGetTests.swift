@@ -5,7 +5,7 @@ import Testing
 
 @Suite("profiles.get", .timeLimit(.minutes(60)))
 struct ProfilesGetTests {
-    @Test("returns known profiles in request order, once each", .covers("C19"))
+    @Test("returns known profiles once, in the requested order", .covers("C19"))
     func order() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -34,7 +34,7 @@ struct ProfilesGetTests {
         }
     }
 
-    @Test("profiles contain no private data, not even one's own")
+    @Test("profiles contain no private data")
     func noPrivateData() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -47,7 +47,7 @@ struct ProfilesGetTests {
         }
     }
 
-    @Test("a deleted user is a tombstone without names")
+    @Test("returns a tombstone without names for a deleted user")
     func tombstone() async throws {
         try await withNode { node in
             try await node.database.psql(
@@ -62,7 +62,7 @@ struct ProfilesGetTests {
         }
     }
 
-    @Test("requires one to 100 ids or a username, not both", .covers("D24"))
+    @Test("requires 1 to 100 ids or a username", .covers("D24"))
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -79,7 +79,7 @@ struct ProfilesGetTests {
         }
     }
 
-    @Test("an id in capitals is the same id")
+    @Test("accepts ids in upper case")
     func capitals() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

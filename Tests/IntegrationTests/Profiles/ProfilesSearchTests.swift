@@ -16,7 +16,7 @@ struct ProfilesSearchTests {
         return profiles.map { $0["username"]?.stringValue ?? $0["full_name"]?.stringValue ?? "?" }
     }
 
-    @Test("finds by username and full name, best first, despite typos", .covers("A5", "C25"))
+    @Test("finds names despite typos, best match first", .covers("A5", "C25"))
     func finds() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -67,7 +67,7 @@ struct ProfilesSearchTests {
         }
     }
 
-    @Test("returns the requested number, by default 20")
+    @Test("limits the results, by default to 20")
     func limits() async throws {
         try await withNode { node in
             try await node.database.psql(
@@ -86,7 +86,7 @@ struct ProfilesSearchTests {
         }
     }
 
-    @Test("a trimmed query must have 2 to 50 characters")
+    @Test("requires a trimmed query of 2 to 50 characters")
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -8,7 +8,7 @@ struct UsernameTests {
     private static func name(_ name: String) -> JSONObject { ["username": .string(name)] }
 
     @Test(
-        "the first username and the same one again cost no cooldown",
+        "the first username starts no cooldown",
         .covers("B4", "B26"))
     func first() async throws {
         try await withNode { node in
@@ -25,7 +25,7 @@ struct UsernameTests {
     }
 
     @Test(
-        "records a change; the next is allowed after ninety days",
+        "records a change and allows the next after 90 days",
         .covers("B2", "B4", "B6", "B7", "B26"))
     func cooldown() async throws {
         try await withNode { node in
@@ -56,7 +56,7 @@ struct UsernameTests {
     }
 
     @Test(
-        "reserves the old name for its owner for 120 days",
+        "reserves the old name for 120 days",
         .covers("B5"))
     func held() async throws {
         try await withNode { node in
@@ -81,7 +81,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("taken and reserved names have the same response")
+    @Test("answers taken and reserved names identically")
     func toldApartByNothing() async throws {
         try await withNode { node in
             try await node.signedIn(.alice).call("me.change_username", Self.name("moreau"))
@@ -91,7 +91,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("row 48: a username is ASCII, and unique in any case", .covers("B5"))
+    @Test("row 48: usernames are ASCII and unique in any case", .covers("B5"))
     func folded() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
@@ -112,7 +112,7 @@ struct UsernameTests {
     }
 
     @Test(
-        "one of many concurrent claims wins, and costs others nothing",
+        "gives a contested name to one user, without cost to others",
         .covers("B5"))
     func race() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
@@ -133,7 +133,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("a name claimed while its owner leaves it stays reserved", .covers("B5"))
+    @Test("reserves a name that is claimed while it is released", .covers("B5"))
     func claimedMeanwhile() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -149,7 +149,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("SQL as a user and psql follow the same rules", .covers("B4"))
+    @Test("SQL follows the same username rules", .covers("B4"))
     func sql() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -12,9 +12,9 @@ import Testing
 @Suite("Pushes", .timeLimit(.minutes(60)))
 struct DevicePushTests {
     @Test(
-        "whoever has no app open is told of a message by each of its devices, as the device's provider wants it",
+        "notifies all devices of an offline user in the providers' formats",
         .covers("A30", "C13"))
-    func told() async throws {
+    func pushes() async throws {
         try await PushSetup.with { setup in
             let node = try await setup.leader()
             defer { node.command.signal(SIGKILL) }
@@ -64,13 +64,13 @@ struct DevicePushTests {
             let account = await JWTKeyCollection().add(
                 rsa: try Insecure.RSA.PublicKey(pem: setup.fcmKey.publicKey.pemRepresentation), digestAlgorithm: .sha256
             )
-            let asked = try await account.verify(String(assertion), as: AccountClaims.self)
+            let grantClaims = try await account.verify(String(assertion), as: AccountClaims.self)
             // F13
             let header = try #require(
                 try JSONSerialization.jsonObject(with: Data(base64URL: assertion)) as? [String: Any])
             #expect(header["kid"] as? String == "fcm-key-1")
-            #expect(asked.iss == "pusher@a-project.example" && asked.aud == "\(setup.standIn.url)/token")
-            #expect(asked.scope == "https://www.googleapis.com/auth/firebase.messaging")
+            #expect(grantClaims.iss == "pusher@a-project.example" && grantClaims.aud == "\(setup.standIn.url)/token")
+            #expect(grantClaims.scope == "https://www.googleapis.com/auth/firebase.messaging")
 
             let hook = try await setup.standIn.received(1) { $0.path == "/hook" }[0]
             let time = try #require(hook.headers["postline-timestamp"])
@@ -84,15 +84,16 @@ struct DevicePushTests {
             #expect((try hook.json["device"] as? [String: Any])?["locale"] as? String == "de-AT")
             #expect(try hook.json["push"] as? NSDictionary == payload as NSDictionary)
 
-            // The next message is told too, and nobody was told of its own.
+            // The next message is pushed too, and not to its sender.
             _ = try await alice.send("or dinner?", to: Room.aliceBob)
             _ = try await setup.standIn.received(2) { $0.path == "/3/device/ab01" }
             #expect(!setup.standIn.requests.contains { $0.path == "/3/device/a11ce0" })
-            try await eventually("what became of it to be counted") {
-                try await node.metrics()[#"postline_device_notifications_total{outcome="taken",provider="apns"}"#] == 2
+            try await eventually("the outcome to be counted") {
+                try await node.metrics()[#"postline_device_notifications_total{outcome="accepted",provider="apns"}"#]
+                    == 2
             }
 
-            // What was read elsewhere is taken back, without a sound.
+            // Reading on another device removes the notification silently.
             _ = try await bob.call(
                 "messages.mark_read", ["conversation_id": .string(Room.aliceBob), "seq": .integer(Int(seq) + 1)])
             let back = try await setup.standIn.received(3) { $0.path == "/3/device/ab01" }[2]
@@ -116,7 +117,7 @@ struct DevicePushTests {
         return try #require(sum.flatMap { Int($0) })
     }
 
-    @Test("FCM's 400 removes the device if the token is invalid, and not for another reason")
+    @Test("removes a device on FCM's 400 only for an invalid token")
     func invalidToken() async throws {  // E26
         try await PushSetup.with { setup in
             let node = try await setup.leader()
@@ -144,7 +145,7 @@ struct DevicePushTests {
         }
     }
 
-    @Test("which node pushes is not decided by a lock that every role of the database may take")
+    @Test("elects the push leader without a lock that any role can take")
     func lease() async throws {  // A10
         try await PushSetup.with { setup in
             try await setup.database.withConnection { connection in
@@ -174,8 +175,8 @@ struct DevicePushTests {
         func verify(using algorithm: some JWTAlgorithm) throws {}
     }
 
-    @Test("row 66: nobody is told who is online, has read, has muted, has signed out, or is somebody else by now")
-    func nobody() async throws {
+    @Test("row 66: skips users who are online, have read, muted or signed out")
+    func skipped() async throws {
         try await PushSetup.with { setup in
             let node = try await setup.leader()
             defer { node.command.signal(SIGKILL) }
@@ -185,19 +186,19 @@ struct DevicePushTests {
             let frank = try await node.signedIn(.frank)
             try await bob.register(device: "b0b0")
             try await carol.register(device: "ca01")
-            /// Carol is told after all that was to be told before: what was not by then is not.
-            func isNotTold(_ what: String, _ before: Int) async throws {
-                let told = setup.standIn.requests.count { $0.path == "/3/device/ca01" }
+            /// Checks that a message caused no push: Carol's later push would come after it.
+            func causesNoPush(_ what: String, _ before: Int) async throws {
+                let sent = setup.standIn.requests.count { $0.path == "/3/device/ca01" }
                 _ = try await alice.send("carol, \(what)", to: Room.aliceCarol)
-                _ = try await setup.standIn.received(told + 1) { $0.path == "/3/device/ca01" }
+                _ = try await setup.standIn.received(sent + 1) { $0.path == "/3/device/ca01" }
                 #expect(setup.standIn.requests.count { $0.path == "/3/device/b0b0" } == before, "\(what)")
             }
-            // Muted.
+            // A muted conversation.
             _ = try await bob.call("conversations.mute", ["conversation_id": .string(Room.aliceBob)])
             _ = try await alice.send("muted", to: Room.aliceBob)
-            try await isNotTold("muted", 0)
+            try await causesNoPush("muted", 0)
             _ = try await bob.call("conversations.mute", ["conversation_id": .string(Room.aliceBob), "until": .null])
-            // Read, before it could be told.
+            // A message read before the push.
             try await setup.database.withConnection { connection in
                 _ = try await connection.execute("begin; lock table app.push_cursor in access exclusive mode")
                 let read = try await alice.send("read at once", to: Room.aliceBob)
@@ -205,36 +206,36 @@ struct DevicePushTests {
                     "messages.mark_read", ["conversation_id": .string(Room.aliceBob), "seq": read["seq"] ?? .null])
                 _ = try await connection.execute("commit")
             }
-            try await isNotTold("read", 0)
-            // Online.
+            try await causesNoPush("read", 0)
+            // An online user.
             try await bob.sync()
             let sessions = "select count(*) from app.node_users where user_id = '\(Person.bob.id)'"
             try await setup.database.wait(for: sessions, toBe: "1")
             _ = try await alice.send("seen", to: Room.aliceBob)
-            try await isNotTold("online", 0)
-            // With the app in the background it is another thing; what was sent just before may be told then, too.
+            try await causesNoPush("online", 0)
+            // With the app in the background pushes are sent, also of messages sent just before.
             _ = try await bob.call("session.set_state", ["state": "background"])
             try await setup.database.wait(for: sessions, toBe: "0")
             try await setup.database.wait(for: "select count(*) from app.pushes where due_at is not null", toBe: "0")
             let before = setup.standIn.requests.count { $0.path == "/3/device/b0b0" }
             _ = try await alice.send("away", to: Room.aliceBob)
             _ = try await setup.standIn.received(before + 1) { $0.path == "/3/device/b0b0" }
-            // Another user's by now: the same device, signed in as somebody else.
+            // The same device, signed in as another user.
             try await frank.register(device: "b0b0")
             _ = try await alice.send("for bob alone", to: Room.aliceBob)
-            try await isNotTold("moved", before + 1)
+            try await causesNoPush("moved", before + 1)
             #expect(try await bob.call("devices.list")["devices"] == .array([]))
-            // Signed out.
+            // A device that is signed out.
             try await bob.register(device: "b0b1")
             _ = try await bob.call("auth.logout")
             _ = try await alice.send("after sign-out", to: Room.aliceBob)
-            try await isNotTold("signed out", before + 1)
+            try await causesNoPush("signed out", before + 1)
             #expect(!setup.standIn.requests.contains { $0.path == "/3/device/b0b1" })
         }
     }
 
     @Test(
-        "row 66: what a provider refuses for now is tried again until it is taken; unknown devices are forgotten",
+        "row 66: retries deferred pushes and removes unknown devices",
         arguments: [
             (PushStandIn.Answer.says(500, #"{"reason":"InternalServerError"}"#), true),
             (.says(503, #"{"reason":"ServiceUnavailable"}"#, headers: ["retry-after": "3"]), true),
@@ -244,7 +245,7 @@ struct DevicePushTests {
             (.says(410, #"{"reason":"Unregistered","timestamp":1}"#), false),
             (.says(400, #"{"reason":"BadDeviceToken"}"#), false),
         ])
-    func answers(_ answer: PushStandIn.Answer, _ isTriedAgain: Bool) async throws {
+    func answers(_ answer: PushStandIn.Answer, _ isRetried: Bool) async throws {
         try await PushSetup.with { setup in
             let node = try await setup.leader()
             defer { node.command.signal(SIGKILL) }
@@ -256,22 +257,22 @@ struct DevicePushTests {
             let alice = try await node.signedIn(.alice)
             _ = try await alice.send("hello", to: Room.aliceBob)
             _ = try await setup.standIn.received(1)
-            if isTriedAgain {
+            if isRetried {
                 let sent = try await setup.standIn.received(2)
                 #expect(sent[0].body == sent[1].body)
-                try await eventually("it to be noted") {
+                try await eventually("it to be recorded") {
                     try await setup.database.value("select count(*) from app.pushes where due_at is null") == "1"
                 }
                 #expect(setup.standIn.requests.count == 2)
             } else {
-                try await eventually("the device to be forgotten") {
+                try await eventually("the device to be removed") {
                     try await bob.call("devices.list")["devices"] == .array([])
                 }
             }
         }
     }
 
-    @Test("row 66: where the leader is killed or stopped another node goes on, and what it had begun is told")
+    @Test("row 66: fails over to another node and completes begun pushes")
     func takeover() async throws {
         try await PushSetup.with { setup in
             let first = try await setup.leader()
@@ -281,7 +282,7 @@ struct DevicePushTests {
             let bob = try await second.signedIn(.bob)
             try await bob.register(device: "b0b0")
             let alice = try await second.signedIn(.alice)
-            // Killed between the provider's answer and the note of it: the one step after which it is told twice.
+            // A kill between the provider's response and its record: only here a push is sent twice.
             setup.answer { _ in
                 first.command.signal(SIGKILL)
                 return .says(200)
@@ -289,17 +290,17 @@ struct DevicePushTests {
             _ = try await alice.send("one", to: Room.aliceBob)
             _ = try await setup.standIn.received(1)
             setup.answer()
-            // Within five seconds (docs/push.md), and as many more as a busy machine may need.
+            // Within five seconds (docs/push.md); the limit allows for a busy machine.
             try await within("another node to push", limit: .seconds(30)) { try await PushSetup.leads(second) }
-            // It is due again a minute after it was begun.
+            // The push is due again a minute after it was begun.
             try await setup.database.psql("update app.pushes set due_at = now()")
             let sent = try await setup.standIn.received(2)
             #expect(sent[0].body == sent[1].body)
-            try await eventually("it to be noted") {
+            try await eventually("it to be recorded") {
                 try await setup.database.value("select count(*) from app.pushes where due_at is null") == "1"
             }
 
-            // Stopped, as a machine that is paused: it keeps its connection.
+            // A stopped process, like a paused machine, keeps its connection.
             let third = try await setup.node()
             defer { third.command.signal(SIGKILL) }
             second.command.signal(SIGSTOP)
@@ -309,14 +310,14 @@ struct DevicePushTests {
             _ = try await again.send("two", to: Room.aliceBob)
             _ = try await setup.standIn.received(3)
             second.command.signal(SIGCONT)
-            try await eventually("the one that was paused to follow") {
+            try await eventually("the paused node to follow") {
                 try await second.metrics()["postline_device_notification_leader"] == 0
             }
             #expect(setup.standIn.requests.count == 3)
         }
     }
 
-    @Test("doctor asks each provider, tells nobody anything, and says what is wrong")
+    @Test("doctor checks each provider without notifying anyone")
     func doctor() async throws {
         try await PushSetup.with { setup in
             func findings() async throws -> [String] {
@@ -341,7 +342,7 @@ struct DevicePushTests {
         }
     }
 
-    @Test("a server that does not push by a platform says so, and whoever mutes is told on all its devices alone")
+    @Test("rejects devices of unconfigured platforms, and syncs mutes")
     func without() async throws {
         try await withTwoNodes { one, other in
             let bob = try await one.signedIn(.bob)
@@ -359,7 +360,7 @@ struct DevicePushTests {
             let push = try await second.nextNotification()
             #expect(push.method == "changes")
             #expect(try push.params()["conversations"] == .array([answer]))
-            // Who is in it with bob hears of the next thing, and of nothing before.
+            // The other member receives only the next message, not the mute.
             _ = try await bob.send("hello", to: Room.aliceBob)
             #expect(try await alice.nextNotification().params()["conversations"] == nil)
             try await bob.refused(
@@ -372,7 +373,7 @@ struct DevicePushTests {
 }
 
 extension Data {
-    /// The header of a signed token (RFC 7515).
+    /// Decodes the header of a signed token (RFC 7515).
     fileprivate init(base64URL token: some StringProtocol) throws {
         var text = token.prefix { $0 != "." }.replacing("-", with: "+").replacing("_", with: "/")
         text += String(repeating: "=", count: (4 - text.count % 4) % 4)

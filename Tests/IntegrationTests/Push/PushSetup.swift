@@ -5,7 +5,7 @@ import Foundation
 import LineClient
 import Messaging
 
-/// Nodes that push to a stand-in, by all three ways.
+/// Nodes that push to a stand-in of all three providers.
 struct PushSetup: Sendable {
     let database: TestDatabase
     let standIn: PushStandIn
@@ -14,7 +14,7 @@ struct PushSetup: Sendable {
     let fcmKey: _RSA.Signing.PrivateKey
     static let webhookSecret = "a secret of the tests, of 32 bytes and more"
 
-    /// Runs `body` with a database and a stand-in that takes everything.
+    /// Runs `body` with a database and a stand-in that accepts everything.
     static func with<Value: Sendable>(_ body: @Sendable (PushSetup) async throws -> Value) async throws -> Value {
         try await TestDatabase.with { database in
             try await TestCertificates.with { certificates in
@@ -34,7 +34,7 @@ struct PushSetup: Sendable {
         fcmKey = try _RSA.Signing.PrivateKey(keySize: .bits2048)
     }
 
-    /// Grants access tokens, and answers all else so.
+    /// Grants access tokens, and sets the answer to other requests.
     func answer(_ answer: @escaping @Sendable (PushStandIn.Request) -> PushStandIn.Answer = { _ in .says(200, "{}") }) {
         standIn.answer { request in
             if request.path == "/token" { return .says(200, #"{"access_token":"granted","expires_in":3600}"#) }
@@ -42,7 +42,7 @@ struct PushSetup: Sendable {
         }
     }
 
-    /// What `postline serve` needs to push.
+    /// Returns the settings of `postline serve` for pushes.
     func environment() throws -> [String: String] {
         func file(_ name: String, _ text: String) throws -> String {
             let path = certificates.directory.appending(path: name).path
@@ -65,7 +65,7 @@ struct PushSetup: Sendable {
         ]
     }
 
-    /// The first node, which pushes: of what is sent before it leads nobody is told.
+    /// Starts a node, and waits until it is the leader. Messages sent before cause no pushes.
     func leader() async throws -> ServeProcess {
         let node = try await node()
         do {
@@ -77,14 +77,14 @@ struct PushSetup: Sendable {
         }
     }
 
-    /// Returns when that node is the one that pushes.
+    /// Waits until the node is the leader.
     static func leads(_ node: ServeProcess) async throws {
-        try await eventually("the node to push") {
+        try await eventually("the node to lead") {
             try await node.metrics()["postline_device_notification_leader"] == 1
         }
     }
 
-    /// Starts a node that pushes.
+    /// Starts a node with push settings.
     func node(_ changes: [String: String] = [:]) async throws -> ServeProcess {
         try await ServeProcess.start(database, environment: try environment().merging(changes) { $1 })
     }

@@ -7,7 +7,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A stand-in for those who take pushes: an HTTP/2 server with TLS that notes what it is sent and answers as it is told.
+/// A stand-in for push providers: an HTTP/2 server with TLS that records requests and sends configured answers.
 final class PushStandIn: Sendable {
     struct Request: Sendable {
         let path: String
@@ -21,9 +21,9 @@ final class PushStandIn: Sendable {
 
     enum Answer: Sendable {
         case says(Int, String = "", headers: [String: String] = [:])
-        /// Nothing, for ever.
+        /// No response.
         case silence
-        /// The head and a part of what it announced, and then the connection's end.
+        /// The head and a part of the body, then the end of the connection.
         case half
     }
 
@@ -38,10 +38,10 @@ final class PushStandIn: Sendable {
 
     var url: String { "https://localhost:\(port)" }
 
-    /// What it was sent so far, in its order.
+    /// The requests so far, in order.
     var requests: [Request] { state.withLock { $0.requests } }
 
-    /// Runs one for as long as `body` does.
+    /// Runs a stand-in while `body` runs.
     static func with<Value: Sendable>(
         _ certificates: TestCertificates, _ body: (PushStandIn) async throws -> Value
     ) async throws -> Value {
@@ -87,16 +87,16 @@ final class PushStandIn: Sendable {
         state = Mutex(State(answer: { _ in .says(200, "{}") }))
     }
 
-    /// Answers so from now on.
+    /// Sets the answer to later requests.
     func answer(_ answer: @escaping @Sendable (Request) -> Answer) { state.withLock { $0.answer = answer } }
 
-    /// Waits until it was sent so many that are so, and gives them.
-    func received(_ count: Int, where isMeant: @escaping @Sendable (Request) -> Bool = { _ in true }) async throws
+    /// Waits for `count` matching requests, and returns them.
+    func received(_ count: Int, where predicate: @escaping @Sendable (Request) -> Bool = { _ in true }) async throws
         -> [Request]
     {
         try await eventually("\(count) requests of a provider") {
-            let meant = self.requests.filter(isMeant)
-            return meant.count < count ? nil : meant
+            let matching = self.requests.filter(predicate)
+            return matching.count < count ? nil : matching
         }
     }
 

@@ -320,7 +320,7 @@ struct SupabaseTests {
                 "select * from app.sessions", "select * from app.settings", "select * from app.migrations",
                 "select * from app.merged_guests", "update app.words set word = 'x'", "select * from auth.users",
                 "select * from accounts.credentials('ada@example.com')",
-                "select * from feed.look(pg_current_snapshot())",
+                "select * from feed.read_changes(pg_current_snapshot())",
                 "select accounts.ensure_profile('\(SupabaseUser.ada.id)', true)",
                 "set local role postline_feed", "create table public.mine ()",
             ] {

@@ -170,7 +170,7 @@ func withNode<Value: Sendable>(
     configuration.standbyDatabaseURL = settings.standbyDatabaseURL
     configuration.presence = settings.presence
     // Devices can register. Nodes that send device pushes are separate processes (PushSetup).
-    configuration.pushes = Set(DevicePlatform.allCases)
+    configuration.pushPlatforms = Set(DevicePlatform.allCases)
     // One per run, since another may belong to another user.
     let shared = "postline-pictures-\(ProcessInfo.processInfo.processIdentifier)"
     let folder = settings.pictures ?? FileManager.default.temporaryDirectory.appending(path: shared).path
@@ -193,9 +193,9 @@ func withNode<Value: Sendable>(
     http.pictures = pictures
     http.maxBatchTime = settings.maxBatchTime
     let gateway = Gateway(
-        configuration: http, service: service, lines: server, logger: settings.logger, metrics: metrics)
+        configuration: http, service: service, lineServer: server, logger: settings.logger, metrics: metrics)
     let mailer = settings.mail.map {
-        Mailer($0, queue: service.mails, logger: settings.logger, metrics: metrics)
+        Mailer($0, queue: service.mailQueue, logger: settings.logger, metrics: metrics)
     }
     let services: [any Service] = [service, server, gateway] + (mailer.map { [$0] } ?? [])
     let group = ServiceGroup(
@@ -203,7 +203,7 @@ func withNode<Value: Sendable>(
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         do {
-            pictures?.isServed(at: "http://127.0.0.1:\(try await gateway.address.port)")
+            pictures?.setURL("http://127.0.0.1:\(try await gateway.address.port)")
             let value = try await body(
                 TestNode(
                     database: database, port: try await server.address.port, metrics: metrics, service: service,

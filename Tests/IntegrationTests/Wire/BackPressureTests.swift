@@ -17,15 +17,15 @@ struct BackPressureTests {
 
     /// Returns the received seqs of the flood after the client has fetched those that the delta left out.
     private static func pagedBack(_ client: TestClient, to last: Int) async throws -> [Int] {
-        let replica = await client.state
-        var held = Set((replica.messages[Room.aliceBob] ?? [:]).keys)
+        let state = await client.state
+        var held = Set((state.messages[Room.aliceBob] ?? [:]).keys)
         var next = last
         while next > 90 {
             if held.contains(next) {
                 next -= 1
                 continue
             }
-            #expect(replica.limited.contains(Room.aliceBob))
+            #expect(state.limited.contains(Room.aliceBob))
             let page = try await client.call(
                 "messages.list",
                 ["conversation_id": .string(Room.aliceBob), "before_seq": .integer(next + 1), "limit": 200])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Batches over HTTP", .timeLimit(.minutes(60)))
 struct HTTPBatchTests {
-    @Test("a batch over its time limit refuses the rest")
+    @Test("a batch beyond its time limit answers the rest with unavailable")
     func time() async throws {
         var settings = NodeSettings()
         settings.maxBatchTime = .zero

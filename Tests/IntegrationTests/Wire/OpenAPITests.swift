@@ -264,7 +264,7 @@ struct OpenAPITests {
             var covered = 0
             for method in SampleParameters.methods where !method.method.hasPrefix("auth.") {
                 for parameter in method.parameters {
-                    guard case .string(let rule, heldBy: .database) = parameter.type else { continue }
+                    guard case .string(let rule, validatedBy: .database) = parameter.type else { continue }
                     covered += 1
                     for (text, isGood) in rule.samples {
                         let params = try Self.params(of: method, with: parameter.name, text)

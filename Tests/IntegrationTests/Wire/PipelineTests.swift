@@ -109,7 +109,7 @@ struct PipelineTests {
             let refused = try await client.refused(.internalError, "me.get")
             #expect(refused?.data["incident"] != nil)
             // The response may come before the log line.
-            try await node.command.waitForErrors("the answer has 450")
+            try await node.command.waitForErrors("answer of 450")
             let batch = try await client.exchange(
                 #"[{"jsonrpc":"2.0","id":"a","method":"me.get"},{"jsonrpc":"2.0","id":"b","method":"avatars.list"}]"#)
             let answers = try JSON(parsing: ByteBuffer(string: batch)).arrayValue ?? []

@@ -17,7 +17,7 @@ struct ResponseSizeTests {
         return (try #require(answer["result"], "\(answer["error"]?.text ?? "")"), line.utf8.count)
     }
 
-    @Test("row 58a: pages of large messages end early, and continue exactly")
+    @Test("row 58a: ends pages of long messages early, without a gap")
     func messages() async throws {
         try await withNode { node in
             // 200 messages of 8,000 characters, each six bytes in JSON.
@@ -55,7 +55,7 @@ struct ResponseSizeTests {
         }
     }
 
-    @Test("row 58a: pages of groups end early, with all profiles they need")
+    @Test("row 58a: ends pages of large groups early, with their profiles")
     func conversations() async throws {
         try await withNode { node in
             let groups = 8
@@ -102,7 +102,7 @@ struct ResponseSizeTests {
         }
     }
 
-    @Test("a large group fits one response with all members")
+    @Test("limits the profiles of a large group, not its members")
     func profilesOfMembers() async throws {
         try await withNode { node in
             try await node.database.psql(

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("server.info", .timeLimit(.minutes(60)))
 struct ServerInfoTests {
-    @Test("server.info returns the hello and the time to anybody")
+    @Test("returns the hello's content and the time without sign-in")
     func info() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -26,7 +26,7 @@ struct ServerInfoTests {
         }
     }
 
-    @Test("server.info takes no parameters")
+    @Test("server.info rejects params")
     func params() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -34,7 +34,7 @@ struct ServerInfoTests {
         }
     }
 
-    @Test("an unknown method is refused with the nearest name")
+    @Test("suggests the nearest method for an unknown one")
     func unknown() async throws {
         try await withNode { node in
             let client = try await node.connect()

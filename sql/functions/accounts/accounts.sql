@@ -1,8 +1,8 @@
--- Accounts of Postline's own. These run as the owner, for the role postline_accounts alone: no user's role may call
--- them, and no statement of theirs hashes or compares a password.
+-- Postline's own accounts. These functions run as the owner, for the role postline_accounts only: no user's role may
+-- call them. None of their statements hashes or compares a password.
 
--- `needs_proof` where mail is set up: the address is confirmed by what is sent to it, `most` mails an hour, and by
--- nothing else.
+-- Creates an account and returns its id. With `needs_proof`, used if mail is configured, the address is confirmed only
+-- by a mail, of which at most `most` are sent in an hour.
 create or replace function accounts.register(
     email text, password_hash text, username text, full_name text, needs_proof boolean, most integer) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -40,15 +40,7 @@ begin
 end
 $$;
 
--- For the nodes of the version before, which send no mail.
-create or replace function accounts.register(
-    email text, password_hash text, username text, full_name text) returns uuid
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-    return accounts.register(email, password_hash, username, full_name, false, null);
-end
-$$;
-
+-- Returns id and password hash of the account with that address, or no row.
 create or replace function accounts.credentials(email text) returns table (user_id uuid, password_hash text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -60,7 +52,7 @@ begin
 end
 $$;
 
--- Whether an operator, or another auth server, keeps the account out for now.
+-- Returns true if an operator or another auth server has disabled the account for now.
 create or replace function app.is_banned(account auth.users) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -68,7 +60,7 @@ begin
 end
 $$;
 
--- The stored hash of a signed-in user's password; null where it has none.
+-- Returns the stored password hash of a signed-in user, or null if it has none.
 create or replace function accounts.password_hash(user_id uuid) returns text
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -77,8 +69,8 @@ begin
 end
 $$;
 
--- Puts another hash of the same password in the place of one that the service has verified it against. Answers the
--- hash that is stored then: another where it was changed meanwhile, null where the account has gone.
+-- Replaces the hash of a password, after the service has verified it, by a new hash of the same password. Returns the
+-- stored hash: another one if it was changed in the meantime, null if the account is gone.
 create or replace function accounts.renew_hash(user_id uuid, old_hash text, new_hash text) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -88,7 +80,7 @@ begin
 end
 $$;
 
--- A guest: an account without address and password, which a session alone leads to.
+-- Creates a guest, an account without address and password that only a session leads to, and returns its id.
 create or replace function accounts.guest(full_name text default null) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -107,8 +99,8 @@ begin
 end
 $$;
 
--- Makes a guest a full account: the same user, with an address and a password. Of many at once, one does. `needs_proof`
--- as with accounts.register.
+-- Makes a guest a full account with address and password; the user stays the same. Of concurrent calls one succeeds.
+-- `needs_proof` as for accounts.register.
 create or replace function accounts.upgrade(
     user_id uuid, email text, password_hash text, full_name text, needs_proof boolean, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -142,17 +134,8 @@ begin
 end
 $$;
 
--- For the nodes of the version before, which send no mail.
-create or replace function accounts.upgrade(
-    user_id uuid, email text, password_hash text, full_name text default null) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-    perform accounts.upgrade(user_id, email, password_hash, full_name, false, null);
-end
-$$;
-
--- Sets another password, and ends every other session of the user. `old_hash` is the stored hash that the service has
--- verified the current password against: where it is not the stored one any more, another change came first.
+-- Changes a password, ends all other sessions of the user, and returns how many. `old_hash` is the hash that the
+-- service has verified; if it is no longer stored, another change came first.
 create or replace function accounts.change_password(
     user_id uuid, session_id uuid, old_hash text, new_hash text) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -164,7 +147,7 @@ begin
     if not found then
         perform app.refuse_credentials();
     end if;
-    -- Whoever knew the password before has no other way in left.
+    -- Pending mails would be another way in for anyone who knew the old password.
     perform app.cancel_mails(change_password.user_id, array['change_email', 'reset_password']);
     update app.sessions s set revoked_at = pg_catalog.now()
      where s.user_id = change_password.user_id and s.revoked_at is null
@@ -174,8 +157,8 @@ begin
 end
 $$;
 
--- Makes a tombstone of the user. `password_hash` is the stored hash that the service has verified the password
--- against, null where accounts.password_hash gave none: only a guest's access is proof enough then.
+-- Deletes a user. `password_hash` is the hash that the service has verified, or null if accounts.password_hash returned
+-- none: then a guest's access token suffices.
 create or replace function accounts.delete_user(user_id uuid, password_hash text) returns json
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -195,15 +178,15 @@ begin
 end
 $$;
 
--- The profile of an account, made at first sight. is_anonymous is what the token says, where the account's own row
--- is kept by another auth server; null asks that row. Answers whether the user is a guest.
+-- Ensures that an account has a profile, and returns whether the user is a guest. `is_anonymous` is the claim of a
+-- token of another auth server; null reads the account's row.
 create or replace function accounts.ensure_profile(user_id uuid, is_anonymous boolean) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users;
     guest boolean;
 begin
-    -- A user seen before costs one look.
+    -- A known user costs one query.
     select p.is_guest into guest from public.user_profiles p
       join public.user_private s on s.id = p.id
       join auth.users u on u.id = p.id and u.deleted_at is null and not app.is_banned(u)
@@ -216,29 +199,29 @@ begin
     if not found then
         raise exception using errcode = 'PL004', message = 'This account is not known here.';
     end if;
-    perform app.adopt_account(account);
+    perform app.upsert_profile(account);
     return coalesce(account.is_anonymous, false);
 end
 $$;
 
--- Returns an address in the form it is stored and compared in, or refuses it. Behind the "@" is the name of a host (RFC
--- 5321, 2.3.5), no address of one.
+-- Returns an address in the form in which it is stored and compared, or raises invalid_params. After the "@" is the
+-- name of a host (RFC 5321, 2.3.5), not its address.
 create or replace function app.checked_email(email text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
     address text := pg_catalog.btrim(email);
     parts text[] := pg_catalog.regexp_match(address, '^([^@\s\u0001-\u001f\u007f]{1,64})@([^@[]*[^@.])$');
 begin
-    if coalesce(parts[1] ~ app.unseen() or not app.is_host(parts[2]) or parts[2] ~ '(^|\.)[0-9]+$', true)
+    if coalesce(parts[1] ~ app.invisible_characters() or not app.is_host(parts[2]) or parts[2] ~ '(^|\.)[0-9]+$', true)
        or pg_catalog.octet_length(address) > 254 then
         perform app.refuse_param('email', 'That is not an email address.');
     end if;
-    -- Of ASCII alone: a Kelvin sign is no "k", and another mailbox.
+    -- Lower case of ASCII only: a Kelvin sign is not a "k", and another mailbox.
     return app.lower_ascii(address);
 end
 $$;
 
--- Returns an address that mails can be sent to, as app.checked_email does: letters, digits and signs of ASCII (RFC
+-- Returns an address to which mails can be sent, as app.checked_email does: letters, digits and signs of ASCII (RFC
 -- 5321, 4.1.2, a dot-string at a host).
 create or replace function app.mailable_email(email text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
@@ -254,6 +237,7 @@ begin
 end
 $$;
 
+-- Raises email_taken.
 create or replace function app.refuse_email() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -262,6 +246,7 @@ begin
 end
 $$;
 
+-- Raises invalid_credentials.
 create or replace function app.refuse_credentials() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

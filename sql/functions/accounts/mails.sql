@@ -1,9 +1,9 @@
--- Mails on their way, for the role postline_accounts alone: see sql/functions/app/mails.sql.
+-- Mails in delivery, for the role postline_accounts only: see sql/functions/app/mails.sql.
 
--- What is due, judged now, as many at most as there are hashes; each is due again in four minutes, by when its sender
--- knows. Those that have a token have taken one of the hashes, SHA-256 in hexadecimal digits, for it. What nobody wants
--- any more goes, and takes nobody's place: how many addresses were made up, no other mail tells.
-create or replace function accounts.take_mails(hashes text[]) returns table (
+-- Claims due mails, at most as many as there are hashes; each is due again in four minutes. A mail with a token uses
+-- one of the hashes (SHA-256, hexadecimal). Mails without a purpose are deleted and do not count, so that no other mail
+-- reveals how many addresses were invented.
+create or replace function accounts.claim_mails(hashes text[]) returns table (
     id uuid, kind text, email text, user_id uuid, locale text, attempts integer, token_hash text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
@@ -13,7 +13,7 @@ declare
     whom uuid;
     place integer := 0;
 begin
-    perform app.forget_mails();
+    perform app.prune_mails();
     for mail in
         select m.* from app.mails m where m.due_at <= pg_catalog.clock_timestamp()
          order by m.due_at limit 500 for update skip locked
@@ -22,12 +22,12 @@ begin
         whom := case when mail.kind = 'reset_password' then
                     (select u.id from auth.users u where u.email = mail.email and not u.is_sso_user)
                     else mail.user_id end;
-        -- A change of the password, or of the address, ends what was asked for before: it is seen here, or sees this.
+        -- A change of password or address invalidates earlier requests: it is visible here, or it sees this token.
         select u.* into account from auth.users u where u.id = whom for share skip locked;
         if account.id is null and exists (select from auth.users u where u.id = whom) then
             update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '1 second' where m.id = mail.id;
             continue;
-        elsif not app.is_wanted(mail, account) then
+        elsif not app.is_still_needed(mail, account) then
             delete from app.mails m where m.id = mail.id;
             continue;
         end if;
@@ -54,22 +54,22 @@ begin
 end
 $$;
 
--- Notes what the mail server said, `outcomes` being
+-- Records the mail server's responses. `outcomes` are
 --
---   taken      the mail is on its way: its row goes
---   later      to be tried again in so many seconds
---   refused    it will never be taken
---   given_up   it was tried for a day
+--   taken      accepted for delivery; the row is deleted
+--   later      to be tried again after `retry_seconds`
+--   refused    will never be accepted
+--   given_up   tried for a day
 --
--- `tries` is how often it had been tried before. Who says so late, after another node has taken it, is heard only where
--- the mail was taken.
-create or replace function accounts.settle_mails(
+-- `tries` is the number of earlier attempts. A late record, after another node has claimed the mail, counts only if the
+-- mail was accepted.
+create or replace function accounts.record_mail_results(
     ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin
     with said as materialized (
         select * from unnest(ids, tries, outcomes, errors, retry_seconds) as u (id, tries, outcome, error, retry)),
-    -- What another transaction is at is due again by itself.
+    -- A row that another transaction has locked becomes due again by itself.
     held as materialized (
         select m.id, s.outcome, s.error, s.retry
           from said s join app.mails m on m.id = s.id

@@ -1,8 +1,8 @@
--- What a mail proves, for the role postline_accounts alone: the service has the token, these functions its hash. One
--- that was guessed, was used, has expired, or was made void by what came since, is answered alike.
+-- Proofs of addresses by mail, for the role postline_accounts only. The service has the token, these functions its
+-- hash. A token that is invented, used, expired or invalidated gets the same response.
 
--- Has a mail sent to that address, by which its account's password is set anew. It writes the same row whether there is
--- such an account or not, and asks nothing else: so neither the answer nor its time tells.
+-- Queues a mail for a new password. It writes the same row whether the account exists or not, and reads nothing else,
+-- so neither response nor time reveals it.
 create or replace function accounts.request_password_reset(email text, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -10,14 +10,14 @@ begin
 end
 $$;
 
--- The account that a token is of, locked; a refusal where the token is not good.
+-- Locks and returns the account of a token, or raises invalid_token.
 create or replace function app.mail_token_account(token_hash text, kinds text[]) returns auth.users
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users;
     token app.mail_tokens;
 begin
-    -- The account first: of two tokens that are used at once, the second finds what the first has made void.
+    -- The account first: the second of two concurrent tokens sees what the first has invalidated.
     select u.* into account from auth.users u
      where u.id = (select t.user_id from app.mail_tokens t where t.hash = pg_catalog.decode(token_hash, 'hex'))
        for update;
@@ -34,7 +34,7 @@ begin
 end
 $$;
 
--- Whose password a token may set; a refusal where it is not good. It stays as it is.
+-- Returns the account whose password a token may set, or raises invalid_token. The token stays valid.
 create or replace function accounts.resettable_account(token_hash text) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -42,8 +42,8 @@ begin
 end
 $$;
 
--- Sets the password of a token's account, and ends all its sessions. Whoever has the token reads the address's mail: so
--- the address is proven, too. Answers whose password it is.
+-- Sets the password of a token's account, ends all its sessions, and returns its id. The token also proves the address,
+-- since its holder reads the mail.
 create or replace function accounts.reset_password(token_hash text, password_hash text) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -53,16 +53,16 @@ begin
        set encrypted_password = reset_password.password_hash, updated_at = pg_catalog.now(),
            email_confirmed_at = coalesce(u.email_confirmed_at, pg_catalog.now())
      where u.id = account.id;
-    perform app.note_proof(account.id, account.email::text);
+    perform app.record_email_proof(account.id, account.email::text);
     perform app.cancel_mails(account.id, array['confirm_email', 'change_email', 'reset_password']);
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = account.id and s.revoked_at is null;
     return account.id;
 end
 $$;
 
--- Has a mail sent to the address that is to be the account's, or to the one that it has where that is not proven.
--- `password_hash` is the stored hash that the service has verified the password against. Whether somebody else has the
--- address is found out when the mail is due, and told nobody. Of several requests the newest counts.
+-- Queues a mail to the account's future address, or to its present one if that is unproven. `password_hash` is the hash
+-- that the service has verified. Whether another account has the address is checked when the mail is due, and not
+-- revealed. The newest of several requests counts.
 create or replace function accounts.request_email_change(
     user_id uuid, password_hash text, email text, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -87,8 +87,7 @@ begin
 end
 $$;
 
--- Takes the proof of an address: that it is the account's, or is to be. The address that it takes the place of is sent
--- a notice. Answers the address.
+-- Confirms the present or future address of an account by a token, and returns it. The replaced address gets a notice.
 create or replace function accounts.confirm_email(token_hash text) returns json
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -103,7 +102,7 @@ begin
         exception when unique_violation then
             perform app.refuse_email();
         end;
-        -- What the address before was asked for proves nothing of this one.
+        -- Tokens sent to the replaced address prove nothing about this one.
         perform app.cancel_mails(account.id, array['confirm_email', 'change_email', 'reset_password']);
         if account.email is not null then
             perform app.queue_mail('email_changed', account.email::text, account.id, null);
@@ -114,13 +113,13 @@ begin
          where u.id = account.id;
         perform app.cancel_mails(account.id, array['confirm_email', 'change_email']);
     end if;
-    perform app.note_proof(account.id, address);
+    perform app.record_email_proof(account.id, address);
     return '{"email":' || pg_catalog.to_json(address) || '}';
 end
 $$;
 
--- Whether the account need not wait for its address to be confirmed; else it is sent another mail, unless one is on its
--- way or can still be used. An account without an address has nothing to wait for.
+-- Returns true if the account need not confirm its address, or has none. Otherwise queues a mail, unless one is pending
+-- or its token is still valid.
 create or replace function accounts.await_confirmation(user_id uuid, most integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

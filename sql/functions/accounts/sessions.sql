@@ -1,24 +1,23 @@
--- Sessions of Postline's own accounts, for the role postline_accounts alone.
+-- Sessions of Postline's own accounts, for the role postline_accounts only.
 --
--- A session is a family of refresh tokens, one a generation. The service derives the token from the session and its
--- generation, HMAC-SHA256 with a key that the database never sees, and gives these functions the two numbers only
--- after it has checked the code. So nothing that could be used is stored, and the same child can be given again.
+-- A session is a family of refresh tokens, one per generation. The service derives a token from session and generation
+-- by HMAC-SHA256 with a key that the database does not have, and calls these functions with both numbers only after it
+-- has checked the code. So nothing usable is stored, and the same token can be issued again.
 --
--- Tokens carry nothing of a profile: it would grow old in them. `user_metadata` is empty, and there for the nodes of
--- the version before, which ask for it.
+-- Tokens contain no profile data, which could change later. `user_metadata` is empty, and exists for nodes of earlier
+-- versions.
 
--- Opens a session. The id is new, and the service's to choose: it looks out for the session's end from before it
--- begins. `password_hash` is the stored hash that the service has verified the password against, null for an account
--- that has none. Where it is not the stored one any more, the password was changed meanwhile, and that change ended all
--- but one.
+-- Opens a session. The service chooses the id, since it watches for the session's end before the session begins.
+-- `password_hash` is the hash that the service has verified, or null for an account without a password. If it is no
+-- longer stored, a change of the password came first, which ended all sessions but one.
 --
--- A user has at most 100 sessions: of more, those that were used last go on.
+-- A user has at most 100 sessions; those used longest ago end.
 create or replace function accounts.open_session(session_id uuid, user_id uuid, password_hash text) returns table (
     generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    -- Waits for a change of the password, a ban, a deletion or a merge under way. One that comes later waits for this,
-    -- and ends the session.
+    -- Waits for a concurrent change of the password, ban, deletion or merge. A later one waits for this, and ends the
+    -- session.
     update auth.users u set last_sign_in_at = pg_catalog.now()
      where u.id = open_session.user_id and u.deleted_at is null and not app.is_banned(u)
        and nullif(u.encrypted_password::text, '') is not distinct from open_session.password_hash;
@@ -30,7 +29,7 @@ begin
      where s.id in (select l.id from app.sessions l
                      where l.user_id = open_session.user_id and l.revoked_at is null
                      order by l.refreshed_at desc, l.id offset 99);
-    perform app.forget_sessions();
+    perform app.prune_sessions();
     return query
         with opened as (
             insert into app.sessions as s (id, user_id, refreshed_at)
@@ -42,7 +41,8 @@ begin
 end
 $$;
 
--- Why the account is not signed in to: it is not there, or the password that was verified is not its password.
+-- Raises the reason why an account cannot sign in: it does not exist, or the verified password is no longer its
+-- password.
 create or replace function app.refuse_sign_in(user_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -53,8 +53,8 @@ begin
 end
 $$;
 
--- Removes some of the sessions that ended long ago: more with each sign-in than that brings.
-create or replace function app.forget_sessions() returns void
+-- Deletes some sessions that ended long ago, more per sign-in than each sign-in adds.
+create or replace function app.prune_sessions() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.sessions s
@@ -63,6 +63,7 @@ begin
 end
 $$;
 
+-- Returns whether the user is a guest, or raises session_revoked if the session has ended.
 create or replace function accounts.use_session(user_id uuid, session_id uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -74,8 +75,8 @@ begin
 end
 $$;
 
--- Which of these sessions, each of its user, are in use and need nothing but that: the answer of `use_session` to many
--- at once, in their order. Of the others `use_session` says why they are not, or makes them so.
+-- Returns for each pair of user and session whether the session is active and its profile exists: `use_session` for
+-- many, in their order. For the others `use_session` returns the reason, or creates the profile.
 create or replace function accounts.are_in_use(user_ids uuid[], session_ids uuid[]) returns boolean[]
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
@@ -92,24 +93,25 @@ begin
 end
 $$;
 
--- Whether a refresh token of that generation is taken: the active one, or its parent within the reuse window, for a
--- client that did not get the answer.
-create or replace function app.is_taken(session app.sessions, generation integer, reuse_seconds integer)
+-- Returns true if a refresh token of that generation is accepted: the active one, or its parent within the reuse
+-- window, for a client that did not get the response.
+create or replace function app.accepts_generation(session app.sessions, generation integer, reuse_seconds integer)
 returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return session.revoked_at is null and (
-        session.generation = is_taken.generation
-        or session.generation - 1 = is_taken.generation
+        session.generation = accepts_generation.generation
+        or session.generation - 1 = accepts_generation.generation
            and app.now() <= session.refreshed_at + reuse_seconds * interval '1 second');
 end
 $$;
 
--- Takes a refresh token. `outcome` is
---   active    the session goes on: give the token of `active_generation`, which many calls at once get alike
---   revoked   it has ended, or ends with this: an older token was used again. A row and not an error, so that the
---             end is committed
---   unknown   no session of this database gave that token
+-- Accepts a refresh token. `outcome` is
+--
+--   active    the session continues: issue the token of `active_generation`, which concurrent calls share
+--   revoked   the session has ended, or ends now because an older token was used again. A row and not an error, so that
+--             the end is committed
+--   unknown   no session of this database has that token
 create or replace function accounts.refresh(session_id uuid, generation integer, reuse_seconds integer) returns table (
     outcome text, user_id uuid, active_generation integer, email text, phone text, is_anonymous boolean,
     app_metadata json, user_metadata json)
@@ -122,7 +124,7 @@ begin
         outcome := 'unknown';
         return next;
         return;
-    elsif session.revoked_at is null and not app.is_taken(session, generation, reuse_seconds) then
+    elsif session.revoked_at is null and not app.accepts_generation(session, generation, reuse_seconds) then
         update app.sessions s set revoked_at = pg_catalog.now() where s.id = session.id
         returning s.* into session;
     end if;
@@ -144,7 +146,7 @@ begin
 end
 $$;
 
--- Ends this session of the user, or all of them. Answers how many ended.
+-- Ends this session of the user, or all of them, and returns how many.
 create or replace function accounts.logout(user_id uuid, session_id uuid, everywhere boolean) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -157,8 +159,8 @@ begin
 end
 $$;
 
--- The sessions that ended since a snapshot, and the snapshot to ask with next; with none, just that. By this every
--- node learns whose connections to end, whoever ended the session.
+-- Returns the sessions that ended since a snapshot, and the snapshot for the next call; if null, only that. So every
+-- node learns which connections to end, whoever ended the session.
 create or replace function accounts.ended_sessions(since pg_snapshot, out snapshot text, out session_ids text)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -170,8 +172,8 @@ begin
 end
 $$;
 
--- An end is told to the nodes, and is for good. A week later the session may be forgotten, but for those of a guest who
--- was merged: by them a merge that is asked for again is found done.
+-- Stamps the end of a session with its transaction, for the nodes, and makes it final. The session can be deleted a
+-- week later, except those of a merged guest: by them a repeated merge is recognized.
 create or replace function app.end_session() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -187,12 +189,12 @@ $$;
 create or replace trigger end_session before update on app.sessions
     for each row when (new.revoked_at is distinct from old.revoked_at) execute function app.end_session();
 
--- An account that is deleted or banned, whoever does it, is signed out: a ban that is lifted brings no session back.
+-- Ends the sessions of an account that is deleted or banned, by any writer. They stay ended after the ban.
 create or replace function app.end_sessions() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
-    -- Nor does it come back by a mail of before, when it is let in again.
+    -- An earlier mail must not be a way back in either.
     perform app.cancel_mails(new.id, array['confirm_email', 'change_email', 'reset_password']);
     delete from app.mails m where m.kind = 'reset_password' and m.email = new.email::text;
     return null;

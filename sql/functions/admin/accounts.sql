@@ -1,6 +1,7 @@
--- What is done to an account. Each takes the account's lock first, as a sign-in, a change of the password and a
--- deletion do, and is noted also where there was nothing to change.
+-- Operations on accounts. Each first locks the account, as a sign-in, a change of the password and a deletion do, and
+-- is recorded even if it changes nothing.
 
+-- Locks and returns the account of a user, or raises PA004 if it is deleted.
 create or replace function admin.locked_user(who text) returns auth.users
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -14,8 +15,8 @@ begin
 end
 $$;
 
--- Keeps a user out until then; for good where `until` is null. The trigger on auth.users ends the sessions, which each
--- node sees within a second. An account that is kept out already is so until then from now on.
+-- Disables a user until a time, or for good if `until` is null. The trigger on auth.users ends the sessions, which each
+-- node notices within a second. For a disabled account the time is replaced.
 create or replace function admin.disable(operator text, who text, until text, reason text) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -28,13 +29,13 @@ begin
         raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
     end if;
     update auth.users u set banned_until = ends_at, updated_at = pg_catalog.now() where u.id = account.id;
-    perform admin.note(operator, 'disable', account.id, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'disable', account.id, pg_catalog.jsonb_build_object(
         'until', admin.utc(ends_at), 'reason', reason, 'ended_sessions', living));
     return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'ended_sessions', living);
 end
 $$;
 
--- A time to come: RFC 3339, a day, which begins in UTC, or so long from now (30m, 12h, 7d).
+-- Returns a future time, given as RFC 3339, as a day, which begins in UTC, or as a duration from now (30m, 12h, 7d).
 create or replace function admin.checked_until(until text) returns timestamptz
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -62,7 +63,7 @@ begin
 end
 $$;
 
--- Lets a user sign in again. Sessions that were ended stay so.
+-- Enables a user. Its ended sessions stay ended.
 create or replace function admin.enable(operator text, who text) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -71,12 +72,13 @@ declare
 begin
     update auth.users u set banned_until = null, updated_at = pg_catalog.now()
      where u.id = account.id and u.banned_until is not null;
-    perform admin.note(operator, 'enable', account.id, pg_catalog.jsonb_build_object('was_disabled', was_disabled));
+    perform admin.record_action(operator, 'enable', account.id, pg_catalog.jsonb_build_object(
+        'was_disabled', was_disabled));
     return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'was_disabled', was_disabled);
 end
 $$;
 
--- Makes a tombstone of the user, as me.delete does: see sql/functions/app/tombstones.sql.
+-- Deletes a user, as me.delete does: see sql/functions/app/tombstones.sql.
 create or replace function admin.delete_user(operator text, who text, reason text) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -86,10 +88,10 @@ begin
     if pg_catalog.octet_length(reason) > 1000 then
         raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
     end if;
-    -- One that no trigger saw come has no profile yet.
-    perform app.adopt_account(account);
+    -- An account that no trigger saw has no profile yet.
+    perform app.upsert_profile(account);
     update public.user_profiles p set is_deleted = true where p.id = account.id;
-    perform admin.note(operator, 'delete', account.id, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'delete', account.id, pg_catalog.jsonb_build_object(
         'reason', reason, 'ended_sessions', living));
     return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'ended_sessions', living);
 end

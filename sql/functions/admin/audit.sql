@@ -1,11 +1,10 @@
--- An operator's word: `postline admin`. These functions run with the rights of whoever calls them, and only the owner
--- may. What they answer is what `--json` prints.
+-- Administration (`postline admin`). These functions run with the caller's rights, and only the owner may call them.
+-- Their results are what `--json` prints.
 --
--- They refuse by codes of their own: PA001 an argument that cannot be used, PA002 there is no such thing, PA003 it may
--- be one of several, PA004 that cannot be done to it.
+-- They raise their own codes: PA001 invalid argument, PA002 not found, PA003 ambiguous, PA004 not possible.
 
--- Notes an order, in its own transaction. Nothing stands in `detail` that a deletion would have to erase.
-create or replace function admin.note(operator text, action text, user_id uuid, detail jsonb) returns void
+-- Records an operator's action, in its transaction. `detail` must not contain anything that a deletion has to erase.
+create or replace function admin.record_action(operator text, action text, user_id uuid, detail jsonb) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not coalesce(octet_length(operator) between 1 and 200 and operator !~ '[\u0001-\u001f\u007f]', false) then
@@ -13,11 +12,12 @@ begin
             message = 'Who gives the order is not said: give --as NAME, of at most 200 bytes.';
     end if;
     insert into admin.audit (operator, action, user_id, detail)
-    values (note.operator, note.action, note.user_id, pg_catalog.jsonb_strip_nulls(note.detail));
+    values (record_action.operator, record_action.action, record_action.user_id,
+            pg_catalog.jsonb_strip_nulls(record_action.detail));
 end
 $$;
 
--- What is noted stays.
+-- Refuses changes of the audit.
 create or replace function admin.refuse_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -27,7 +27,7 @@ $$;
 create or replace trigger refuse_change before update or delete or truncate on admin.audit
     for each statement execute function admin.refuse_change();
 
--- The newest orders first; of one user where `who` is one.
+-- Returns the newest actions first, of one user if `who` is not null.
 create or replace function admin.log(who text, most integer) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -44,6 +44,7 @@ begin
 end
 $$;
 
+-- Raises PA001 unless a limit is valid.
 create or replace function admin.check_limit(most integer) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -53,7 +54,7 @@ begin
 end
 $$;
 
--- An id, or a refusal that says of what.
+-- Returns an id, or raises PA001.
 create or replace function admin.checked_id(value text, what text) returns uuid
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -65,15 +66,15 @@ begin
 end
 $$;
 
--- An address as it is shown: enough to know it again, and not to write to it.
-create or replace function admin.shown_email(email text, in_full boolean) returns text
+-- Returns an address masked: enough to recognize it, and not to write to it.
+create or replace function admin.masked_email(email text, in_full boolean) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     return case when in_full then email else pg_catalog.regexp_replace(email, '^(.).*(@[^@]*)$', '\1…\2') end;
 end
 $$;
 
--- A time as it is written, also one that is for ever.
+-- Returns a time as text, also an infinite one.
 create or replace function admin.utc(value timestamptz) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,15 +1,16 @@
--- Mails that wait, and those that were given up.
+-- Mails that wait or have failed.
 
+-- Returns the oldest mails in the queue, and their total.
 create or replace function admin.mails(most integer, in_full boolean) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     perform admin.check_limit(most);
     return pg_catalog.json_build_object('mails', coalesce((
         select pg_catalog.json_agg(pg_catalog.json_build_object(
-                   'id', l.id, 'kind', l.kind, 'email', admin.shown_email(l.email, in_full), 'user_id', l.user_id,
+                   'id', l.id, 'kind', l.kind, 'email', admin.masked_email(l.email, in_full), 'user_id', l.user_id,
                    'state', case when l.due_at is null then 'given_up' else 'waiting' end,
                    'created_at', app.utc(l.created_at), 'attempts', l.attempts, 'due_at', app.utc(l.due_at),
-                   -- A mail server likes to quote the address.
+                   -- Mail servers often quote the address.
                    'last_error', case when in_full then l.last_error else pg_catalog.regexp_replace(
                        l.last_error, '[^\s<>"]+@[^\s<>"]+', '…', 'g') end)
                    order by l.created_at, l.id)
@@ -18,7 +19,7 @@ begin
 end
 $$;
 
--- Has a mail tried at once, and anew: its attempts count from none. Without an id all of them. Answers how many.
+-- Makes a mail, or all without an id, due now with no attempts, and returns how many.
 create or replace function admin.retry_mails(operator text, mail text) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -31,7 +32,8 @@ begin
     if one is not null and retried = 0 then
         raise exception using errcode = 'PA002', message = 'There is no such mail: it was sent, or never was.';
     end if;
-    perform admin.note(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object('mail', one, 'retried', retried));
+    perform admin.record_action(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object(
+        'mail', one, 'retried', retried));
     return pg_catalog.json_build_object('retried', retried);
 end
 $$;

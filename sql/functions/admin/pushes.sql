@@ -1,5 +1,6 @@
--- Pushes that wait. A device's token is shown to nobody.
+-- Pushes that wait. Tokens of devices are not returned.
 
+-- Returns the oldest waiting pushes, and their total.
 create or replace function admin.pushes(most integer) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -18,8 +19,8 @@ begin
 end
 $$;
 
--- Has what waits for a device, or for all, told at once, and anew: its attempts count from none. What a provider is
--- just being asked to take may reach its device twice. Answers how many there are, one a device and conversation.
+-- Makes the waiting pushes of a device, or of all, due now with no attempts, and returns how many, one per device and
+-- conversation. A push that is just being sent may arrive twice.
 create or replace function admin.retry_pushes(operator text, device text) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -33,7 +34,7 @@ begin
     update app.pushes p set due_at = pg_catalog.clock_timestamp(), attempts = 0
      where p.due_at is not null and (one is null or p.device_id = one);
     get diagnostics retried = row_count;
-    perform admin.note(operator, 'retry-push', whom, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'retry-push', whom, pg_catalog.jsonb_build_object(
         'device', one, 'retried', retried));
     return pg_catalog.json_build_object('retried', retried);
 end

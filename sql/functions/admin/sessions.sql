@@ -1,7 +1,6 @@
--- Where users are signed in.
+-- Sessions of users.
 
--- The sessions of a user that was used last first: those that live, or with `ended` those too that ended and are not
--- forgotten yet.
+-- Returns the sessions of a user, the last used first. With `ended` also those that ended and are still stored.
 create or replace function admin.sessions(who text, ended boolean, most integer) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -20,7 +19,7 @@ begin
 end
 $$;
 
--- Ends one session of a user, or all of them; each node ends their connections within a second.
+-- Ends one session of a user, or all; each node ends the connections within a second.
 create or replace function admin.end_sessions(operator text, who text, session text) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -31,12 +30,12 @@ begin
     if one is not null and not exists (select from app.sessions s where s.id = one and s.user_id = whom) then
         raise exception using errcode = 'PA002', message = 'This user has no such session.';
     end if;
-    -- A sign-in under way is waited for, and what it opened is ended.
+    -- Waits for a concurrent sign-in, and ends its session.
     perform 1 from auth.users u where u.id = whom for update;
     update app.sessions s set revoked_at = pg_catalog.now()
      where s.user_id = whom and s.revoked_at is null and (one is null or s.id = one);
     get diagnostics ended = row_count;
-    perform admin.note(operator, 'end-sessions', whom, pg_catalog.jsonb_build_object(
+    perform admin.record_action(operator, 'end-sessions', whom, pg_catalog.jsonb_build_object(
         'session', one, 'ended_sessions', ended));
     return pg_catalog.json_build_object('user', admin.user_object(whom, false), 'ended_sessions', ended);
 end

@@ -1,9 +1,8 @@
--- Who is who.
+-- Users by id, address, username or name.
 
--- All users of that id, email address or username; the last two in any case, the username also with an @ before it.
--- `who` is trimmed. An address may be that of several, where accounts come from an enterprise's sign-in
--- (`is_sso_user`).
-create or replace function admin.named(who text) returns setof uuid
+-- Returns all users with that id, email address or username, the latter two in any case, and the username also with an
+-- @ before it. `who` is trimmed. An address can belong to several with an enterprise's sign-in (`is_sso_user`).
+create or replace function admin.matching_users(who text) returns setof uuid
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     wanted text := app.lower_ascii(pg_catalog.btrim(who, E' \t\n\r'));
@@ -21,11 +20,11 @@ begin
 end
 $$;
 
--- The one user of that id, address or username.
+-- Returns the one user with that id, address or username, or raises PA002 or PA003.
 create or replace function admin.user_id(who text) returns uuid
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-    found_ids uuid[] := array(select n from admin.named(who) n order by n limit 11);
+    found_ids uuid[] := array(select n from admin.matching_users(who) n order by n limit 11);
 begin
     if pg_catalog.cardinality(found_ids) = 1 then
         return found_ids[1];
@@ -45,13 +44,14 @@ begin
 end
 $$;
 
+-- Returns a user as JSON.
 create or replace function admin.user_object(user_id uuid, in_full boolean) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return (
         select pg_catalog.json_build_object(
                    'id', u.id, 'username', p.username, 'full_name', p.full_name,
-                   'email', admin.shown_email(nullif(u.email::text, ''), in_full),
+                   'email', admin.masked_email(nullif(u.email::text, ''), in_full),
                    'email_confirmed_at', admin.utc(u.email_confirmed_at),
                    'is_guest', coalesce(u.is_anonymous, false),
                    'created_at', admin.utc(coalesce(u.created_at, p.created_at)),
@@ -69,18 +69,18 @@ begin
 end
 $$;
 
--- Those of that id, address or username, and then those who have it in their name or username, `most` at most.
+-- Returns users with that id, address or username, and then those with it in their name, `most` at most.
 create or replace function admin.users(query text, most integer, in_full boolean) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-    exact uuid[] := array(select n from admin.named(query) n);
-    -- Names are compared folded, as a search does.
+    exact uuid[] := array(select n from admin.matching_users(query) n);
+    -- Names are compared folded, as in a search.
     pattern text := '%' || pg_catalog.regexp_replace(
         app.folded(pg_catalog.btrim(query, E' \t\n\r')), '([\\%_])', '\\\1', 'g') || '%';
     ids uuid[];
 begin
     perform admin.check_limit(most);
-    -- One more than is shown says that there are more.
+    -- One more shows that there are more.
     ids := array(
         select f.id from (
             select e as id, 0 as rank, null::text as name from unnest(exact) e
@@ -89,7 +89,7 @@ begin
                from (select s.user_id as id, s.full_name as name from app.search_names s
                       where s.full_name like pattern or s.spelled_out like pattern or s.username like pattern
                      union all
-                     -- A search finds no guests, and nobody who is deleted.
+                     -- A search finds no guests and no deleted users.
                      select p.id, app.folded(p.full_name) collate "C" from public.user_profiles p
                       where (p.is_guest or p.is_deleted) and app.folded(p.full_name) like pattern) k
                join public.user_profiles p on p.id = k.id

@@ -1,4 +1,4 @@
--- As many as an answer surely has room for.
+-- Returns the built-in avatars, as many as fit into a response.
 create or replace function api.avatars() returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

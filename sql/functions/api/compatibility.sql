@@ -1,7 +1,7 @@
--- The protocol's objects for compatibility endpoints (docs/http.md), with the members that those need beside:
--- `first_name_length` where a name was split elsewhere than at its first blank, `version_second` of the user's own.
+-- Objects of the protocol for compatibility endpoints (docs/http.md), with additional members: `first_name_length` if a
+-- name was split elsewhere than at its first blank, and `version_second` of the user's own profile.
 
--- The caller's own object.
+-- Returns the caller's own object.
 create or replace function api.compatible_me() returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -18,7 +18,7 @@ begin
 end
 $$;
 
--- Does what api.save_me does. A name may come in its two parts, of which either may be empty, in place of `full_name`.
+-- Does what api.save_me does. In place of `full_name`, a name may come in two parts, either of which may be empty.
 create or replace function api.save_compatible_me(
     patch jsonb, if_version bigint default null, first_name text default null, last_name text default null)
 returns json
@@ -40,7 +40,7 @@ begin
 end
 $$;
 
--- A page of the caller's conversations.
+-- Returns a page of the caller's conversations.
 create or replace function api.compatible_conversations(max_results integer default 50, before text default null)
 returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$

@@ -1,9 +1,9 @@
--- Those of the version before, which took fewer params: a call of its nodes finds these.
+-- Overloads of an earlier version.
 drop function if exists api.open_conversation(uuid);
 drop function if exists api.conversation(uuid);
 
--- The one direct conversation with another user, made if there was none. Whose member row was deleted by SQL is put
--- back by it.
+-- Returns the direct conversation with another user, and creates it if there is none. Restores member rows that were
+-- deleted by SQL.
 create or replace function api.open_conversation(user_id uuid, profiles boolean default false) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -17,31 +17,31 @@ begin
      where c.participant1_id = least(me, open_conversation.user_id)
        and c.participant2_id = greatest(me, open_conversation.user_id);
     if found_id is null then
-        if not app.is_present(open_conversation.user_id) then
+        if not app.is_active_user(open_conversation.user_id) then
             perform app.refuse_hidden('There is no such user.');
         end if;
-        -- Without a conflict target: naming one asks for the right to see the row before its members are added.
+        -- Without a conflict target, which would need the right to see the row before its members are added.
         insert into public.conversations (kind, participant1_id, participant2_id)
         values ('direct', least(me, open_conversation.user_id), greatest(me, open_conversation.user_id))
         on conflict do nothing;
-        found_id := app.seat_participants(open_conversation.user_id);
+        found_id := app.ensure_participants(open_conversation.user_id);
     elsif (select count(*) from public.conversation_members m where m.conversation_id = found_id) < 2
-          and app.is_present(open_conversation.user_id) then
-        perform app.seat_participants(open_conversation.user_id);
+          and app.is_active_user(open_conversation.user_id) then
+        perform app.ensure_participants(open_conversation.user_id);
     end if;
     return api.conversation(found_id, profiles);
 end
 $$;
 
--- Whether somebody is behind that id, and no tombstone.
-create or replace function app.is_present(user_id uuid) returns boolean
+-- Returns true if the user exists and is not deleted.
+create or replace function app.is_active_user(user_id uuid) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
-    return exists (select from public.user_profiles p where p.id = is_present.user_id and not p.is_deleted);
+    return exists (select from public.user_profiles p where p.id = is_active_user.user_id and not p.is_deleted);
 end
 $$;
 
--- With `profiles`, those of its members beside it, in their order: as many as an answer has room for.
+-- Returns a conversation. With `profiles`, the profiles of its members are beside it, in their order, as many as fit.
 create or replace function api.conversation(conversation_id uuid, profiles boolean default false) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -66,8 +66,8 @@ begin
 end
 $$;
 
--- Newest message first; one never written in stands where it was made. No index holds this order: it would make
--- every message's update of its conversation a cold one. A user's own few hundred are sorted.
+-- Returns a page of the caller's conversations, the newest message first; without messages the creation counts. No
+-- index has this order, since every message would then have to update it. A user's few hundred are sorted.
 create or replace function api.conversations(max_results integer default 50, before text default null) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -78,14 +78,14 @@ declare
     times timestamptz[];
     objects text[];
     people uuid[];
-    places integer[];   -- of each of the people, the first conversation that it is in
+    places integer[];   -- for each of the people, its first conversation on the page
     person record;
     profiles text[] := '{}';
     room bigint := app.answer_bytes();
-    -- The first conversation may take a whole answer; others come as long as the page is not full.
+    -- The first conversation may fill a response; others are added while the page is not full.
     reserve bigint := app.answer_bytes() - app.page_bytes();
-    fitting integer := 0;   -- how many of the conversations the page has room for
-    complete integer := 0;  -- how many profiles stood before the last of those came
+    fitting integer := 0;   -- the number of conversations that fit
+    complete integer := 0;  -- the number of profiles before the last of them
     more boolean;
     next text;
 begin
@@ -126,10 +126,10 @@ begin
               join public.conversation_members m on m.conversation_id = page.id
              group by m.user_id) w;
 
-    -- A conversation comes with all its people, or on the next page; the first with as many as there is room for.
+    -- A conversation comes with the profiles of all its members, or on the next page; the first with as many as fit.
     <<page>>
     begin
-        -- A few at a time: a page's groups may have 25,600.
+        -- In batches: the groups of a page may have 25,600 members.
         for batch in 0 .. coalesce((pg_catalog.cardinality(people) - 1) / 256, -1) loop
             for person in
                 select w.place, p.object::text as object

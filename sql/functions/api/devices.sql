@@ -1,4 +1,4 @@
--- Registers where the caller is to be reached while no app of its is open: see app.register_device.
+-- Registers a device of the caller for pushes while no app is open: see app.register_device.
 create or replace function api.register_device(
     platform text, token text, environment text default 'production', locale text default null) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -11,13 +11,13 @@ begin
     elsif not coalesce(environment in ('production', 'sandbox'), true) then
         perform app.refuse_param('environment', 'An environment is "production" or "sandbox".');
     end if;
-    -- A language that is not understood costs a translation, not the pushes.
+    -- An unknown language costs a translation, not the pushes.
     return ('{"id":"' || app.register_device(
                 platform, token, coalesce(environment, 'production'), app.language_tag(locale)) || '"}')::json;
 end
 $$;
 
--- The caller's devices, those registered last first.
+-- Returns the caller's devices, the newest registration first.
 create or replace function api.devices() returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -32,7 +32,7 @@ begin
 end
 $$;
 
--- Nothing goes to that device any more. Of one that is not there, or another user's, the answer is the same.
+-- Removes a device of the caller. Raises the same error for a missing device and for another user's.
 create or replace function api.remove_device(id uuid) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,12 +1,13 @@
--- Groups. Who may do what is said by the policies; these functions take the conversation's lock before they ask, and
--- say in words why not.
+-- Groups. The policies decide who may do what. These functions lock the conversation before they check, and return the
+-- reason of a refusal.
 
--- Those of the version before, which took fewer params: a call of its nodes finds these.
+-- Overloads of an earlier version.
 drop function if exists api.create_group(text, uuid[]);
 drop function if exists api.update_conversation(uuid, text);
 drop function if exists api.add_members(uuid, uuid[]);
 drop function if exists api.set_member_role(uuid, uuid, text);
 
+-- Creates a group of the caller and other users, and returns it.
 create or replace function api.create_group(
     title text, member_ids uuid[], profiles boolean default false) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -18,13 +19,13 @@ begin
     if pg_catalog.cardinality(others) not between 1 and 255 then
         perform app.refuse_param('member_ids', 'A group has 1 to 255 members beside you.');
     end if;
-    made := app.make_group(title);
+    made := app.create_group(title);
     insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
     return api.conversation(made, profiles);
 end
 $$;
 
--- A list of ids as a set, in the order given, without those that are not wanted.
+-- Returns distinct ids in the order given, without those of `without`.
 create or replace function app.distinct_ids(field text, ids uuid[], without uuid[]) returns uuid[]
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -36,6 +37,7 @@ begin
 end
 $$;
 
+-- Sets the title of a group, and returns the group.
 create or replace function api.update_conversation(
     conversation_id uuid, title text, profiles boolean default false) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -48,13 +50,14 @@ begin
     elsif seat.role = 'member' then
         perform app.refuse_forbidden('The owner and the admins name a group.');
     end if;
-    -- Normalized here: the column's domain takes nothing else.
+    -- Normalized here, since the column's domain accepts nothing else.
     update public.conversations c set title = app.checked_name('title', update_conversation.title, 'A title')
      where c.id = update_conversation.conversation_id;
     return api.conversation(conversation_id, profiles);
 end
 $$;
 
+-- Adds users to a group, and returns the group.
 create or replace function api.add_members(
     conversation_id uuid, user_ids uuid[], profiles boolean default false) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -76,7 +79,7 @@ begin
 end
 $$;
 
--- Oneself: leave.
+-- Removes a member from a group and returns the group. A caller who removes itself leaves.
 create or replace function api.remove_member(conversation_id uuid, user_id uuid) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -108,6 +111,7 @@ begin
 end
 $$;
 
+-- Sets the role of a member, and returns the group.
 create or replace function api.set_member_role(
     conversation_id uuid, user_id uuid, role text, profiles boolean default false) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -117,7 +121,7 @@ begin
     if not coalesce(role in ('owner', 'admin', 'member'), false) then
         perform app.refuse_param('role', 'A role is "owner", "admin" or "member".');
     end if;
-    perform app.give_role(conversation_id, user_id, role);
+    perform app.set_member_role(conversation_id, user_id, role);
     return api.conversation(conversation_id, profiles);
 end
 $$;

@@ -1,8 +1,9 @@
--- Those of the version before, which took fewer params: a call of its nodes finds these.
+-- Overloads of an earlier version.
 drop function if exists api.change_username(text);
 drop function if exists api.set_avatar(text, text, text);
 drop function if exists api.set_avatar(text, text, text, bigint);
 
+-- Returns the caller's own object.
 create or replace function api.me() returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -17,7 +18,7 @@ begin
 end
 $$;
 
--- Members of `patch` are set, null clears, what is absent stays; all or nothing.
+-- Sets the caller's fields that are members of `patch`, all or none; null clears a field. Returns the caller's object.
 create or replace function api.update_me(patch jsonb, if_version bigint default null) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -28,6 +29,7 @@ begin
 end
 $$;
 
+-- Sets the caller's physical data, and returns the caller's object.
 create or replace function api.update_physical(patch jsonb, if_version bigint default null) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -37,6 +39,7 @@ begin
 end
 $$;
 
+-- Sets the caller's username, and returns the caller's object.
 create or replace function api.change_username(username text, if_version bigint default null) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -46,6 +49,7 @@ begin
 end
 $$;
 
+-- Sets the caller's avatar, and returns the caller's object.
 create or replace function api.set_avatar(
     avatar_type text, avatar_id text default null, avatar_url text default null, if_version bigint default null,
     media_id uuid default null)
@@ -59,7 +63,7 @@ begin
 end
 $$;
 
--- What the four above change, in one transaction: all or nothing.
+-- Makes all changes of the four functions above in one transaction, and returns the caller's object.
 create or replace function api.save_me(patch jsonb, if_version bigint default null) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -77,7 +81,7 @@ begin
     if patch ? 'avatar' then
         perform app.change_avatar(patch -> 'avatar', 'avatar.');
     end if;
-    -- Last, since it may wait for others who claim the name.
+    -- Last, since it may wait for other users who claim the name.
     if patch ? 'username' then
         perform app.change_username(app.patched_text(patch, 'username', null));
     end if;

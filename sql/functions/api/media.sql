@@ -1,4 +1,4 @@
--- Makes the row of a picture that is about to be uploaded; where to, the node says.
+-- Creates the row of a picture that will be uploaded, and returns its id. The node adds the address for the upload.
 create or replace function api.create_media(
     purpose text, mime_type text, bytes bigint, conversation_id uuid default null, width integer default null,
     height integer default null) returns json
@@ -29,8 +29,7 @@ begin
 end
 $$;
 
--- What the caller promised of a picture that waits to be used, and whether its bytes are known to be there; an empty
--- object where there is none such.
+-- Returns the description of the caller's unused picture and whether its bytes are stored, or an empty object.
 create or replace function api.waiting_media(id uuid) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -43,7 +42,7 @@ begin
 end
 $$;
 
--- Those of these pictures that the caller may see now, in messages that are there.
+-- Returns those of these pictures that the caller may see now in messages.
 create or replace function api.seen_media(ids uuid[]) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,6 +1,6 @@
--- A message of a conversation of the caller's; without seq the caller's newest. Null for one that is no member.
--- `offset 0` has the message looked up by its whole key: a plan kept from when the tables were small could else read
--- all messages of the conversation.
+-- Returns a message of one of the caller's conversations, without `seq` the caller's newest; null for others. `offset
+-- 0` forces a lookup by the whole key: a plan made while the tables were small could read all messages of the
+-- conversation.
 create or replace function app.my_message(conversation_id uuid, seq bigint default null) returns json
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -16,9 +16,9 @@ begin
 end
 $$;
 
--- Fails with unique_violation (messages_client_id_key) where the caller's client_id stands for a message of the
--- conversation already: api.sent_message then has the answer. So a first send, which nearly all are, pays nothing for
--- being told from a second.
+-- Sends a message of the caller and returns it. Raises unique_violation (messages_client_id_key) if the caller has used
+-- the client_id in the conversation; api.sent_message then has the response. So first sends, nearly all, pay nothing
+-- for the check.
 create or replace function api.send_message(
     conversation_id uuid, content text, client_id uuid default null, kind text default 'text',
     attachment jsonb default null) returns json
@@ -37,7 +37,7 @@ begin
         perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
     end if;
     if attachment is not null and attachment ? 'media_id' then
-        attachment := app.whole_attachment(attachment);
+        attachment := app.complete_attachment(attachment);
     end if;
     insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment)
     values (conversation_id, me, client_id, kind, content, attachment);
@@ -45,8 +45,8 @@ begin
 end
 $$;
 
--- The caller's message that a client_id stands for, as it is now. Repeating a send means to send the same: what was
--- first sent decides, whatever became of it since.
+-- Returns the caller's message with a client_id, in its present form. Raises client_id_reused unless the first sent
+-- form equals these params.
 create or replace function api.sent_message(
     conversation_id uuid, content text, client_id uuid, kind text default 'text', attachment jsonb default null)
     returns json
@@ -58,9 +58,9 @@ begin
     kind := coalesce(kind, 'text');
     content := coalesce(content, case when kind = 'image' then '' end);
     if attachment is not null and attachment ? 'media_id' then
-        attachment := app.whole_attachment(attachment);
+        attachment := app.complete_attachment(attachment);
     end if;
-    attachment := app.counted(attachment);
+    attachment := app.normalized_counts(attachment);
     select m.* into sent from public.messages m
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
@@ -75,10 +75,11 @@ begin
 end
 $$;
 
--- What the messages of a page share, asked once a page: beyond which seq it begins, who wrote it or may have, and the
--- least of the marks in its conversation. No mark where the caller is no member.
+-- Returns the values that the messages of a page share, read once per page: the seq before the page, the senders (or
+-- the two that are possible), and the lowest read mark of the conversation. The mark is null if the caller is not a
+-- member.
 --
--- Of a page that ends somewhere, the beginning is counted back from there: numbers have no gap.
+-- For a page with a given end the beginning is counted back from it, since numbers have no gaps.
 create or replace function app.message_page(
     conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer,
     out mark bigint, out beyond bigint, out sender_ids uuid[])
@@ -109,9 +110,9 @@ begin
 end
 $$;
 
--- Walks the index from one message to the next, whatever the statistics say of how long a conversation is: they know
--- the average, and of a long one a sort would read all. A page that is too long for an answer ends early, at the end
--- that the next page goes on from.
+-- Returns a page of messages. It walks the index from one message to the next: statistics know the average length of
+-- conversations, and for a long one a sort would read all of it. A page that is too long for a response ends where the
+-- next page can continue.
 create or replace function api.messages(
     conversation_id uuid, before_seq bigint default null, after_seq bigint default null,
     max_results integer default 50) returns text
@@ -119,7 +120,7 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_bitmapscan = off as $$
 declare
-    -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
+    -- A bound in a variable becomes a condition of the index; with `coalesce`, under row-level security, it would not.
     bound bigint := coalesce(before_seq, 9223372036854775807);
     conversation text := app.conversation_member(conversation_id);
     page record;
@@ -153,7 +154,7 @@ begin
                  where m.conversation_id = messages.conversation_id and m.seq > page.beyond and m.seq < bound
                  order by m.seq limit messages.max_results) o;
         exit when found_rows = max_results or after_seq is not null or page.beyond <= 0;
-        -- Some are gone, by somebody's SQL: then the beginning is looked for.
+        -- Some messages were deleted by SQL: find the beginning.
         page.beyond := coalesce((
             select m.seq - 1 from public.messages m
              where m.conversation_id = messages.conversation_id and m.seq < bound
@@ -169,6 +170,7 @@ begin
 end
 $$;
 
+-- Moves the caller's read mark forward, and returns it with the number of unread messages.
 create or replace function api.mark_read(conversation_id uuid, seq bigint) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -200,6 +202,7 @@ begin
 end
 $$;
 
+-- Changes the content of one of the caller's messages, and returns the message.
 create or replace function api.edit_message(conversation_id uuid, seq bigint, content text) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -211,7 +214,7 @@ begin
      where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
-    elsif message.sender_id <> me and not app.claim_message(conversation_id, seq) or message.kind = 'system' then
+    elsif message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system' then
         perform app.refuse_forbidden('Only its sender edits a message.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message is not changed any more.');
@@ -230,7 +233,7 @@ begin
 end
 $$;
 
--- Again: no change.
+-- Deletes the content of a message, and returns the message. A repeated deletion changes nothing.
 create or replace function api.delete_message(conversation_id uuid, seq bigint) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -243,7 +246,7 @@ begin
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
     elsif seat.role = 'member'
-          and (message.sender_id <> me and not app.claim_message(conversation_id, seq) or message.kind = 'system') then
+          and (message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system') then
         perform app.refuse_forbidden('A message is deleted by its sender, or by the owner or an admin of its group.');
     elsif message.deleted_at is null then
         update public.messages m set deleted_at = pg_catalog.clock_timestamp()

@@ -1,4 +1,5 @@
--- Mutes a conversation for the caller until then, or, with null, not any more: no push tells it of its messages.
+-- Mutes a conversation for the caller until a time, or unmutes it with null: its messages cause no pushes. Returns the
+-- conversation.
 create or replace function api.mute_conversation(conversation_id uuid, until text) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -10,11 +11,11 @@ begin
          where m.conversation_id = mute_conversation.conversation_id and m.user_id = me) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    -- In another zone it may be the year after.
+    -- In another time zone it may be a year later.
     if time >= '10000-01-01T00:00:00Z' then
         perform app.refuse_param('until', 'A time is from 1970 to 9999.');
     end if;
-    -- What is over is none.
+    -- A time in the past is no mute.
     if time <= pg_catalog.now() then
         time := null;
     end if;

@@ -1,5 +1,5 @@
--- Of each user that is asked for whether it is online, in the order in which they were asked for. Of whom the caller
--- may not see it, and of whom nothing is known, the answer is the same, also where there is no such user.
+-- Returns the presence of users in the order of their ids in the request. Hidden, unknown and missing users have the
+-- same presence.
 create or replace function api.presence(user_ids uuid[]) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,5 +1,5 @@
--- All of them: fewer would look as if the others were unknown. What a profile may take leaves room for a hundred, save
--- where some are longer, from before that was held.
+-- Returns profiles, all or an error, since missing ones would seem not to exist. A hundred fit into a response unless
+-- some exceed the bounds, which were introduced later.
 create or replace function api.profiles(ids uuid[]) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -20,6 +20,7 @@ begin
 end
 $$;
 
+-- Returns the profile with that username.
 create or replace function api.profile_by_username(username text) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -35,26 +36,26 @@ begin
 end
 $$;
 
--- Best match first: the whole name, then a beginning of a word, then a part, then likeness. The ways to find are tried
--- in that order until there is enough, and each gives a bounded number of candidates: what they are ranked by is looked
--- at for those alone. Names and query are compared folded (app.folded).
+-- Returns the profiles that match a query, the best match first: whole name, prefix of a word, part of a name,
+-- similarity. The searches run in that order until there are enough results, and each returns a bounded number of
+-- candidates; only these are ranked. Names and query are compared folded (app.folded).
 --
--- One plan serves every call, as planning would take longer than the search.
+-- One plan serves every call, since planning would take longer than the search.
 create or replace function api.search_profiles(query text, max_results integer default 20) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_indexscan = on set jit = off as $$
 declare
     me uuid := app.caller();
-    -- A query has at most 50 characters, normalized.
+    -- At most 50 characters, normalized.
     bounded text := left(app.normalized(query), 51);
     wanted text := app.folded(bounded);
-    -- The ways it may be spelled: a `ü` is found as "u" and as "ue".
+    -- Possible spellings: a `ü` is found as "u" and as "ue".
     forms text[] := array[wanted] || app.spelled_out(bounded);
     form text;
-    -- After all that begin so, in the order of code points.
+    -- The end of the prefix's range, in the order of code points.
     beyond text;
     literal text;
-    -- Likeness leaves punctuation out, and would find `bob` for `b_b`: those three stand for themselves alone.
+    -- Similarity ignores punctuation and would find `bob` for `b_b`: these three characters match only themselves.
     fuzzy boolean := wanted !~ '[\\%_]';
     words text[] := app.words_of(wanted);
     first text[];
@@ -81,10 +82,10 @@ begin
             (select s.user_id from app.search_names s
               where s.spelled_out >= form and s.spelled_out < beyond order by s.spelled_out limit 51));
     end loop;
-    -- What follows is in an inverted index, or nowhere. The planner, for the sake of the limit, would rather walk an
-    -- index of all users until it has met enough of them. Holds until the function ends, as it has a SET for it.
+    -- The rest is in an inverted index. For the limit the planner would prefer an index of all users. Ends with the
+    -- function, which has a SET for it.
     perform set_config('enable_indexscan', 'off', true);
-    -- The words that begin so, then those that hold it. Two characters hold no trigram of a word's middle.
+    -- Words with that prefix, then words that contain it. Two characters inside a word have no trigram.
     for attempt in 1 .. case when words <> array[wanted] then 0 when char_length(wanted) > 2 then 2 else 1 end loop
         foreach form in array forms loop
             exit when cardinality(candidates) > max_results;
@@ -97,7 +98,7 @@ begin
                 select s.user_id from app.search_names s where s.words && first limit 100);
         end loop;
     end loop;
-    -- Of several words: where they hold a trigram, else the index would be read from end to end.
+    -- Several words, if they have a trigram; otherwise the whole index would be read.
     if words <> array[wanted] and wanted ~ '\w{3}|\w{2}\W|\W\w' then
         foreach form in array forms loop
             exit when cardinality(candidates) > max_results;
@@ -109,7 +110,7 @@ begin
                  limit 100);
         end loop;
     end if;
-    -- The words as they may have been meant, unless somebody is called just so. The longest three tell enough.
+    -- Similar words, unless a name matches exactly. The longest three words suffice.
     if cardinality(candidates) <= max_results and fuzzy and words <> '{}' and not exists (
            select from unnest(candidates) as c join app.search_names s on s.user_id = c
             where s.username = any (forms) or s.full_name = any (forms) or s.spelled_out = any (forms)) then
@@ -133,7 +134,7 @@ begin
                        count(*) filter (where k.name = k.form) as exact,
                        bool_or(position(' ' || k.form in ' ' || k.name) > 0) as starts,
                        bool_or(position(k.form in k.name) > 0) as holds,
-                       max(app.word_likeness(k.form, k.name)) as likeness
+                       max(app.word_similarity(k.form, k.name)) as likeness
                   from (select distinct c as user_id from unnest(candidates) as c where c <> me) c
                   join app.search_names n on n.user_id = c.user_id
                  cross join lateral (

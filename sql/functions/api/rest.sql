@@ -1,7 +1,6 @@
--- The tables as apps expect them that read and write them through Supabase's API (PostgREST): the same rows under the
--- same policies, with the caller's `unread_count`, and an `is_read` that can be set. In a schema of their own, where
--- they have the tables' names, and `select *` has those two columns. The service itself neither reads nor writes here:
--- what they cost, those pay who use them.
+-- Views for apps that read and write tables through Supabase's API (PostgREST): the same rows under the same policies,
+-- with the caller's `unread_count`, and an `is_read` that can be set. They have a schema of their own, with the tables'
+-- names, and `select *` includes both columns. The service itself does not use them.
 
 create or replace view rest.user_profiles with (security_invoker = true) as
 select p.id, p.username, p.full_name, p.bio, p.avatar_type, p.avatar_id, p.avatar_url, p.website, p.location,
@@ -26,7 +25,7 @@ select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.kind, m.conte
        m.version, m.created_at, m.edited_at, m.deleted_at, m.event
   from public.messages m;
 
--- What is changed of the message itself, with the caller's rights.
+-- Applies a change of a message to the table, with the caller's rights.
 create or replace function app.change_message() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -42,15 +41,14 @@ begin
 end
 $$;
 
--- `set is_read = true` is the caller's read mark. The farthest message is noted row by row, and the mark moved once:
--- after the last row, or after the last before another conversation's. No message is written.
--- Definer: the rows are those that the caller sees, the mark is its own, and row-level security would be asked anew for
--- each of them.
-create or replace function app.note_read() returns trigger
+-- Records the farthest message that an update sets to `is_read = true`; that moves the caller's read mark once, after
+-- the last row or before a row of another conversation. It writes no message. Security definer: the rows are visible to
+-- the caller and the mark is its own, and row-level security would be evaluated for each row.
+create or replace function app.record_read() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := auth.uid();
-    noted text[];  -- the conversation, the farthest message, and the least of the others' marks
+    noted text[];  -- conversation, farthest message, lowest mark of the other members
 begin
     if new.is_read is not distinct from old.is_read then
         return new;
@@ -64,7 +62,7 @@ begin
     end if;
     noted := pg_catalog.string_to_array(pg_catalog.current_setting('postline.read', true), ' ');
     if noted[1] is distinct from old.conversation_id::text then
-        perform app.move_noted_mark();
+        perform app.move_recorded_mark();
         noted := array[old.conversation_id::text, '0', (
             select coalesce(min(m.last_read_seq), 9223372036854775807)::text from public.conversation_members m
              where m.conversation_id = old.conversation_id and m.user_id <> me)];
@@ -78,7 +76,8 @@ begin
 end
 $$;
 
-create or replace function app.move_noted_mark() returns void
+-- Moves the caller's read mark to the recorded message.
+create or replace function app.move_recorded_mark() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     noted text[] := pg_catalog.string_to_array(
@@ -92,10 +91,11 @@ begin
 end
 $$;
 
+-- Moves the caller's read mark at the end of an update.
 create or replace function app.move_mark() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform app.move_noted_mark();
+    perform app.move_recorded_mark();
     return null;
 end
 $$;
@@ -103,12 +103,13 @@ $$;
 create or replace trigger change instead of update on rest.messages
     for each row execute function app.change_message();
 create or replace trigger note_read instead of update on rest.messages
-    for each row execute function app.note_read();
+    for each row execute function app.record_read();
 create or replace trigger move_mark after update on rest.messages
     for each statement execute function app.move_mark();
 
--- For apps that read the tables of `public`: computed fields, which `select *` leaves out and `select *, is_read` has.
--- The views above do not call them: PostgreSQL does not write a function with a subquery into the query that calls it.
+-- Returns the number of messages that the caller has not read. With is_read a computed field for apps that read the
+-- tables of `public`: `select *` leaves it out, `select *, is_read` has it. The views above do not call these
+-- functions, since PostgreSQL does not inline a function with a subquery.
 create or replace function public.unread_count(conversation public.conversations) returns bigint
 language sql stable
 begin atomic
@@ -117,6 +118,7 @@ begin atomic
          where m.conversation_id = conversation.id and m.user_id = auth.uid()), 0);
 end;
 
+-- Returns true if all other members have read a message.
 create or replace function public.is_read(message public.messages) returns boolean
 language sql stable
 begin atomic

@@ -1,21 +1,20 @@
--- Whether a transaction's rows are news: not seen by `since` (null: nothing was), seen by `until` (null: all are).
-create or replace function app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) returns boolean
+-- Returns true if a transaction is not seen by `since` (null: nothing is) and seen by `until` (null: everything is).
+create or replace function app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) returns boolean
 language sql immutable parallel safe
 begin atomic
     select (since is null or not pg_catalog.pg_visible_in_snapshot(xid, since))
        and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until));
 end;
 
--- The caller's conversations, by id, and of what kind there may be news for it since a snapshot: profiles, presence,
--- memberships with their marks, conversations it left; any at all. True too where too much has changed to be asked
--- about one by one. False is certain.
+-- Returns the caller's conversations by id, and the kinds that may have changes for the caller since a snapshot:
+-- profiles, presence, members and their marks, conversations that the caller left, any. True if too much has changed to
+-- check it singly; false is certain.
 --
--- A cursor is fresh most times it is given. Then little has changed since, of everybody's: that is walked in the
--- indexes on changed_xid, and asked whether it is the caller's, instead of all that the caller may see being asked
--- whether it has changed.
-create or replace function app.news(
-    since pg_snapshot, out mine uuid[], out is_any boolean, out of_profiles boolean, out of_presence boolean,
-    out of_members boolean, out of_leaving boolean)
+-- Most cursors are recent, and little has changed since. So the recent changes of all users are walked in the indexes
+-- on changed_xid and checked whether they concern the caller, instead of everything that the caller sees.
+create or replace function app.changes_since(
+    since pg_snapshot, out mine uuid[], out has_any boolean, out has_profiles boolean, out has_presence boolean,
+    out has_members boolean, out has_removals boolean)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -34,7 +33,7 @@ begin
                        where x.user_id = me and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
            or exists (select from public.presence p
                        where p.user_id = me and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
-      into mine, is_any
+      into mine, has_any
       from public.conversation_members m
       join public.conversations c on c.id = m.conversation_id
      where m.user_id = me and not m.is_deleted;
@@ -42,12 +41,12 @@ begin
     changed := array(
         select m.conversation_id from public.conversation_members m
          where m.changed_xid >= oldest order by m.changed_xid limit most);
-    of_members := pg_catalog.cardinality(changed) = most or changed && mine;
+    has_members := pg_catalog.cardinality(changed) = most or changed && mine;
     changed := array(
         select f.user_id from app.former_members f
          where f.changed_xid >= oldest order by f.changed_xid limit most);
-    of_leaving := pg_catalog.cardinality(changed) = most or me = any (changed);
-    -- Who left may have come and written since.
+    has_removals := pg_catalog.cardinality(changed) = most or me = any (changed);
+    -- A former member may have joined and written since.
     is_left := pg_catalog.cardinality(changed) = most
         or changed <> '{}' and exists (
             select from unnest(changed) u join app.former_members f on f.user_id = u
@@ -55,7 +54,7 @@ begin
     changed := array(
         select p.id from public.user_profiles p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
-    of_profiles := pg_catalog.cardinality(changed) = most or me = any (changed)
+    has_profiles := pg_catalog.cardinality(changed) = most or me = any (changed)
         or changed <> '{}' and (
             exists (select from unnest(changed) u join public.conversation_members m on m.user_id = u
                      where m.conversation_id = any (mine))
@@ -65,25 +64,24 @@ begin
     changed := array(
         select p.user_id from public.presence p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
-    of_presence := mine <> '{}' and (
+    has_presence := mine <> '{}' and (
         pg_catalog.cardinality(changed) = most
         or changed <> '{}' and exists (
             select from unnest(changed) u join public.conversation_members m on m.user_id = u
              where u <> me and m.conversation_id = any (mine)));
-    is_any := is_any or of_members or of_leaving or of_profiles or of_presence;
+    has_any := has_any or has_members or has_removals or has_profiles or has_presence;
 end
 $$;
 
--- One page of a user's view of the world: all of it (a reset), or what changed since a snapshot.
+-- Returns one page of a user's view: all of it (a reset), or the changes since a snapshot.
 --
--- The view is what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by id;
--- presence by user; conversations by id; messages by conversation and seq; reads by conversation and user), so that a
--- position in it is the last key given. The function is STABLE: all its queries run on the caller's one snapshot. What
--- changed after `until` is left out of later pages, and found by the delta that follows. What was not given by this
--- function is answered with a reset.
+-- The view contains what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by
+-- id; presence by user; conversations by id; messages by conversation and seq; reads by conversation and user), so that
+-- the last key is a position. The function is STABLE: all its queries use the caller's snapshot. Changes after `until`
+-- are not on later pages, and the next delta contains them. Params that this function did not return cause a reset.
 --
--- It keeps to indexes: a session that made its plans while tables were small would else read the whole of them, until
--- autovacuum has seen to them.
+-- It uses indexes only: a session that made its plans while tables were small would read them completely until
+-- autovacuum has run.
 create or replace function api.sync(
     epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer,
     max_bytes integer,
@@ -104,17 +102,17 @@ declare
     after_user uuid;
     part record;
     mine uuid[];        -- the user's conversations, by id
-    whole boolean;      -- whether nothing was seen before: a reset
-    entered uuid[];     -- those of them to give whole: all of them in a reset
-    muted uuid[];       -- those in which it muted or ended that
-    given uuid[];       -- those whose conversation object is in this view
-    active uuid[];      -- those in which messages came or changed
+    whole boolean;      -- true for a reset: nothing was seen before
+    entered uuid[];     -- those that are new to the user: all of them in a reset
+    muted uuid[];       -- those whose mute changed
+    given uuid[];       -- those whose conversation object is in the view
+    active uuid[];      -- those with new or changed messages
     me_object text;
     left_ids text[] := '{}';
     profiles text[] := '{}';
-    news record;        -- of what kind there may be some
-    sight record;       -- whether the user is shown others' presence
-    flipped boolean;    -- whether that is news
+    changed record;     -- the kinds that may have changes
+    visibility record;  -- of the presence of others
+    flipped boolean;    -- true if it has changed
     presence text[] := '{}';
     conversations text[] := '{}';
     messages text[] := '{}';
@@ -122,7 +120,7 @@ declare
     limited text[] := '{}';
     slice uuid[];
     place integer;
-    ending timestamptz; -- when the page ends
+    ending timestamptz; -- the time at which the page ends
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
@@ -139,12 +137,12 @@ begin
     end if;
     if until is null or "position" is null
        or pg_catalog.pg_snapshot_xmax(until) > pg_catalog.pg_snapshot_xmax(now_seen)
-       -- A reset's later pages carry no `since`: the epoch must stand for the whole view.
+       -- Later pages of a reset have no `since`: the epoch must be valid for the whole view.
        or epoch is distinct from epoch_now then
         until := null;
         "position" := null;
     end if;
-    -- Of a reset, the first page says so; `whole` holds for all of them.
+    -- Only the first page of a reset has `reset`; `whole` is true for all its pages.
     whole := since is null;
     reset := whole and until is null;
     snapshot := coalesce(until, now_seen)::text;
@@ -160,24 +158,24 @@ begin
     end if;
 
     if whole or "position" is not null then
-        select true as of_profiles, true as of_presence, true as of_members, true as of_leaving into news;
+        select true as has_profiles, true as has_presence, true as has_members, true as has_removals into changed;
     else
-        news := app.news(since);
-        if not news.is_any then
+        changed := app.changes_since(since);
+        if not changed.has_any then
             changes := '{}';
-            conversation_ids := news.mine::text;
+            conversation_ids := changed.mine::text;
             return;
         end if;
     end if;
 
     muted := array(
         select x.conversation_id from public.conversation_mutes x
-         where x.user_id = me and app.is_news(x.changed_xid, since, until));
-    -- Of a membership that began after `until`, the delta that follows tells.
+         where x.user_id = me and app.is_change(x.changed_xid, since, until));
+    -- A membership that began after `until` is in the next delta.
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
-               where w.entered or app.is_news(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
+               where w.entered or app.is_change(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
                where w.entered and c.last_seq > 0
                      or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
@@ -190,20 +188,20 @@ begin
     <<view>>
     begin
         if "position" is null then
-            if news.of_profiles and exists (
+            if changed.has_profiles and exists (
                 select from public.user_profiles p
-                 where p.id = me and app.is_news(p.changed_xid, since, until)) then
+                 where p.id = me and app.is_change(p.changed_xid, since, until)) then
                 select o.object::text into me_object from app.me_objects o where o.id = me;
             end if;
             room := room - coalesce(pg_catalog.octet_length(me_object), 0);
         end if;
 
-        if section = 'left' and not whole and news.of_leaving then
+        if section = 'left' and not whole and changed.has_removals then
             for part in
                 select f.conversation_id as id
                   from app.former_members f
                  where f.user_id = me and (after_id is null or f.conversation_id > after_id)
-                   and app.is_news(f.changed_xid, since, until)
+                   and app.is_change(f.changed_xid, since, until)
                  order by f.conversation_id
             loop
                 left_ids := left_ids || ('"' || part.id || '"');
@@ -219,27 +217,27 @@ begin
             after_id := null;
         end if;
 
-        if section = 'profiles' and mine <> '{}' and (news.of_profiles or news.of_members) then
+        if section = 'profiles' and mine <> '{}' and (changed.has_profiles or changed.has_members) then
             for part in
                 select o.id, o.object::text as object
                   from app.profile_objects o
                  where o.id <> me and (after_id is null or o.id > after_id)
                    and o.id in (
-                        -- Who shares a conversation with the user, or did and wrote in it. In a delta whole profiles
-                        -- of those new to the user stand among the changed ones.
+                        -- Users who share a conversation with the user, or did and wrote in it. In a delta these are
+                        -- changed profiles, and whole ones of users who are new to the user.
                         select m.user_id from public.conversation_members m
                           join public.user_profiles p on p.id = m.user_id
                          where m.conversation_id = any(mine)
                            and (m.conversation_id = any(entered) and (until is null
                                     or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
-                                or app.is_news(m.joined_xid, since, until)
-                                or app.is_news(p.public_changed_xid, since, until))
+                                or app.is_change(m.joined_xid, since, until)
+                                or app.is_change(p.public_changed_xid, since, until))
                         union
                         select f.user_id from app.former_members f
                           join public.user_profiles p on p.id = f.user_id
                          where f.wrote and f.conversation_id = any(mine)
-                           and (f.conversation_id = any(entered) or app.is_news(f.joined_xid, since, until)
-                                or app.is_news(p.public_changed_xid, since, until)))
+                           and (f.conversation_id = any(entered) or app.is_change(f.joined_xid, since, until)
+                                or app.is_change(p.public_changed_xid, since, until)))
                    and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
                  order by o.id
             loop
@@ -257,27 +255,27 @@ begin
         end if;
 
         if section = 'presence' and mine <> '{}' then
-            sight := app.my_sight();
-            flipped := not whole and coalesce(app.is_news(sight.changed_xid, since, until), false);
+            visibility := app.presence_visibility();
+            flipped := not whole and coalesce(app.is_change(visibility.changed_xid, since, until), false);
         end if;
-        if section = 'presence' and mine <> '{}' and (news.of_presence or news.of_members or flipped) then
+        if section = 'presence' and mine <> '{}' and (changed.has_presence or changed.has_members or flipped) then
             for part in
-                -- Of whom something is known; in a delta also of whom nothing is any more. Who has begun to hide is
-                -- told of everybody that there is nothing to see: in its sight there is no row.
+                -- Presence that is known, in a delta also that which no longer is. If the user has begun to hide its
+                -- own, everyone's is empty: it sees no row.
                 select o.id, app.presence_object(o.id, p.is_online, p.last_seen_at) as object
                   from (select m.user_id as id, pg_catalog.bool_or(
-                                m.conversation_id = any(entered) or app.is_news(m.joined_xid, since, until)) as is_new
+                                m.conversation_id = any(entered) or app.is_change(m.joined_xid, since, until)) as is_new
                           from public.conversation_members m
                          where m.conversation_id = any(mine) and m.user_id <> me
                            and (after_id is null or m.user_id > after_id)
                            and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
                          group by m.user_id) o
                   left join public.presence p on p.user_id = o.id
-                 where sight.is_open
-                       and (o.is_new or flipped or app.is_news(p.changed_xid, since, until))
+                 where visibility.sees_others
+                       and (o.is_new or flipped or app.is_change(p.changed_xid, since, until))
                        and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
                        and (p.is_online or p.last_seen_at is not null or p.user_id is not null and not whole)
-                    or not sight.is_open and flipped
+                    or not visibility.sees_others and flipped
                  order by o.id
             loop
                 presence := presence || part.object;
@@ -315,15 +313,16 @@ begin
         end if;
 
         if section = 'messages' and active <> '{}' then
-            -- A few conversations at a time, so that a page does not read what the next will give. Each few collect the
-            -- user's conversations anew, for the policies: 40 ms where it is in 8,000. So a page ends after a time too.
+            -- A few conversations at a time, so that a page does not read what the next page returns. For each batch
+            -- the policies collect the user's conversations again: 40 ms if there are 8,000. So a page also ends after
+            -- a time.
             place := 1;
             ending := pg_catalog.clock_timestamp() + app.page_time();
             active := array(select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id
                              order by a.id);
             while place <= pg_catalog.cardinality(active) loop
                 if place > 1 and pg_catalog.clock_timestamp() > ending then
-                    -- After all messages of the last of the few.
+                    -- After all messages of the last conversation.
                     next_position := 'messages:' || active[place - 1] || ':999999999999999999';
                     exit view;
                 end if;
@@ -334,7 +333,7 @@ begin
                         select a.id, a.id = any(entered) as entered,
                                case when a.id = any(entered) then per_conversation else 100 end as most,
                                case when a.id = after_id then after_seq end as after_seq,
-                               -- The newest message of the view: seq order is commit order.
+                               -- The newest message of the view: the order of seq is that of commits.
                                case when until is null then c.last_seq else coalesce((
                                     select n.seq from public.messages n
                                      where n.conversation_id = a.id
@@ -342,17 +341,16 @@ begin
                                      order by n.seq desc limit 1), 0) end as newest
                           from unnest(slice) as a (id)
                           join public.conversations c on c.id = a.id),
-                    -- What a condition on messages compares with is a column here: under row-level security an
-                    -- expression with `coalesce` could not be a condition of their index. What messages share is
-                    -- asked once, and not of each: from the statistics, which know how long conversations are on
-                    -- average, the planner could take it that nothing is asked twice.
+                    -- Bounds of messages are columns here: under row-level security an expression with `coalesce` could
+                    -- not be an index condition. Values that messages share are read once: from statistics, which know
+                    -- the average length of conversations, the planner could conclude that nothing repeats.
                     conversation as materialized (
                         select n.*, greatest(n.newest - n.most, coalesce(n.after_seq, 0)) as beyond,
                                (select min(r.last_read_seq) from public.conversation_members r
                                  where r.conversation_id = n.id) as mark
                           from newest n),
                     message as materialized (
-                        -- The sent: the newest of the conversation, in a delta those of them that are new.
+                        -- Sent messages: the newest of the conversation, in a delta those of them that are new.
                         select c.id, c.mark, m as message
                           from conversation c
                           join public.messages m on m.conversation_id = c.id
@@ -360,8 +358,8 @@ begin
                            and (c.entered or not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since))
                            and (until is null or pg_catalog.pg_visible_in_snapshot(m.changed_xid, until))
                         union all
-                        -- The edited, moved and deleted that were sent before: as many as fill the page, where an
-                        -- object has 256 bytes at least. `offset 0` has them found by what changed, and then sorted.
+                        -- Earlier messages that were edited, moved or deleted: as many as fill the page, at 256 bytes
+                        -- or more each. `offset 0` finds them by the change, and sorts them then.
                         select c.id, c.mark, e.message
                           from conversation c
                          cross join lateral (
@@ -370,7 +368,7 @@ begin
                                          where m.conversation_id = c.id
                                            and m.version > 1 and m.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
                                            and (c.after_seq is null or m.seq > c.after_seq)
-                                           and app.is_news(m.changed_xid, since, until)
+                                           and app.is_change(m.changed_xid, since, until)
                                            and pg_catalog.pg_visible_in_snapshot(m.sent_xid, since) offset 0) w
                                  order by w.seq limit greatest(room, 0) / 256 + 2) e
                          where not whole and not c.entered),
@@ -387,8 +385,8 @@ begin
                            null::boolean as limited
                       from senders s cross join message m
                     union all
-                    -- The limited: a message that the view holds and does not give. Where numbers are reserved for
-                    -- messages that are still to be moved, it is the next before them.
+                    -- Limited conversations: the view contains a message that the page does not. If numbers are
+                    -- reserved for messages that are still to be moved, it is the next one before them.
                     select c.id, 0, null, true
                       from conversation c
                      where c.after_seq is null and c.newest > c.most
@@ -422,16 +420,16 @@ begin
             after_id := null;
         end if;
 
-        -- A mark that its member's message moved is in a conversation that is active.
-        if not whole and mine <> '{}' and (news.of_members or active <> '{}') then
+        -- A mark that was moved by its member's message is in an active conversation.
+        if not whole and mine <> '{}' and (changed.has_members or active <> '{}') then
             for part in
                 select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
                        || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
                   from public.conversation_members m
                  where m.conversation_id = any(mine) and m.conversation_id <> all(given)
                    and (after_id is null or (m.conversation_id, m.user_id) > (after_id, after_user))
-                   and (app.is_news(m.changed_xid, since, until)
-                        or m.sent_xid is not null and app.is_news(m.sent_xid, since, until))
+                   and (app.is_change(m.changed_xid, since, until)
+                        or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
                  order by m.conversation_id, m.user_id
             loop
                 reads := reads || part.object;
@@ -445,7 +443,7 @@ begin
     end;
 
     if next_position is null then
-        -- Who streams on from here stands in the index of the conversations it is in now.
+        -- A live session needs the conversations that the user is in now.
         if until is not null then
             mine := array(select app.my_conversations());
         end if;
@@ -465,12 +463,11 @@ begin
 end
 $$;
 
--- A page, and whether the log is on disk as far as it was written when the page's snapshot had been taken: only then
--- may the snapshot become a cursor. What the service calls.
+-- Returns a page, and whether the log was flushed as far as it was written when the page's snapshot was taken;
+-- otherwise the snapshot must not become a cursor yet.
 --
--- It stands beside api.sync because no `create or replace` gives a function another column: a node of the version
--- before could not apply its own again. As it has no settings, the planner takes its body into the statement that calls
--- it, and it costs nothing.
+-- Separate from api.sync, since `create or replace` cannot add a column: an older node could not apply its own version
+-- again. Without settings of its own it is inlined, and costs nothing.
 create or replace function app.sync_page(
     epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer,
     max_bytes integer)
@@ -480,15 +477,15 @@ returns table (
 language sql stable
 begin atomic
     select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids,
-           -- A standby shows nothing that is not.
+           -- A standby shows only what is flushed.
            case when pg_catalog.pg_is_in_recovery() then true
                 else pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn() end
       from api.sync(sync_page.epoch, sync_page.since, sync_page.until, sync_page."position",
                     sync_page.messages_per_conversation, sync_page.max_bytes) p;
 end;
 
--- That page, and whether its user is shown others' presence: as long as the session that begins with it is live, since
--- who changes it falls behind.
+-- Returns a page, and whether its user sees the presence of others. That holds while the session is live, since a user
+-- who changes it must resync. Nodes call this.
 create or replace function app.live_page(
     epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer,
     max_bytes integer)
@@ -497,8 +494,8 @@ returns table (
     is_durable boolean, sees_presence boolean)
 language sql stable
 begin atomic
-    select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids, p.is_durable, s.is_open
+    select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids, p.is_durable, s.sees_others
       from app.sync_page(live_page.epoch, live_page.since, live_page.until, live_page."position",
                          live_page.messages_per_conversation, live_page.max_bytes) p
-     cross join app.my_sight() s;
+     cross join app.presence_visibility() s;
 end;

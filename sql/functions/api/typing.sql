@@ -1,6 +1,8 @@
--- Whether the others in a conversation may know that the caller, a member, types there: not where it hides whether it
--- is online. Nothing is kept of it.
+-- In an earlier version the result had another type.
 drop function if exists api.typing(uuid);
+
+-- Returns whether the other members may see that the caller is typing: not if the caller hides its presence. Raises
+-- not_found if the caller is not a member. Nothing is stored.
 create function api.typing(conversation_id uuid) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -9,6 +11,6 @@ begin
          where m.conversation_id = typing.conversation_id and m.user_id = app.caller()) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    return (app.my_sight()).is_open;
+    return (app.presence_visibility()).sees_others;
 end
 $$;

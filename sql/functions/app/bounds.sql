@@ -1,8 +1,8 @@
--- How many bytes there may be of what is stored and of what is answered.
+-- Bounds of stored values and of responses, in bytes.
 
--- How long a JSON value is when written without blanks. jsonb's text has one after each comma and colon;
--- json_strip_nulls writes it anew without, and is kept from stripping by `true`, which is as long, in the place of each
--- `null`, also in strings (and `\true` is as long as `\null` there).
+-- Returns the length of a JSON value written without blanks. The text of jsonb has a blank after each comma and colon;
+-- json_strip_nulls writes it without. To keep the members that are null, each `null` is replaced by `true`, which has
+-- the same length, also within strings.
 create or replace function app.json_bytes(value jsonb) returns bigint
 language sql immutable parallel safe
 begin atomic
@@ -10,7 +10,7 @@ begin atomic
         pg_catalog.replace(value::text, 'null', 'true')::json)::text);
 end;
 
--- Whether a number stands in a value that no double holds, which many clients' readers of JSON refuse.
+-- Returns true if a value contains a number that does not fit in a double. Many JSON parsers refuse such numbers.
 create or replace function app.has_huge_number(value jsonb) returns boolean
 language sql immutable parallel safe
 begin atomic
@@ -18,50 +18,50 @@ begin atomic
         value, 'strict $.** ? (@.type() == "number" && (@ > 1.7e308 || @ < -1.7e308))');
 end;
 
--- What the objects of one answer may take: an answer line has at most 4 MiB, of which the id, that the client chooses,
--- may take as much as a request line has.
+-- Returns the most bytes of the objects in one response. A response line has at most 4 MiB, and the id that the client
+-- chooses can take as much of it as of a request line.
 create or replace function app.answer_bytes() returns integer
 language sql immutable parallel safe
 begin atomic
     select 4100000;
 end;
 
--- The bytes that the objects of one page of a list may take; the next page goes on from there.
+-- Returns the most bytes of the objects in one page of a list. The next page continues after them.
 create or replace function app.page_bytes() returns integer
 language sql immutable parallel safe
 begin atomic
     select 524288;
 end;
 
--- The time after which a page of a user's view ends, whatever is in it. A timeout of its statement would end it at the
--- same place again.
+-- Returns the time after which a page of `sync` ends, however few bytes it has. A statement timeout would end every
+-- attempt at the same place.
 create or replace function app.page_time() returns interval
 language sql immutable parallel safe
 begin atomic
     select interval '2 seconds';
 end;
 
--- The bytes of messages and profiles that one poll of the feed reads for users who enter conversations. Beyond them
--- these users resync: 120 groups of 100 long messages took the feed longer than its statement timeout.
+-- Returns the most bytes of messages and profiles that one poll of the feed reads for users who join conversations.
+-- Beyond them these users resync: reading 120 groups of 100 long messages exceeded the feed's statement timeout.
 create or replace function app.opening_bytes() returns bigint
 language sql immutable parallel safe
 begin atomic
     select 2097152::bigint;
 end;
 
--- The most conversations that a user can be in and still be added to a group. Each read asks for all of the user's
--- conversations, and others add it to groups.
+-- Returns the most conversations of a user who is added to a group. Each read collects all conversations of the user,
+-- and other users add it to groups.
 create or replace function app.max_conversations() returns integer
 language sql immutable parallel safe
 begin atomic
     select 10000;
 end;
 
--- That of the version before, which took fewer params.
+-- Overload of an earlier version.
 drop function if exists app.joined(text[], boolean);
 
--- The objects with commas between them, as many as there is room for: from the first on, or from the last back. One at
--- least.
+-- Returns the objects separated by commas, as many as fit into `room` bytes and at least one: the first ones, or the
+-- last ones if `from_last` is true.
 create or replace function app.joined(
     objects text[], from_last boolean default false, room bigint default app.answer_bytes()) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$

@@ -1,5 +1,6 @@
--- The time that rules about days and tokens go by: cooldown, hold, reuse window. Tests move it by the row
--- `clock_offset` of app.settings, which the owner alone may write; a setting of the session anybody could set.
+-- Returns the time for rules about days and tokens: username cooldown and hold, reuse window, expiry. Tests shift it by
+-- the row `clock_offset` of app.settings, which only the owner can write. A setting of the session could be set by
+-- anyone.
 create or replace function app.now() returns timestamptz
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,7 +1,8 @@
--- What holds of conversations and their members whoever writes them.
--- Lock order: conversation, then its members, then its messages.
+-- Triggers that enforce the rules of conversations and members for all writers. Lock order: conversation, its members,
+-- its messages.
 
-create or replace function app.keep_conversation() returns trigger
+-- Checks a conversation before it is written, and sets its version and the columns that clients cannot set.
+create or replace function app.validate_conversation() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     first uuid := least(new.participant1_id, new.participant2_id);
@@ -48,12 +49,13 @@ begin
 end
 $$;
 create or replace trigger keep before insert on public.conversations
-    for each row execute function app.keep_conversation();
--- A message's update of last_* does not pay for this: it names none of these columns.
+    for each row execute function app.validate_conversation();
+-- The update of last_* by a message does not fire this: it names none of these columns.
 create or replace trigger keep_changed
     before update of id, kind, participant1_id, participant2_id, title, created_by on public.conversations
-    for each row execute function app.keep_conversation();
+    for each row execute function app.validate_conversation();
 
+-- Adds the two participants of a new direct conversation as members.
 create or replace function app.add_participants() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -65,7 +67,8 @@ $$;
 create or replace trigger add_participants after insert on public.conversations
     for each row when (new.kind = 'direct') execute function app.add_participants();
 
--- Takes the conversation's lock, and says with a new version that its membership changed: once a transaction.
+-- Locks the conversation, increments its version once per transaction since its membership changes, and returns
+-- last_seq.
 create or replace function app.touch_conversation(conversation_id uuid) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -83,13 +86,14 @@ begin
 end
 $$;
 
-create or replace function app.keep_new_member() returns trigger
+-- Locks the conversation of a new member, checks that the user exists, and sets the read mark and the transaction ids.
+create or replace function app.validate_new_member() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     newest bigint := app.touch_conversation(new.conversation_id);
 begin
-    -- Against a deletion or merge under way: it waits for that, and then finds the tombstone. Those lock the profile
-    -- `for update` (app.keep_profile), so that no other change of the profile waits for this transaction.
+    -- Waits for a concurrent deletion or merge of the user, and then finds the tombstone. Those lock the profile `for
+    -- update` (app.validate_profile), so other changes of the profile do not wait for this transaction.
     perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for key share;
     if not found then
         perform app.refuse_hidden('There is no such user.');
@@ -103,11 +107,11 @@ begin
 end
 $$;
 create or replace trigger keep_new before insert on public.conversation_members
-    for each row execute function app.keep_new_member();
+    for each row execute function app.validate_new_member();
 
--- What the conversation is decides only after the policies have let the rows in: a refusal before would tell strangers
--- of it.
-create or replace function app.note_arrivals() returns trigger
+-- Checks the members that a statement has added, ensures that a group has an owner, and writes the event. It runs after
+-- the policies: an earlier error would reveal the conversation's kind to users who cannot see it.
+create or replace function app.record_arrivals() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     room record;
@@ -133,7 +137,7 @@ begin
             perform app.refuse_param(
                 'user_ids', 'A user can be in at most ' || app.max_conversations() || ' conversations.');
         else
-            perform app.seat_owner(room.id);
+            perform app.ensure_owner(room.id);
             perform app.write_arrivals(room.id, room.user_ids);
         end if;
     end loop;
@@ -141,10 +145,10 @@ begin
 end
 $$;
 create or replace trigger note_arrivals after insert on public.conversation_members
-    referencing new table as arrived for each statement execute function app.note_arrivals();
+    referencing new table as arrived for each statement execute function app.record_arrivals();
 
--- A mark never goes back and never beyond the newest message.
-create or replace function app.keep_mark() returns trigger
+-- Keeps a read mark from moving backwards and beyond the newest message.
+create or replace function app.validate_read_mark() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     newest bigint;
@@ -157,11 +161,13 @@ begin
     return new;
 end
 $$;
--- sent_seq moves with a message, which is the news itself: changed_xid and its index stay as they are.
+-- If sent_seq changes too, a message moves the mark. The feed finds the message, so changed_xid and its index stay
+-- unchanged.
 create or replace trigger keep_mark before update of last_read_seq on public.conversation_members
-    for each row when (new.sent_seq = old.sent_seq) execute function app.keep_mark();
+    for each row when (new.sent_seq = old.sent_seq) execute function app.validate_read_mark();
 
-create or replace function app.keep_member() returns trigger
+-- Checks a changed membership, and moves the ownership of a group if the role becomes owner.
+create or replace function app.validate_member() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
@@ -176,7 +182,8 @@ begin
     elsif exists (select from public.conversations c where c.id = new.conversation_id and c.kind = 'direct') then
         perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
     end if;
-    -- There is one owner, always: whoever is made it takes over, and in no other way does one cease to be it and stay.
+    -- A group always has exactly one owner: the new owner replaces the present one, who cannot give up the role
+    -- otherwise.
     if new.role = 'owner' then
         update public.conversation_members m set role = 'admin'
          where m.conversation_id = new.conversation_id and m.role = 'owner';
@@ -189,28 +196,29 @@ end
 $$;
 create or replace trigger keep_changed
     before update of conversation_id, user_id, role, joined_at on public.conversation_members
-    for each row execute function app.keep_member();
+    for each row execute function app.validate_member();
 
-create or replace function app.note_removal() returns trigger
+-- Records a removed member in app.former_members, writes the event, and ensures that the group has an owner.
+create or replace function app.record_removal() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     is_named boolean;
 begin
     perform app.touch_conversation(old.conversation_id);
     is_named := app.write_departure(old.conversation_id, old.user_id);
-    -- The profile of a user whom messages name stays in the members' sight.
+    -- The members still see the profile of a former member whom messages name.
     insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid, joined_xid)
     values (old.conversation_id, old.user_id, old.sent_seq > 0 or is_named, pg_catalog.pg_current_xact_id(),
             old.joined_xid)
     on conflict (conversation_id, user_id) do update
        set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid,
-           -- Whose messages stood there already was told of by then.
+           -- If the user had messages here before, the members already have its profile.
            joined_xid = case when f.wrote then f.joined_xid else excluded.joined_xid end;
     if old.role = 'owner' then
-        perform app.seat_owner(old.conversation_id);
+        perform app.ensure_owner(old.conversation_id);
     end if;
     return null;
 end
 $$;
 create or replace trigger note_removal after delete on public.conversation_members
-    for each row execute function app.note_removal();
+    for each row execute function app.record_removal();

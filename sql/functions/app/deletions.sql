@@ -1,4 +1,4 @@
--- Deleting would leave clients with what is no longer there, and numbering with a gap.
+-- Refuses deletions: clients would keep the deleted rows, and message numbers would have a gap.
 create or replace function app.refuse_delete() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,6 +1,6 @@
--- Registers a device of the caller's for its session, which may be none of this database's. A token that is the
--- caller's already stays the same device; one that was another user's is a new one. A caller has at most 32 devices: of
--- more, those registered last stay.
+-- Registers a device of the caller for its session, if this database has that session. A token that the caller has
+-- registered already stays the same device; a token of another user becomes a new one. A caller has at most 32 devices;
+-- the ones registered first are removed.
 create or replace function app.register_device(platform text, token text, environment text, locale text) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -9,7 +9,7 @@ declare
     ended timestamptz;
     device uuid;
 begin
-    -- Against the session's end, which takes its devices with it: whoever comes second sees the other.
+    -- Locks the session against its end, which deletes its devices: the later of the two sees the other.
     select s.id, s.revoked_at into session, ended from app.sessions s
      where s.id::text = auth.jwt() ->> 'session_id' and s.user_id = me for share;
     if ended is not null then
@@ -38,7 +38,8 @@ begin
 end
 $$;
 
-create or replace function app.forget_devices() returns trigger
+-- Deletes the devices of a session that ends.
+create or replace function app.delete_session_devices() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.devices d where d.session_id = new.id;
@@ -46,4 +47,5 @@ begin
 end
 $$;
 create or replace trigger forget_devices after update on app.sessions
-    for each row when (new.revoked_at is not null and old.revoked_at is null) execute function app.forget_devices();
+    for each row when (new.revoked_at is not null and old.revoked_at is null)
+    execute function app.delete_session_devices();

@@ -1,13 +1,13 @@
--- What changed_xid values and cursors belong to: one cluster, one database in it.
-create or replace function app.home() returns text
+-- Returns the cluster and database to which changed_xid values and cursors belong.
+create or replace function app.cluster_identity() returns text
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select s.system_identifier::text || ':' || d.oid::text
       from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
      where d.datname = pg_catalog.current_database()
 $$;
 
--- The timeline that a standby follows, written as in the names of the log's files. The log is received before it is
--- replayed, so this is never an older one than what the standby shows is of.
+-- Returns the timeline that a standby follows, as in the names of log files. The log is received before it is replayed,
+-- so the timeline is never older than the data that the standby shows.
 create or replace function app.standby_timeline() returns text
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select pg_catalog.lpad(pg_catalog.upper(pg_catalog.to_hex(greatest(
@@ -16,12 +16,11 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
                (select r.min_recovery_end_timeline from pg_catalog.pg_control_recovery() r)))), 8, '0')
 $$;
 
--- Changes whenever cursors given before must not be continued: another cluster, another timeline (a standby that
--- was promoted may lack what was committed last), another database, other tables in it (a dump that was restored in
--- place), or a renewal.
+-- Returns the epoch, 16 hexadecimal digits. It differs whenever older cursors must not be continued: in another cluster
+-- or database, on another timeline (a promoted standby may lack the last commits), with other tables (a dump restored
+-- in place), and after a renewal.
 --
--- Cluster and database are those of a session as long as it lasts, and to ask for them reads a file: so a session notes
--- them.
+-- The session stores cluster and database, since reading them opens a file and they cannot change.
 create or replace function app.epoch() returns text
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
@@ -29,7 +28,7 @@ declare
     home text := pg_catalog.current_setting('postline.home', true);
 begin
     if coalesce(home, '') = '' then
-        home := app.home();
+        home := app.cluster_identity();
         perform pg_catalog.set_config('postline.home', home, false);
     end if;
     return pg_catalog.left(pg_catalog.md5(
@@ -41,8 +40,8 @@ begin
 end
 $$;
 
--- Ends all cursors. Transaction ids that came with a dump are from another cluster: those this one has not reached
--- would look new for as long as it has not.
+-- Invalidates all cursors, and returns the new epoch. Transaction ids in a restored dump belong to another cluster:
+-- those that this cluster has not reached yet would count as new until it does, so they become 3.
 create or replace function app.renew_epoch() returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -50,7 +49,7 @@ declare
 begin
     insert into app.settings as s (name, value) values ('epoch', '1')
     on conflict (name) do update set value = (s.value::bigint + 1)::text;
-    insert into app.settings (name, value) values ('home', app.home())
+    insert into app.settings (name, value) values ('home', app.cluster_identity())
     on conflict (name) do update set value = excluded.value;
     update public.user_profiles set changed_xid = least(changed_xid, '3'), public_changed_xid = '3'
      where changed_xid > horizon or public_changed_xid > horizon;
@@ -73,13 +72,13 @@ begin
 end
 $$;
 
--- Called after every migration: renews the epoch where the database came here by dump and restore. True if it did.
-create or replace function app.settle() returns boolean
+-- Renews the epoch if the database was restored from a dump, and returns whether it was. Called after every migration.
+create or replace function app.renew_epoch_after_restore() returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     known text := (select s.value from app.settings s where s.name = 'home');
 begin
-    if known = app.home() then
+    if known = app.cluster_identity() then
         return false;
     end if;
     perform app.renew_epoch();

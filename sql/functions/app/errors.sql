@@ -1,5 +1,6 @@
--- How a rule says no: SQLSTATE of our own class, a sentence for a person, and what goes into `error.data`.
+-- Errors of the rules: an SQLSTATE of the class PL, a message for people, and the `error.data` of the response.
 
+-- Raises invalid_params (PL001) for a field.
 create or replace function app.refuse_param(field text, message text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -8,6 +9,7 @@ begin
 end
 $$;
 
+-- Raises not_found (PL008), also for what exists and the caller may not see.
 create or replace function app.refuse_hidden(message text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -15,6 +17,7 @@ begin
 end
 $$;
 
+-- Raises forbidden (PL007).
 create or replace function app.refuse_forbidden(message text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -22,7 +25,7 @@ begin
 end
 $$;
 
--- The user that a request runs as.
+-- Returns the id of the user who makes the request, or raises unauthenticated (PL002).
 create or replace function app.caller() returns uuid
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare

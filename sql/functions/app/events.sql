@@ -1,26 +1,27 @@
--- Events of groups: messages of kind 'system' that say who was added or removed, who left, and how the group is called
--- now. A trigger writes them in the transaction of the change, in the name of the user who made it. Changes that no
--- user makes (an operator's, a merge's, a deleted account's) and the making of a group are no events.
+-- Events of groups: messages of kind 'system' for members added or removed, members who left, and a new title. A
+-- trigger writes them in the transaction of the change, with the acting user as the sender. A change without an acting
+-- user (by an operator, a merge, a deleted account) and the creation of a group write no event.
 --
 --   {"type":"members_added","user_ids":[…]}   {"type":"member_removed","user_ids":[…]}
 --   {"type":"member_left","user_ids":[…]}     {"type":"renamed","title":"…"}
 --
--- The content says the same in English without names, which would grow old in it.
+-- The content says the same in English, without names, which could change later.
 
--- Returns whether a change of the conversation's membership or title, made now, is an event.
-create or replace function app.tells_events(conversation_id uuid) returns boolean
+-- Returns true if a change of the conversation's membership or title by this transaction writes an event.
+create or replace function app.creates_event(conversation_id uuid) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return auth.uid() is not null and not app.is_merging()
-       and exists (select from public.conversations c where c.id = tells_events.conversation_id and c.kind = 'group')
-       -- The user who joined in this transaction has just made the group.
+       and exists (select from public.conversations c where c.id = creates_event.conversation_id and c.kind = 'group')
+       -- A user who joined in this transaction has just created the group.
        and not exists (
             select from public.conversation_members m
-             where m.conversation_id = tells_events.conversation_id and m.user_id = auth.uid()
+             where m.conversation_id = creates_event.conversation_id and m.user_id = auth.uid()
                and m.joined_xid = pg_catalog.pg_current_xact_id());
 end
 $$;
 
+-- Inserts an event message that is sent by the caller.
 create or replace function app.write_event(conversation_id uuid, event jsonb, content text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -29,11 +30,11 @@ begin
 end
 $$;
 
--- Writes of users who were added in one statement one event.
+-- Writes one event for all users who were added in one statement.
 create or replace function app.write_arrivals(conversation_id uuid, user_ids uuid[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    if app.tells_events(conversation_id) then
+    if app.creates_event(conversation_id) then
         perform app.write_event(
             conversation_id,
             pg_catalog.jsonb_build_object('type', 'members_added', 'user_ids', pg_catalog.to_jsonb(user_ids)),
@@ -42,13 +43,14 @@ begin
 end
 $$;
 
--- Writes that a user has left or was removed, and returns whether it did: not where nobody is left who would read it.
+-- Writes the event of a user who left or was removed. Returns false if it wrote none, such as without members to read
+-- it.
 create or replace function app.write_departure(conversation_id uuid, user_id uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     has_left boolean := user_id = auth.uid();
 begin
-    if not app.tells_events(conversation_id)
+    if not app.creates_event(conversation_id)
        or not exists (select from public.conversation_members m
                        where m.conversation_id = write_departure.conversation_id) then
         return false;
@@ -63,10 +65,11 @@ begin
 end
 $$;
 
+-- Writes the event of a new title.
 create or replace function app.write_title() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    if app.tells_events(new.id) then
+    if app.creates_event(new.id) then
         perform app.write_event(
             new.id, pg_catalog.jsonb_build_object('type', 'renamed', 'title', new.title),
             pg_catalog.format('The group is called “%s” now.', new.title));

@@ -1,32 +1,32 @@
--- What holds of groups, and what their operations need more rights for than a user has.
+-- Rules of groups, and the parts of group operations that need more rights than a user has.
 
--- Gives a group that has members and no owner one: the oldest admin, else the oldest member. A merge seats the account
--- in the guest's place by itself.
-create or replace function app.seat_owner(conversation_id uuid) returns void
+-- Makes a member the owner of a group that has none: the oldest admin, or else the oldest member. During a merge it
+-- does nothing, since the account gets the guest's role.
+create or replace function app.ensure_owner(conversation_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if exists (select from public.conversation_members m
-                where m.conversation_id = seat_owner.conversation_id and m.role = 'owner')
+                where m.conversation_id = ensure_owner.conversation_id and m.role = 'owner')
        or app.is_merging() then
         return;
     end if;
     update public.conversation_members m set role = 'owner'
-     where m.conversation_id = seat_owner.conversation_id
+     where m.conversation_id = ensure_owner.conversation_id
        and m.user_id = (select n.user_id from public.conversation_members n
-                         where n.conversation_id = seat_owner.conversation_id
+                         where n.conversation_id = ensure_owner.conversation_id
                          order by n.role = 'admin' desc, n.joined_at, n.user_id limit 1);
 end
 $$;
 
--- The conversation's kind and the caller's role in it, with the conversation's lock, so that both hold until the end of
--- the transaction; a refusal, and no lock, for who is no member. Definer: only who may rename a group may lock its row,
--- and those who leave it or edit a message of theirs must lock it too.
+-- Locks a conversation and returns its kind and the caller's role, which then stay until the end of the transaction.
+-- Raises not_found, without a lock, if the caller is not a member. Security definer: only a manager of a group has the
+-- right to lock its row, but members who leave or edit a message must lock it too.
 create or replace function app.lock_conversation(conversation_id uuid, out kind text, out role text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if app.is_member(conversation_id) then
         perform 1 from public.conversations c where c.id = lock_conversation.conversation_id for no key update;
-        -- A statement of its own: it sees what those did who had the lock before.
+        -- A separate statement, which sees the changes of earlier lock holders.
         select c.kind, m.role into kind, role
           from public.conversation_members m join public.conversations c on c.id = m.conversation_id
          where m.conversation_id = lock_conversation.conversation_id and m.user_id = auth.uid();
@@ -37,8 +37,9 @@ begin
 end
 $$;
 
--- A group of the caller alone, its owner. Definer: before its first member nobody may see a group, nor add to it.
-create or replace function app.make_group(title text) returns uuid
+-- Creates a group with the caller as its owner and only member, and returns its id. Security definer: before its first
+-- member nobody can see a group or add members to it.
+create or replace function app.create_group(title text) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     made uuid;
@@ -51,9 +52,9 @@ begin
 end
 $$;
 
--- The direct conversation of the caller and another, with both in it: the rows that were deleted by SQL come back.
--- Definer: of a conversation that one is no member of one sees nothing and adds nobody to it.
-create or replace function app.seat_participants(other uuid) returns uuid
+-- Returns the direct conversation of the caller and another user, and restores member rows that were deleted by SQL.
+-- Security definer: a user neither sees a conversation nor adds members to it without being a member.
+create or replace function app.ensure_participants(other uuid) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     room uuid;
@@ -70,9 +71,9 @@ begin
 end
 $$;
 
--- Definer: a policy tells rows apart and no columns, so who might write the role of a row might write its mark too, and
--- everybody may write the mark of their own.
-create or replace function app.give_role(conversation_id uuid, user_id uuid, role text) returns void
+-- Sets the role of a member. Only the owner may. Security definer: policies distinguish rows but not columns, so a user
+-- with the right to update another member's role could update its read mark too.
+create or replace function app.set_member_role(conversation_id uuid, user_id uuid, role text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     seat record := app.lock_conversation(conversation_id);
@@ -84,14 +85,14 @@ begin
         perform app.refuse_forbidden('Only the owner of a group gives roles.');
     end if;
     select m.role into present from public.conversation_members m
-     where m.conversation_id = give_role.conversation_id and m.user_id = give_role.user_id;
+     where m.conversation_id = set_member_role.conversation_id and m.user_id = set_member_role.user_id;
     if present is null then
         perform app.refuse_hidden('There is no such member.');
     elsif present = 'owner' and role <> 'owner' then
         perform app.refuse_forbidden('The owner stays the owner until another is made it.');
     elsif present <> role then
-        update public.conversation_members m set role = give_role.role
-         where m.conversation_id = give_role.conversation_id and m.user_id = give_role.user_id;
+        update public.conversation_members m set role = set_member_role.role
+         where m.conversation_id = set_member_role.conversation_id and m.user_id = set_member_role.user_id;
     end if;
 end
 $$;

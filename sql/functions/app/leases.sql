@@ -1,8 +1,8 @@
--- Work for one node at a time is done by the node that holds the lease of that name. A lease is a row that the
--- service's own role writes by these functions: an advisory lock could be taken by every role of the database.
+-- Leases for work that one node at a time does. A lease is a row that only these functions write, for the service's
+-- role. An advisory lock could be taken by every role of the database.
 
--- Takes or renews a lease for so many seconds. Returns whether `holder` has it.
-create or replace function app.lead(name text, holder uuid, seconds double precision) returns boolean
+-- Acquires or renews a lease for that many seconds, and returns whether `holder` has it.
+create or replace function app.acquire_lease(name text, holder uuid, seconds double precision) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     insert into app.leases as l (name, holder, expires_at)
@@ -13,8 +13,8 @@ begin
 end
 $$;
 
--- Gives a lease back, if `holder` has it.
-create or replace function app.resign(name text, holder uuid) returns void
+-- Releases a lease that `holder` has.
+create or replace function app.release_lease(name text, holder uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
-    delete from app.leases l where l.name = resign.name and l.holder = resign.holder
+    delete from app.leases l where l.name = release_lease.name and l.holder = release_lease.holder
 $$;

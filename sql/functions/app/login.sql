@@ -1,6 +1,6 @@
--- Makes a login role one that the service may run as: it inherits nothing, and sets the role it needs for each
--- request. To be called by whoever may grant them, for each login role, after every application of this file.
-create or replace function app.admit(login name) returns void
+-- Grants the service's roles to a login role, which inherits none of them and sets one for each request. Must run as a
+-- role that may grant them, for each login role, after each time this file is applied.
+create or replace function app.grant_service_roles(login name) returns void
 language plpgsql set search_path = pg_catalog, pg_temp set client_min_messages = warning as $$
 declare
     name text;
@@ -18,9 +18,9 @@ begin
 end
 $$;
 
--- Makes the service's login role where it is missing, and admits it. It has no rights of its own: each request takes on
--- a role. A null is no password.
-create or replace function app.make_login(login name, password text) returns void
+-- Creates the service's login role if it is missing, and grants the roles. It has no rights of its own. A null password
+-- means none.
+create or replace function app.create_login_role(login name, password text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not exists (select from pg_catalog.pg_roles r where r.rolname = login) then
@@ -31,6 +31,6 @@ begin
             null;
         end;
     end if;
-    perform app.admit(login);
+    perform app.grant_service_roles(login);
 end
 $$;

@@ -1,15 +1,16 @@
--- Mails: what tells that whoever asks reads the mail of an address.
+-- The mail queue. A mail proves that a user can read the mail of an address.
 --
--- A transaction that needs one writes a row (app.queue_mail). Every node asks twice a second for what is due
--- (accounts.take_mails) and gives it to the operator's mail server; accounts.settle_mails notes what that said. A mail
--- that is being sent is due again four minutes later, for the case that the node ends with it: so each is sent at least
--- once, and twice only where a node ended between the server's answer and the note of it.
+-- A transaction that needs a mail inserts a row (app.queue_mail). Every node claims due mails twice a second
+-- (accounts.claim_mails), sends them, and records the mail server's response (accounts.record_mail_results). A claimed
+-- mail is due again after four minutes in case the node stops: each is sent at least once, and twice only if a node
+-- stops between the response and its record.
 --
--- A token is made when its mail is sent: the node has it, the mail has it, and here is its hash. So no row holds what
--- could be used, and a request for an address that nobody has is the same work as for one that somebody has: whose it
--- is, accounts.take_mails looks, and nobody waits for that.
+-- A token is created when its mail is claimed: the node and the mail have the token, the database its hash. So no row
+-- contains anything usable, and a request costs the same for an unknown address as for a known one:
+-- accounts.claim_mails looks up the account, and no response waits for it.
 
--- Queues a mail to an address, `most` of that kind an hour; null: as many as there are.
+-- Queues a mail to an address. Raises rate_limited (PL014) beyond `most` mails of that kind in an hour; null means no
+-- limit.
 create or replace function app.queue_mail(kind text, email text, user_id uuid, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -32,7 +33,7 @@ begin
 end
 $$;
 
--- Whether the holder of the account's address has proven that it is theirs.
+-- Returns true if the user has proven that the account's address is its own.
 create or replace function app.is_proven(account auth.users) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -43,8 +44,8 @@ begin
 end
 $$;
 
--- Whether there is still a reason to send the mail, now that it is due.
-create or replace function app.is_wanted(mail app.mails, account auth.users) returns boolean
+-- Returns true if a due mail still has a purpose.
+create or replace function app.is_still_needed(mail app.mails, account auth.users) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     if account.id is null or account.deleted_at is not null or app.is_banned(account) then
@@ -52,15 +53,15 @@ begin
     end if;
     return case mail.kind
         when 'confirm_email' then account.email = mail.email and not app.is_proven(account)
-        -- Whoever has the address by now is told nothing.
+        -- Without a mail if another account has the address by now.
         when 'change_email' then not exists (
             select from auth.users u where u.email = mail.email and not u.is_sso_user)
         else true end;
 end
 $$;
 
--- Removes some of what is over: tokens that have expired, counts of an hour ago, mails that were given up a month ago.
-create or replace function app.forget_mails() returns void
+-- Deletes some expired tokens, counts older than an hour, and mails that failed 30 days ago.
+create or replace function app.prune_mails() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.mail_tokens t
@@ -77,8 +78,7 @@ begin
 end
 $$;
 
--- Ends what was asked for before, of an account whose row the caller has locked: no mail of these kinds proves anything
--- any more.
+-- Deletes the pending mails and tokens of these kinds. The caller has locked the account's row.
 create or replace function app.cancel_mails(user_id uuid, kinds text[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,8 +1,10 @@
--- Pictures: a row is made before the bytes come, and says what they must be. Once they are there and are that
--- (app.note_stored), a profile or a message takes it, once. What nobody took is gone after a day; what a deleted
--- message or a changed profile had taken, at once. Where bytes are the database does not know: a node's store does.
+-- Pictures. A row is created before the upload and describes it. Once the bytes are stored and match
+-- (app.record_stored_media), one profile or message uses the picture. An unused picture is removed after a day, the
+-- picture of a deleted message or changed profile at once. The database does not know where the bytes are: a node's
+-- store does.
 
--- Whether an address may be that of a picture: https, or plain where the server has no certificate.
+-- Returns true for a valid address of a picture: https, or http if the server has no certificate, and containing the
+-- id.
 create or replace function app.is_media_url(url text, id uuid) returns boolean
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
@@ -11,8 +13,8 @@ begin
 end
 $$;
 
--- Makes the row of a picture that the caller is about to upload. So that nobody fills the store with what nobody sees,
--- at most 100 of a user wait to be used, and 256 MiB.
+-- Creates the row of a picture that the caller will upload, and returns its id. To bound unused files in the store, a
+-- user has at most 100 unused pictures and 256 MiB of them.
 create or replace function app.create_media(
     purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -21,12 +23,12 @@ declare
     waiting record;
     new_id uuid;
 begin
-    -- Here too, since a role of the database may call this and not api.create_media.
+    -- Checked here too, since any role with the right may call this without api.create_media.
     if purpose = 'message' and not app.is_member(create_media.conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    -- One after another, so that all are counted, and none of a user that is just being deleted. Not `for update`:
-    -- others who add the user to a conversation would wait for this transaction.
+    -- Serializes the user's uploads so that all are counted, and refuses deleted users. Not `for update`: transactions
+    -- that add the user to a conversation would wait.
     perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for no key update;
     if not found then
         perform app.refuse_hidden('There is no such user.');
@@ -44,27 +46,29 @@ begin
 end
 $$;
 
--- Returns the time after which no upload of a picture that was created then can end: an address is valid for an hour.
+-- Returns the time by which the upload of a picture created then must have ended: upload addresses are valid for an
+-- hour.
 create or replace function app.last_upload(created_at timestamptz) returns timestamptz
 language sql immutable parallel safe
 begin atomic
     select created_at + interval '70 minutes';
 end;
 
--- Records that the bytes are there, and are what was promised: the word of a node, whose store has looked. What a
--- client puts to the upload address afterwards, where the store allows that, is removed once the address has expired.
-create or replace function app.note_stored(id uuid) returns void
+-- Records that the bytes are stored and match; the node's store has checked them. If the store allows more uploads to
+-- the address, they are removed after the address has expired.
+create or replace function app.record_stored_media(id uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
     with stored as (
-        update public.media m set stored_at = pg_catalog.now() where m.id = note_stored.id and m.stored_at is null
+        update public.media m set stored_at = pg_catalog.now()
+         where m.id = record_stored_media.id and m.stored_at is null
         returning m.id, m.created_at)
     insert into app.media_removals (id, purpose, due_at)
     select s.id, 'upload', app.last_upload(s.created_at) from stored s
     on conflict do nothing
 $$;
 
--- A message takes a picture: one that its sender has uploaded for its conversation, and that no other has.
-create or replace function app.take_picture(message public.messages) returns void
+-- Marks the picture of a message as used. It must be uploaded by the sender for this conversation, and unused.
+create or replace function app.use_picture(message public.messages) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.media m set used_at = pg_catalog.clock_timestamp(), message_id = message.id
@@ -79,10 +83,9 @@ begin
 end
 $$;
 
--- A profile takes the picture whose address its avatar is: one that its user has uploaded as an avatar and not used.
--- Users may say where it is, and no more than that: the address ends in the picture's id. It is the trigger's work, so
--- that no picture counts as used which no profile has.
-create or replace function app.take_avatar() returns trigger
+-- Marks the uploaded picture that a profile's new avatar_url names as used. Users may set the address only: it ends in
+-- the picture's id. A trigger does it, so that only pictures of profiles count as used.
+create or replace function app.use_avatar() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.media m set used_at = pg_catalog.clock_timestamp(), url = new.avatar_url
@@ -92,13 +95,13 @@ begin
     return new;
 end
 $$;
--- Before the trigger `keep`, which takes an address that is not https from a picture of the user's alone.
+-- By its name it fires before the trigger `keep`, which accepts an http address only if it belongs to the user's
+-- picture.
 create or replace trigger avatar before update of avatar_url on public.user_profiles
     for each row when (new.avatar_url is distinct from old.avatar_url and new.avatar_url is not null)
-    execute function app.take_avatar();
-drop function if exists app.take_avatar(text, text, text);
+    execute function app.use_avatar();
 
--- The picture of an attachment; null where it has none.
+-- Returns the picture's id in an attachment, or null if it has none.
 create or replace function app.media_id(attachment jsonb) returns uuid
 language sql immutable parallel safe
 begin atomic
@@ -106,9 +109,9 @@ begin atomic
                 then (attachment ->> 'media_id')::uuid end;
 end;
 
--- An attachment with what is known of the caller's picture beside what the caller says of it. Of the same picture it is
--- always the same, also once its bytes are gone.
-create or replace function app.whole_attachment(attachment jsonb) returns jsonb
+-- Returns an attachment completed with the stored type and size of the caller's picture. The result stays the same
+-- after the bytes are removed.
+create or replace function app.complete_attachment(attachment jsonb) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
     known jsonb;
@@ -121,8 +124,8 @@ begin
 end
 $$;
 
--- What became of a message's picture: it moves with its message, changes its sender with it, and goes with it.
-create or replace function app.follow_picture() returns trigger
+-- Updates the picture of a changed message: it moves with the message, changes its owner, or is removed.
+create or replace function app.propagate_picture() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if app.media_id(new.attachment) is distinct from app.media_id(old.attachment) then
@@ -140,10 +143,10 @@ create or replace trigger follow_picture after update on public.messages
         old.attachment is not null and old.attachment ? 'media_id'
         and row(new.conversation_id, new.sender_id, new.attachment)
             is distinct from row(old.conversation_id, old.sender_id, old.attachment))
-    execute function app.follow_picture();
+    execute function app.propagate_picture();
 
--- An avatar that is one no more goes.
-create or replace function app.follow_avatar() returns trigger
+-- Deletes the picture of an avatar that was replaced.
+create or replace function app.propagate_avatar() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.avatar_url is distinct from old.avatar_url then
@@ -153,9 +156,9 @@ begin
 end
 $$;
 create or replace trigger follow_avatar after update of avatar_url, is_deleted on public.user_profiles
-    for each row execute function app.follow_avatar();
+    for each row execute function app.propagate_avatar();
 
--- The bytes go after the row. One whose bytes may still be on their way goes once nobody can bring them any more.
+-- Queues the removal of a picture's bytes from the store. If an upload may still arrive, the removal waits for its end.
 create or replace function app.queue_removal() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -172,10 +175,9 @@ create or replace trigger queue_removal after delete on public.media
 create or replace trigger queue_removed after update on public.media
     for each row when (new.removed_at is not null and old.removed_at is null) execute function app.queue_removal();
 
--- Lets go what nobody took within a day, and returns what is to be removed from the store, `most` at most: by its
--- purpose a picture, or what was put to its upload address since. Each is due again in a minute, until
--- app.removed_media says that it is gone.
-create or replace function app.due_removals(most integer) returns table (id uuid, purpose text)
+-- Deletes pictures that were unused for a day, and claims at most `most` due removals from the store: a picture by its
+-- purpose, or `upload` for later uploads to its address. Each is due again in a minute, until app.complete_removals.
+create or replace function app.claim_removals(most integer) returns table (id uuid, purpose text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin
     delete from public.media m
@@ -191,23 +193,19 @@ begin
 end
 $$;
 
-create or replace function app.removed_media(ids uuid[], purposes text[]) returns void
+-- Deletes removals that the store has done from the queue.
+create or replace function app.complete_removals(ids uuid[], purposes text[]) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
     delete from app.media_removals r
      where (r.id, r.purpose) in (select u.id, u.purpose from unnest(ids, purposes) as u (id, purpose))
 $$;
--- Of nodes of the previous version. Remove after 0.1.
-create or replace function app.removed_media(ids uuid[]) returns void
-language sql security definer set search_path = pg_catalog, pg_temp as $$
-    delete from app.media_removals r where r.id = any (ids) and r.purpose <> 'upload'
-$$;
 
--- The guest's pictures become the account's; those of messages follow them, when they are moved. An avatar that the
--- account has no use for goes.
+-- Makes a guest's unused pictures and avatars the account's. Pictures of messages follow when these are moved.
 create or replace function app.merge_media(guest uuid, account uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
     update public.media m set owner_id = account where m.owner_id = guest and m.message_id is null
 $$;
+-- Deletes avatars that a merge brought and the account does not use.
 create or replace function app.drop_unused_avatars(account uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
     delete from public.media m

@@ -1,18 +1,17 @@
--- A guest whose holder signs in to an account that was there already comes into it: one transaction, after which the
--- guest is a tombstone without sessions.
+-- Merges a guest into an existing account to which its user signs in: one transaction, after which the guest is a
+-- tombstone without sessions.
 --
--- To others it looks as if the account had been in the guest's place all along: the guest's messages become the
--- account's, where they stand, as a new version of each. Two direct conversations with one person become one: the
--- messages of the guest's move, ids and all, to the end of the account's, in their order and with the times they were
--- written at, and the emptied conversation leaves both lists.
+-- To others the account appears to have been in the guest's place all along. The guest's messages become the account's,
+-- in their places, as a new version of each. If both have a direct conversation with the same user, the messages of the
+-- guest's are appended to the account's, with the same ids, order and times, and the emptied conversation leaves both
+-- lists.
 --
--- The transaction moves the newest 1,000 messages or so, whatever the guest has written, and leaves the others to
--- batches (message_moves.sql). It counts messages before it locks anything.
+-- The transaction moves the newest 1,000 messages or so, and leaves the rest to batches (message_moves.sql), so that
+-- its time is bounded. It counts messages before it locks anything.
 --
--- Lock order as everywhere: conversations, members, messages; the guest's profile after its conversations, as a
--- message's foreign key takes it.
+-- Lock order: conversations, members, messages; then the guest's profile, as a foreign key of a message takes it.
 
--- Returns true in the transaction that merges a guest, the only one in which direct conversations change participants.
+-- Returns true in a transaction that merges a guest. Only there do participants of direct conversations change.
 create or replace function app.is_merging() returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -20,9 +19,9 @@ begin
 end
 $$;
 
--- Takes a guest's refresh token, whose code the service has checked, and brings the guest into the account. The token
--- is taken as accounts.refresh takes it, and is not rotated; the guest's sessions end. A repeated call finds it done
--- and answers the same. `password_hash` is the account's, as accounts.open_session takes it.
+-- Merges the guest of a refresh token into an account, and returns how many conversations and messages. The service has
+-- checked the token's code; it is accepted as by accounts.refresh, but not rotated, and the guest's sessions end. A
+-- repeated call returns the same. `password_hash` is the account's, as for accounts.open_session.
 create or replace function accounts.merge_guest(
     user_id uuid, password_hash text, session_id uuid, generation integer, reuse_seconds integer) returns json
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -31,11 +30,10 @@ declare
     session app.sessions;
     merged app.merged_guests;
 begin
-    -- The guest's account is the lock: of two merges, or of a merge and an upgrade, the second finds what the first
-    -- did.
+    -- Lock the guest's account: of two merges, or a merge and an upgrade, the second sees the result of the first.
     select u.* into guest from auth.users u
      where u.id = (select s.user_id from app.sessions s where s.id = session_id) for update;
-    -- Whoever changes the account's password waits until the guest is in it, or is seen here.
+    -- A concurrent change of the account's password waits for the merge, or is seen here.
     perform 1 from auth.users u
      where u.id = merge_guest.user_id and u.deleted_at is null and not app.is_banned(u)
        and nullif(u.encrypted_password::text, '') is not distinct from merge_guest.password_hash for share;
@@ -47,7 +45,7 @@ begin
     if not found then
         select s.* into session from app.sessions s where s.id = session_id;
         if not coalesce(guest.is_anonymous and guest.deleted_at is null
-                        and app.is_taken(session, generation, reuse_seconds), false)
+                        and app.accepts_generation(session, generation, reuse_seconds), false)
            or (select u.is_anonymous from auth.users u where u.id = merge_guest.user_id) then
             raise exception using errcode = 'PL004', message = 'That guest is not known here.';
         end if;
@@ -69,8 +67,8 @@ begin
 end
 $$;
 
--- The conversations that a guest is in, and the groups that it wrote in and left.
-create or replace function app.rooms_of_guest(guest uuid) returns uuid[]
+-- Returns the conversations of a guest, and the groups in which it wrote and which it left.
+create or replace function app.guest_conversations(guest uuid) returns uuid[]
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select array(
         select m.conversation_id from public.conversation_members m where m.user_id = guest
@@ -80,14 +78,15 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
          where f.user_id = guest and f.wrote and g.kind = 'group')
 $$;
 
+-- Moves conversations, newest messages, pictures and profile of a guest to an account, and returns the record of it.
 create or replace function app.merge_users(guest uuid, account uuid) returns app.merged_guests
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    -- Messages that are counted before the answer, the guest's among all. Those beyond are counted as they are moved.
+    -- The most messages, of all senders, that are searched before the response. The rest is counted as it is moved.
     most_counted constant bigint := 200000;
     countable bigint := most_counted;
-    -- The newest that are moved at once, in each conversation some: what a screen shows, and what the device may not
-    -- know to be sent and sends again as the account.
+    -- The newest messages that are moved at once, shared by the conversations: what a screen shows, and what the device
+    -- may send again as the account since it lacks the response.
     most_moved constant integer := 1000;
     room record;
     rooms uuid[];
@@ -100,14 +99,14 @@ declare
 begin
     insert into app.merged_guests as g (guest_id, account_id) values (guest, account) returning g.* into merged;
 
-    rooms := array(select r from unnest(app.rooms_of_guest(guest)) r order by r);
+    rooms := array(select r from unnest(app.guest_conversations(guest)) r order by r);
     foreach room_id in array rooms loop
         select c.last_seq, greatest(c.last_seq - countable, 0) as after_seq into room
           from public.conversations c where c.id = room_id;
         counted_after := counted_after || room.after_seq;
         counted_to := counted_to || room.last_seq;
         countable := countable - (room.last_seq - room.after_seq);
-        -- The conversation of the two with each other goes.
+        -- The direct conversation of guest and account is removed.
         if not exists (select from public.conversations c
                         where c.id = room_id and account in (c.participant1_id, c.participant2_id)) then
             merged.messages := merged.messages + app.count_messages(room_id, guest, room.after_seq, room.last_seq);
@@ -116,7 +115,7 @@ begin
 
     perform 1 from public.conversations c
      where c.id in (
-            select unnest(app.rooms_of_guest(guest))
+            select unnest(app.guest_conversations(guest))
             union
             select t.id from public.conversation_members m
               join public.conversation_members o on o.conversation_id = m.conversation_id and o.user_id <> guest
@@ -124,7 +123,7 @@ begin
                                          and t.participant2_id = greatest(account, o.user_id)
              where m.user_id = guest)
      order by c.id for update;
-    -- From here on nobody adds the guest to a conversation: app.keep_new_member waits, and finds the tombstone.
+    -- From here on nobody adds the guest to a conversation: app.validate_new_member waits, and finds the tombstone.
     perform 1 from public.user_profiles p where p.id = guest for update;
 
     for room in
@@ -134,25 +133,25 @@ begin
                         where m.conversation_id = c.id and m.user_id = guest) as present,
                greatest(20, most_moved / count(*) over ())::integer as most
           from public.conversations c
-         where c.id = any (app.rooms_of_guest(guest))
+         where c.id = any (app.guest_conversations(guest))
          order by c.id
     loop
         merged.conversations := merged.conversations + (room.present and not (room.direct and room.own))::integer;
         if room.direct and room.own then
-            perform app.empty_conversation(room.id);
+            perform app.remove_all_members(room.id);
             continue;
         end if;
         -- Messages that were sent between the first count and the lock.
         place := pg_catalog.array_position(rooms, room.id);
         merged.messages := merged.messages
             + app.count_messages(room.id, guest, coalesce(counted_to[place], 0), room.last_seq);
-        twin := case when room.direct then app.seat_participant(room.id, account, room.other) end;
+        twin := case when room.direct then app.replace_participant(room.id, account, room.other) end;
         if twin is null then
-            perform app.take_seat(room.id, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
+            perform app.transfer_membership(room.id, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
         else
             perform app.append_conversation(
                 room.id, twin, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
-            perform app.empty_conversation(room.id);
+            perform app.remove_all_members(room.id);
         end if;
     end loop;
 
@@ -166,29 +165,30 @@ begin
 end
 $$;
 
--- It then stands in nobody's list.
-create or replace function app.empty_conversation(conversation_id uuid) returns void
+-- Removes all members of a conversation, which then appears in no list.
+create or replace function app.remove_all_members(conversation_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     member uuid;
 begin
     for member in
         select m.user_id from public.conversation_members m
-         where m.conversation_id = empty_conversation.conversation_id order by m.user_id
+         where m.conversation_id = remove_all_members.conversation_id order by m.user_id
     loop
         delete from public.conversation_members m
-         where m.conversation_id = empty_conversation.conversation_id and m.user_id = member;
+         where m.conversation_id = remove_all_members.conversation_id and m.user_id = member;
     end loop;
 end
 $$;
 
--- Makes the account a participant in the guest's place; or answers the direct conversation that the two have already.
-create or replace function app.seat_participant(conversation_id uuid, account uuid, other uuid) returns uuid
+-- Replaces the guest by the account in a direct conversation. If the two already have one, returns that instead of
+-- null.
+create or replace function app.replace_participant(conversation_id uuid, account uuid, other uuid) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.conversations c
        set participant1_id = least(account, other), participant2_id = greatest(account, other)
-     where c.id = seat_participant.conversation_id;
+     where c.id = replace_participant.conversation_id;
     return null;
 exception when unique_violation then
     return (select c.id from public.conversations c
@@ -196,12 +196,11 @@ exception when unique_violation then
 end
 $$;
 
-drop function if exists app.take_seat(uuid, uuid, uuid);
 drop function if exists app.append_conversation(uuid, uuid, uuid, uuid);
 
--- The guest's membership becomes the account's: the stronger role and the later mark stay. So do its messages, the
--- newest `most` now. Those from `counted_from` on are counted.
-create or replace function app.take_seat(
+-- Transfers the guest's membership of a conversation to the account, with the higher role and the later read mark, and
+-- its messages, of which the newest `most` now. Messages from `counted_from` on are already counted.
+create or replace function app.transfer_membership(
     conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -209,32 +208,34 @@ declare
     newest bigint;
 begin
     select m.* into seat from public.conversation_members m
-     where m.conversation_id = take_seat.conversation_id and m.user_id = guest;
+     where m.conversation_id = transfer_membership.conversation_id and m.user_id = guest;
     insert into app.message_moves (conversation_id, guest_id, below, uncounted_below)
-    select c.id, guest, c.last_seq + 1, counted_from from public.conversations c where c.id = take_seat.conversation_id;
-    perform app.move_batch(take_seat.conversation_id, guest, most);
-    -- The last that it sent, where many others wrote since.
+    select c.id, guest, c.last_seq + 1, counted_from from public.conversations c
+     where c.id = transfer_membership.conversation_id;
+    perform app.move_batch(transfer_membership.conversation_id, guest, most);
+    -- The guest's last message, which is not among the newest if others wrote many since.
     perform app.reassign_messages(array[m.id], m.conversation_id, m.conversation_id, 0) from public.messages m
-     where m.conversation_id = take_seat.conversation_id and m.seq = seat.sent_seq and m.sender_id = guest;
+     where m.conversation_id = transfer_membership.conversation_id and m.seq = seat.sent_seq and m.sender_id = guest;
     update public.conversations c
        set created_by = case when c.created_by = guest then account else c.created_by end,
            last_message_sender_id = case when c.last_message_sender_id = guest then account
                                          else c.last_message_sender_id end
-     where c.id = take_seat.conversation_id;
+     where c.id = transfer_membership.conversation_id;
 
     delete from public.conversation_members m
-     where m.conversation_id = take_seat.conversation_id and m.user_id = guest;
+     where m.conversation_id = transfer_membership.conversation_id and m.user_id = guest;
     if seat.user_id is not null then
         insert into public.conversation_members (conversation_id, user_id, joined_at, last_read_seq)
         select seat.conversation_id, account, seat.joined_at, seat.last_read_seq
          where not exists (select from public.conversation_members m
-                            where m.conversation_id = take_seat.conversation_id and m.user_id = account);
+                            where m.conversation_id = transfer_membership.conversation_id and m.user_id = account);
     else
-        -- One that went from there: the account came and went just now, so that those who are there are told of it.
+        -- The guest had left: the account is recorded as one that joined and left now, so that the members get its
+        -- profile.
         insert into app.former_members as f (conversation_id, user_id, wrote, joined_xid)
-        select take_seat.conversation_id, account, true, pg_catalog.pg_current_xact_id()
+        select transfer_membership.conversation_id, account, true, pg_catalog.pg_current_xact_id()
          where not exists (select from public.conversation_members m
-                            where m.conversation_id = take_seat.conversation_id and m.user_id = account)
+                            where m.conversation_id = transfer_membership.conversation_id and m.user_id = account)
         on conflict on constraint former_members_pkey do update
            set wrote = true, changed_xid = excluded.changed_xid, joined_xid = excluded.joined_xid
          where not f.wrote;
@@ -245,24 +246,24 @@ begin
            last_read_seq = greatest(m.last_read_seq, seat.last_read_seq),
            sent_seq = greatest(m.sent_seq, seat.sent_seq),
            changed_xid = pg_catalog.pg_current_xact_id()
-     where m.conversation_id = take_seat.conversation_id and m.user_id = account;
+     where m.conversation_id = transfer_membership.conversation_id and m.user_id = account;
 end
 $$;
 
--- All messages of a direct conversation go to the end of another of the same two people, where their numbers are
--- reserved: the newest `most` now. A member who had read all of that one keeps the place it had reached in this one;
--- and as after a send, nobody's mark is before what it wrote. The guest's from `counted_from` on are counted.
+-- Appends all messages of a direct conversation to another of the same two users, where it reserves their numbers; the
+-- newest `most` move now. A member who had read all of the second keeps its read mark of the first; and no mark is
+-- before the member's own messages. The guest's messages from `counted_from` on are already counted.
 create or replace function app.append_conversation(
     from_id uuid, into_id uuid, guest uuid, account uuid, counted_from bigint, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
-    reserved bigint;    -- the numbers there are beyond this
+    reserved bigint;    -- added to the numbers of moved messages
     newest public.messages;
 begin
     select c.last_seq into reserved from public.conversations c where c.id = into_id for update;
     select m.* into newest from public.messages m where m.conversation_id = from_id order by m.seq desc limit 1;
-    -- Messages that an earlier merge has left to be moved here will go there directly.
+    -- Messages that an earlier merge would still move here go directly there.
     delete from app.message_moves v where v.conversation_id = from_id;
     update app.message_moves v
        set into_id = append_conversation.into_id, base = reserved + v.base, sent_xid = xid
@@ -291,7 +292,7 @@ begin
         on o.conversation_id = from_id and o.user_id = case when n.user_id = account then guest else n.user_id end
      cross join lateral (
             select greatest(n.sent_seq, reserved + coalesce(nullif(o.sent_seq, 0), (
-                        -- A member's row may have been deleted by SQL, and perhaps came back.
+                        -- A member row may have been deleted by SQL, and restored.
                         select max(s.seq)
                           from (select l.seq, l.sender_id from public.messages l
                                  where l.conversation_id = from_id order by l.seq desc limit 10000) s
@@ -302,7 +303,7 @@ begin
 end
 $$;
 
--- The account's own values win; what it has none of comes from the guest.
+-- Copies profile fields from the guest that the account does not have.
 create or replace function app.merge_profiles(guest uuid, account uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -313,9 +314,9 @@ begin
     select p.* into profile from public.user_profiles p where p.id = guest;
     select p.* into private from public.user_private p where p.id = guest;
     update public.user_profiles p set is_deleted = true where p.id = guest;
-    -- The names that the guest gave up are held for its holder.
+    -- The guest's former names stay held for the account.
     update public.username_history h set user_id = account where h.user_id = guest;
-    -- Of many guests' not all: the five that are held longest.
+    -- At most five are held for an account that merges many guests: those with the latest expiry.
     delete from public.username_history h
      where h.user_id = account and h.held_until > app.now()
        and h.id not in (select k.id from public.username_history k where k.user_id = account
@@ -330,7 +331,7 @@ begin
            website = coalesce(p.website, profile.website),
            location = coalesce(p.location, profile.location),
            language_code = coalesce(p.language_code, profile.language_code),
-           -- Where they are too much together, the guest's go; so below.
+           -- If both together exceed the bound, the guest's are dropped; likewise below.
            attributes = case when pg_catalog.octet_length((profile.attributes || p.attributes)::text) <= 32768
                              then profile.attributes || p.attributes else p.attributes end
      where p.id = account;

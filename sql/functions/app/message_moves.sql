@@ -1,14 +1,14 @@
--- Moves the messages of a merged guest to its account: the newest in the sign-in's transaction, the rest in batches,
--- each a short transaction that a node's loop begins. What is left is in app.message_moves. A batch that fails or is
--- killed is rolled back whole, and done again by the next call, on whichever node.
+-- Moves the messages of a merged guest to its account: the newest in the transaction of the sign-in, the rest in
+-- batches, each a short transaction that a node's loop starts. app.message_moves lists what is left. A batch that fails
+-- is rolled back as a whole, and repeated by the next call on any node.
 --
--- Until a message is moved the guest, a tombstone, is its sender. In a conversation that the guest's is appended to,
--- the numbers of all its messages are reserved at once, and each message has its place when it is moved.
+-- Until a message is moved its sender is the guest, a tombstone. If a conversation is appended to another, all its
+-- numbers are reserved at once, and each message gets its place when it is moved.
 --
--- Lock order: conversation, the row of app.message_moves, messages.
+-- Lock order: conversation, row of app.message_moves, messages.
 
--- Returns the transaction that sent a message whose sender or place an update changes, or null where the change is not
--- the move of a message: of its sender from a merged guest to the account, of its place to the one reserved for it.
+-- Returns the sending transaction of a message whose sender or place an update changes. Null unless the update is a
+-- valid move: from a merged guest to its account, or to the reserved place.
 create or replace function app.moved_xid(before public.messages, after public.messages) returns xid8
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -27,9 +27,9 @@ begin
 end
 $$;
 
--- Moves these messages of one conversation to `into_id`, with `base` added to their numbers, each to the account of its
--- sender. A client_id that another message of the account has, there or on its way there, is dropped. The caller has
--- the lock of `into_id`.
+-- Moves these messages of one conversation to `into_id` with `base` added to their numbers, and to the accounts of
+-- their senders. Drops a client_id that another message of the account has, there or still to be moved there. The
+-- caller has locked `into_id`.
 create or replace function app.reassign_messages(ids uuid[], from_id uuid, into_id uuid, base bigint) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -42,7 +42,7 @@ begin
                              union all
                              select g.guest_id from app.merged_guests g where g.account_id = n.sender_id) i
                  cross join unnest(array[reassign_messages.from_id, reassign_messages.into_id]) p (id)
-                 -- `offset 0` has it looked up by the whole key, also where there are no statistics.
+                 -- `offset 0` forces a lookup by the whole key, also without statistics.
                  cross join lateral (
                         select w.id, w.sender_id, w.conversation_id from public.messages w
                          where w.conversation_id = p.id and w.sender_id = i.id and w.client_id = m.client_id offset 0) o
@@ -61,9 +61,8 @@ begin
 end
 $$;
 
--- Moves the next messages of a row of app.message_moves, the newest of those that are left: `most` at most, of some
--- 1 MiB, among 10,000 of the conversation. Returns how many; the row is gone once all are moved. The caller has the
--- lock of the conversation in which they are then.
+-- Moves the next, newest messages of a row of app.message_moves: at most `most`, about 1 MiB, among 10,000 of the
+-- conversation. Returns how many. Deletes the row after the last. The caller has locked the target conversation.
 create or replace function app.move_batch(conversation_id uuid, guest_id uuid, most integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -101,7 +100,7 @@ begin
     if ids <> '{}' then
         perform app.reassign_messages(
             ids, move.conversation_id, coalesce(move.into_id, move.conversation_id), move.base);
-        -- The account's mark is not before what it wrote, also if the guest had left and the account is a member.
+        -- The account's mark is never before its own messages, also if the guest had left and the account is a member.
         update public.conversation_members m
            set sent_seq = newest, last_read_seq = greatest(m.last_read_seq, newest),
                changed_xid = pg_catalog.pg_current_xact_id()
@@ -123,9 +122,9 @@ begin
 end
 $$;
 
--- One step of the loop of a node: a batch of 500 messages at most, where `node` has or gets the lease. Returns
+-- Runs one step of a node's loop, at most 500 messages, if `node` has or gets the lease. Returns
 --
---   none     nothing is left to be moved
+--   none     nothing is left to move
 --   led      another node has the lease
 --   locked   the conversations of all that is left are locked
 --   moved    a batch is done; there may be more
@@ -139,18 +138,18 @@ declare
 begin
     if not exists (select from app.message_moves) then
         return 'none';
-    -- Without a lock: whoever leads has it for as long as its batch takes.
+    -- Read without a lock: the holder locks the row for the duration of its batch.
     elsif exists (select from app.leases l
                    where l.name = 'moves' and l.holder <> node and l.expires_at > pg_catalog.clock_timestamp())
-          or not app.lead('moves', node, 5) then
+          or not app.acquire_lease('moves', node, 5) then
         return 'led';
     end if;
-    -- In no order: one whose conversation is locked for long does not hold up the others.
+    -- In random order, so that a conversation with a long lock does not hold up the others.
     if waits then
         select v.conversation_id, v.guest_id, coalesce(v.into_id, v.conversation_id) as target into move
           from app.message_moves v order by pg_catalog.random() limit 1;
         perform 1 from public.conversations c where c.id = move.target for no key update;
-        -- A later merge may have led it elsewhere, or have moved the rest.
+        -- A later merge may have redirected the row, or moved the rest.
         if not exists (select from app.message_moves v
                         where v.conversation_id = move.conversation_id and v.guest_id = move.guest_id
                           and coalesce(v.into_id, v.conversation_id) = move.target) then
@@ -170,18 +169,18 @@ begin
 end
 $$;
 
--- Moves one message ahead of its batch, where it is of a guest that was merged into the caller, so that the caller can
--- change it at once. Returns whether it was.
-create or replace function app.claim_message(conversation_id uuid, seq bigint) returns boolean
+-- Moves one message before its batch if it belongs to a guest that was merged into the caller, so that the caller can
+-- change it now. Returns whether it did.
+create or replace function app.move_message(conversation_id uuid, seq bigint) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     message_id uuid;
 begin
-    -- Refuses whoever is no member. A role of the database may call this without the lock.
+    -- Refuses callers who are not members. A role may call this without the lock.
     perform app.lock_conversation(conversation_id);
     select m.id into message_id
       from public.messages m join app.merged_guests g on g.guest_id = m.sender_id
-     where m.conversation_id = claim_message.conversation_id and m.seq = claim_message.seq
+     where m.conversation_id = move_message.conversation_id and m.seq = move_message.seq
        and g.account_id = auth.uid();
     if message_id is null then
         return false;

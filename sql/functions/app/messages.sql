@@ -1,4 +1,5 @@
--- The default of messages.id: a UUIDv7 (RFC 9562, section 5.7). See sql/migrations/20261124000800_message_ids.sql.
+-- Returns a new UUIDv7 (RFC 9562, section 5.7): the default of messages.id. See
+-- sql/migrations/20261124000800_message_ids.sql.
 create or replace function app.message_id() returns uuid
 language sql volatile parallel safe
 begin atomic
@@ -7,7 +8,7 @@ begin atomic
             || '7' || pg_catalog.substr(pg_catalog.gen_random_uuid()::text, 16))::uuid;
 end;
 
--- Whether a member of an attachment is a count, or not there: a whole number that every client can hold.
+-- Returns true if a member of an attachment is absent, null, or a whole number that every client can represent.
 create or replace function app.is_count(value jsonb) returns boolean
 language sql immutable parallel safe
 begin atomic
@@ -18,8 +19,8 @@ begin atomic
         else false end;
 end;
 
--- Returns an attachment whose counts are written as integers: 10 for 10.0.
-create or replace function app.counted(attachment jsonb) returns jsonb
+-- Returns an attachment with its counts written as integers: 10 for 10.0.
+create or replace function app.normalized_counts(attachment jsonb) returns jsonb
 language sql immutable parallel safe
 begin atomic
     select attachment operator(pg_catalog.||) coalesce(
@@ -28,7 +29,7 @@ begin atomic
           where attachment ->> name operator(pg_catalog.~) '^[0-9]{1,16}\.0{1,8}$'), '{}');
 end;
 
--- What an attachment may be.
+-- Raises invalid_params unless an attachment is valid.
 create or replace function app.check_attachment(attachment jsonb) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -54,6 +55,7 @@ begin
 end
 $$;
 
+-- Raises not_found for a message whose sender is not a member of its conversation.
 create or replace function app.refuse_message() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -62,25 +64,26 @@ begin
 end
 $$;
 
--- The last-message trigger: numbers a message under its conversation's lock, keeps the conversation's last_* true
--- and moves the sender's mark. It is the hot path of the service: two statements, each by primary key.
--- Lock order: conversation, members, messages.
+-- Numbers a new message under its conversation's lock, stores it as the conversation's last message, and moves the
+-- sender's read mark. The hot path of the service: two statements, each by primary key. Lock order: conversation,
+-- members, messages.
 create or replace function app.number_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
 begin
-    -- app.number_messages has numbered them.
+    -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
         return new;
     end if;
-    -- The policy refuses it too, but only after this trigger, which would tell who is a member and what was sent.
+    -- The policy checks it too, but only after this trigger, whose errors would reveal who is a member and what was
+    -- sent.
     if coalesce(new.sender_id <> auth.uid(), new.sender_id is null) then
         perform app.refuse_message();
     end if;
     if new.attachment is not null then
         perform app.check_attachment(new.attachment);
-        new.attachment := app.counted(new.attachment);
+        new.attachment := app.normalized_counts(new.attachment);
     end if;
     if new.deleted_at is not null then
         new.content := null;
@@ -97,8 +100,8 @@ begin
     update public.conversations c
        set last_seq = c.last_seq + 1,
            last_message_content = pg_catalog.left(new.content, 200),
-           -- After the wait for the lock, and after the message before even where the clock was set back, so that times
-           -- grow as numbers do.
+           -- After the wait for the lock, and later than the previous message even if the clock was set back, so that
+           -- times increase with the numbers.
            last_message_time = coalesce(new.created_at, greatest(
                pg_catalog.clock_timestamp(), c.last_message_time + interval '1 microsecond')),
            last_message_sender_id = new.sender_id,
@@ -106,8 +109,8 @@ begin
      where c.id = new.conversation_id
     returning c.last_seq, c.last_message_time into new.seq, new.created_at;
 
-    -- The repeated client_id is looked for under the lock, by a statement that sees all that was committed before:
-    -- `on conflict do nothing` would skip the row after its number was given.
+    -- The repeated client_id is checked under the lock, by a statement that sees all earlier commits: `on conflict do
+    -- nothing` would skip the row after it got its number.
     update public.conversation_members m
        set last_read_seq = new.seq, sent_seq = new.seq, sent_xid = xid
      where m.conversation_id = new.conversation_id and m.user_id = new.sender_id and not m.is_deleted
@@ -122,13 +125,13 @@ begin
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
                 schema = 'public', table = 'messages',
                 message = 'This client_id was used before in this conversation.';
-        -- Whoever left the group is no member when the event of it is written.
+        -- A user who left the group is no longer a member when the event is written.
         elsif new.event is null then
             perform app.refuse_message();
         end if;
     end if;
     if new.attachment is not null and new.attachment ? 'media_id' then
-        perform app.take_picture(new);
+        perform app.use_picture(new);
     end if;
 
     new.version := 1;
@@ -141,14 +144,15 @@ $$;
 create or replace trigger number before insert on public.messages
     for each row execute function app.number_message();
 
--- What a client_id stands for.
+-- Returns the hash of a message by which a repeated send with the same client_id is compared.
 create or replace function app.message_hash(kind text, content text, attachment jsonb) returns bytea
 language sql immutable set search_path = pg_catalog, pg_temp as $$
     select pg_catalog.sha256(pg_catalog.convert_to(
         kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8'))
 $$;
 
-create or replace function app.keep_message() returns trigger
+-- Checks a changed message, removes the content of a deleted one, and sets its version.
+create or replace function app.validate_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     sent_xid xid8;
@@ -173,8 +177,7 @@ begin
         new.content := null;
         new.attachment := null;
         new.event := null;
-    -- Of users, the policies let those near who may delete it: of them only its sender edits, and none what a service
-    -- wrote in a user's name.
+    -- The policies admit every user who may delete the message. Only its sender may edit it, and nobody an event.
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
         perform app.refuse_forbidden('Only its sender edits a message.');
     elsif new.content is null or new.content = '' and new.kind <> 'image' then
@@ -187,10 +190,10 @@ begin
     end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);
-        new.attachment := app.counted(new.attachment);
+        new.attachment := app.normalized_counts(new.attachment);
         if app.media_id(new.attachment) is distinct from app.media_id(old.attachment)
            and app.media_id(new.attachment) is not null then
-            perform app.take_picture(new);
+            perform app.use_picture(new);
         end if;
     end if;
     new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
@@ -206,9 +209,10 @@ create or replace trigger keep_changed before update on public.messages
         is distinct from
         row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.kind, old.content,
             old.attachment, old.event, old.edited_at, old.deleted_at))
-    execute function app.keep_message();
+    execute function app.validate_message();
 
-create or replace function app.follow_message() returns trigger
+-- Updates the conversation's last message after an edit or deletion.
+create or replace function app.propagate_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.conversations c
@@ -222,4 +226,4 @@ $$;
 create or replace trigger follow_changed after update on public.messages
     for each row when (
         old.version <> new.version and old.conversation_id = new.conversation_id and old.sender_id = new.sender_id)
-    execute function app.follow_message();
+    execute function app.propagate_message();

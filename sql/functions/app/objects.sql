@@ -1,5 +1,5 @@
--- The wire's objects: one view each, its members in the protocol's order, for answers, sync and feed alike.
--- All run with the caller's rights: row-level security decides what they show.
+-- The JSON objects of the protocol: one view each, with the members in the protocol's order, for responses, sync and
+-- feed. All run with the caller's rights: row-level security decides what they contain.
 drop view if exists app.me_objects;
 drop view if exists app.profile_objects;
 drop view if exists app.conversation_objects;
@@ -11,15 +11,15 @@ drop function if exists app.message_object(public.messages, text, text, bigint);
 drop function if exists app.sender_members(uuid, json);
 drop function if exists app.conversation_member(uuid);
 
--- The wire's timestamps.
+-- Returns a timestamp as the protocol writes it.
 create or replace function app.utc(value timestamptz) returns text
 language sql stable parallel safe
 begin atomic
     select pg_catalog.to_char(value at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
 end;
 
--- The same as JSON, or null. What to_char writes takes twice as long as what to_json does. That leaves out zeros at the
--- end, however: so it is for times that have none, in years of four digits.
+-- Returns a timestamp as JSON, or null. to_char takes twice as long as to_json, but to_json drops zeros at the end: so
+-- it is used for times without such zeros, in years of four digits.
 create or replace function app.quoted_utc(value timestamptz) returns text
 language sql stable parallel safe
 begin atomic
@@ -29,6 +29,7 @@ begin atomic
         else '"' || app.utc(value) || '"' end;
 end;
 
+-- Returns a text in double quotes, without escapes, or null.
 create or replace function app.quoted(value text) returns text
 language sql immutable parallel safe
 begin atomic
@@ -47,7 +48,7 @@ select p.id, p.username, p.changed_xid, p.public_changed_xid, p.is_guest, p.is_d
         app.utc(p.created_at) as created_at,
         app.utc(p.updated_at) as updated_at) w;
 
--- The profile is written once where both are asked for, which is what `offset 0` sees to.
+-- `offset 0` makes PostgreSQL write the profile once if both objects are read.
 create view app.me_objects with (security_invoker = true) as
 select p.id, p.changed_xid, p.public_changed_xid, o.profile,
        (left(o.profile::text, -1) || ',' || substr(row_to_json(w)::text, 2))::json as object
@@ -62,8 +63,9 @@ select p.id, p.changed_xid, p.public_changed_xid, o.profile,
         s.username_change_count,
         app.utc(s.username_changed_at + interval '90 days') as username_change_allowed_at) w;
 
--- A conversation without what is each member's own: head ends with `"last_read_seq":`, tail begins with
--- `,"created_at"`. Between stand a mark, `,"unread_count":`, a count, `,"muted_until":` and a timestamp or null.
+-- A conversation without what differs between its members: head ends with `"last_read_seq":`, tail begins with
+-- `,"created_at"`. Between them belong the mark, `,"unread_count":`, the count, `,"muted_until":` and a timestamp or
+-- null.
 create view app.conversation_parts with (security_invoker = true) as
 select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
        concat('{"id":"', c.id, '","kind":"', c.kind, '","title":', coalesce(to_json(c.title::text), 'null'),
@@ -92,11 +94,11 @@ select c.id, m.user_id, c.changed_xid,
            || ',"muted_until":' || app.quoted(app.utc(x.muted_until)) || c.tail as object
   from public.conversation_members m
   join app.conversation_parts c on c.id = m.conversation_id
-  -- A mute that has ended is none.
+  -- Without a mute that has ended.
   left join public.conversation_mutes x on x.conversation_id = m.conversation_id and x.user_id = m.user_id
         and x.muted_until > now();
 
--- Who sent a message, as the message shows it.
+-- The sender of a message, as an object of the message.
 create view app.sender_objects with (security_invoker = true) as
 select p.id, row_to_json(w) as object
   from public.user_profiles p
@@ -106,6 +108,7 @@ select p.id, row_to_json(w) as object
         case when not p.is_deleted then p.full_name end as full_name,
         p.avatar_type, p.avatar_id, p.avatar_url, p.version) w;
 
+-- Returns an attachment with its members in the protocol's order.
 create or replace function app.attachment_object(attachment jsonb) returns json
 language sql immutable parallel safe
 begin atomic
@@ -115,13 +118,14 @@ begin atomic
         attachment -> 'blurhash' as blurhash) w;
 end;
 
--- Who sent a message, as the members of the message's object that say so.
+-- Returns the JSON members `sender_id` and `sender` of a message.
 create function app.sender_members(id uuid, sender json) returns text
 language sql immutable parallel safe
 begin atomic
     select ',"sender_id":"' || id::text || '","sender":' || sender::text;
 end;
 
+-- Returns the JSON members `sender_id` and `sender` for a user.
 create or replace function app.sender_of(id uuid) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -129,19 +133,19 @@ begin
 end
 $$;
 
--- What stands between a message's id and its seq.
+-- Returns the JSON between the id and the seq of a message.
 create function app.conversation_member(id uuid) returns text
 language sql immutable parallel safe
 begin atomic
     select '","conversation_id":"' || id::text || '","seq":';
 end;
 
--- One row as an object. What the messages of a page share is given to it, written out once: app.conversation_member,
--- app.sender_members, and the least of the marks in its conversation. Every member's mark counts for is_read, the
--- sender's own too, since a message moves it along.
+-- Returns a message as JSON. The messages of a page share three values that are computed once: app.conversation_member,
+-- app.sender_members, and the lowest read mark of the conversation. All marks count for is_read, also the sender's,
+-- since a message moves it.
 --
--- Written out, and not row_to_json, which takes twice as long for the most frequent object of all; and in few parts,
--- each of which costs as much as a comparison or two. An expression and no more, so that it is inlined.
+-- Concatenated, since row_to_json takes twice as long for the most frequent object of all, and in few parts, since each
+-- costs as much as a comparison or two. One expression, so that it is inlined.
 create function app.message_object(message public.messages, conversation text, sender text, mark bigint)
 returns text
 language sql stable parallel safe
@@ -170,7 +174,7 @@ begin atomic
                   || ',"deleted_at":' || coalesce(app.quoted_utc(message.deleted_at), 'null') || '}' end);
 end;
 
--- The same of a message alone.
+-- Returns a single message as JSON.
 create function app.message_object(message public.messages, sender json, mark bigint) returns text
 language sql stable parallel safe
 begin atomic
@@ -178,7 +182,7 @@ begin atomic
         message, app.conversation_member(message.conversation_id), app.sender_members(message.sender_id, sender), mark);
 end;
 
--- `offset 0` keeps the sender whole: messages next to each other that have the same one may share it.
+-- `offset 0` keeps the sender's lookup apart, so that consecutive messages of one sender share it.
 create view app.message_objects with (security_invoker = true) as
 select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.version, m.sent_xid, m.changed_xid,
        app.message_object(m, s.object, r.mark) as object

@@ -1,14 +1,14 @@
--- How a user's own data are changed: one function for each kind of them, which knows its rules, and which every
--- operation that takes them calls, under the lock of app.locked_caller. Where a request has them in an object, `path`
--- is what stands before a field's name in a refusal, such as `avatar.`.
+-- Changes of a user's own data: one function for each kind of data, which enforces its rules and which every operation
+-- calls, under the lock of app.locked_caller. If a request nests the data in an object, `path` is the prefix of the
+-- field names in errors, such as `avatar.`.
 
--- Those of the version before, which took other params.
+-- Overloads of an earlier version.
 drop function if exists app.patched_text(jsonb, text, text);
 drop function if exists app.patched_date(jsonb, text, date);
 drop function if exists app.refuse_unknown(jsonb, text[]);
 
--- The caller, with its profile's row locked, which is the lock of all the user's data, and in the version that it
--- knows.
+-- Returns the caller's id, and locks its profile's row, which is the lock of all its data. Raises version_conflict if
+-- the version is not `if_version`.
 create or replace function app.locked_caller(if_version bigint default null) returns uuid
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -26,6 +26,7 @@ begin
 end
 $$;
 
+-- Raises invalid_params if a patch is not an object or has a member that is not one of `fields`.
 create or replace function app.refuse_unknown(patch jsonb, fields text[], path text default '') returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -42,7 +43,7 @@ begin
 end
 $$;
 
--- A string member of a patch; null clears.
+-- Returns the new value of a text: that of the patch, where null clears it, or else the present one.
 create or replace function app.patched_text(patch jsonb, field text, current text, path text default '') returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -55,6 +56,7 @@ begin
 end
 $$;
 
+-- Returns the new date of birth: that of the patch, where null clears it, or else the present one.
 create or replace function app.patched_date_of_birth(patch jsonb, current date, path text default '') returns date
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -78,7 +80,7 @@ begin
 end
 $$;
 
--- What app.change_fields takes.
+-- Returns the members that app.change_fields accepts.
 create or replace function app.own_fields() returns text[]
 language sql immutable parallel safe
 begin atomic
@@ -86,7 +88,7 @@ begin atomic
                  'preferred_unit_system', 'preferences'];
 end;
 
--- Those members of `patch` that are fields of the user's own are set; null clears, what is absent stays.
+-- Sets the caller's own fields that are members of `patch`; null clears a field.
 create or replace function app.change_fields(patch jsonb) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -96,7 +98,7 @@ begin
     if patch ? 'full_name' and patch -> 'full_name' = 'null' then
         perform app.refuse_param('full_name', 'A name cannot be empty.');
     end if;
-    -- By itself, since there are triggers that follow a name.
+    -- In a statement of its own, since triggers fire on a change of the name.
     if patch ? 'full_name' then
         update public.user_profiles p
            set full_name = app.patched_text(patch, 'full_name', p.full_name)
@@ -124,7 +126,7 @@ begin
         if patch ? 'preferences' then
             if pg_catalog.jsonb_typeof(patch -> 'preferences') not in ('object', 'null') then
                 perform app.refuse_param('preferences', 'Preferences are an object.');
-            -- Of a misspelt word the user would not be hidden, and think that it is.
+            -- After a typo the user would not be hidden, without noticing it.
             elsif coalesce(patch -> 'preferences' -> 'presence', 'null') not in ('null', '"nobody"', '"contacts"') then
                 perform app.refuse_param('preferences',
                     'The preference "presence" is "nobody", or "contacts" for those who share a conversation.');
@@ -144,6 +146,7 @@ begin
 end
 $$;
 
+-- Sets the caller's physical data.
 create or replace function app.change_physical(patch jsonb, path text default '') returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -163,6 +166,7 @@ begin
 end
 $$;
 
+-- Sets the caller's username.
 create or replace function app.change_username(username text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -177,8 +181,8 @@ begin
 end
 $$;
 
--- Takes the one that its type needs, and nothing with it. Of a picture that was uploaded `media_id` says which, and
--- `avatar_url` where the node's store shows it.
+-- Sets the caller's avatar, with exactly the members that its type needs. For an uploaded picture `media_id` names it,
+-- and `avatar_url` is its address at the node's store.
 create or replace function app.change_avatar(avatar jsonb, path text default '') returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -200,7 +204,7 @@ begin
     elsif new_type = 'built_in' and not exists (select from public.built_in_avatars a where a.id = new_id) then
         perform app.refuse_param(path || 'avatar_id', 'There is no such built-in avatar.');
     elsif media_id is not null then
-        -- The trigger of the profile takes it.
+        -- A trigger of the profile marks the picture as used.
         if not coalesce(app.is_media_url(new_url, picture), false) then
             perform app.refuse_param(path || 'avatar_url', 'This is no address of the picture.');
         elsif not exists (select from public.media m

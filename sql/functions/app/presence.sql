@@ -1,17 +1,16 @@
--- Who is online: a user with a live session on any node that is up.
+-- Presence. A user is online while it has a live session on any running node.
 --
--- A node says who came and who went since it last said so, for many users in one call and once a second at most, and
--- with that extends its lease; with nobody to tell of the call does just that. It waits a few seconds before it says
--- that somebody went, so that a reconnect shows nothing. A node that ends unasked does not extend its lease, and the
--- others end it. Only this database's clock counts.
+-- A node reports arrivals and departures of many users in one call, at most once a second, which also renews its lease;
+-- without changes the call only renews the lease. A departure is reported after a few seconds, so that a reconnect is
+-- not shown. A node that stops without notice does not renew its lease, and the other nodes end it. Only the clock of
+-- this database counts.
 --
--- Of two nodes that tell of one user at the same moment, each first says where it has the user, then takes the lock of
--- the user's row in public.presence, and then asks, in a statement of its own, where the user is: whoever gets the lock
--- later sees what the other said. It does not wait for that lock, since another program's transaction may have it for
--- long, and nobody else's presence is to stand still for that: whom it did not get it notes, and the next call of any
--- node tries again.
+-- If two nodes report the same user at once, each first records where the user is, then locks the user's row in
+-- public.presence, and then reads where the user is in a separate statement: the second to get the lock sees both
+-- reports. A node does not wait for the lock, since another program's transaction may hold it for long and would delay
+-- the presence of everyone: it records the user in app.unsettled_users, and the next call of any node tries again.
 
--- What the wire shows of a user.
+-- Returns the presence of a user as JSON.
 create or replace function app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamptz) returns text
 language sql stable parallel safe
 begin atomic
@@ -20,11 +19,11 @@ begin atomic
         ',"last_seen_at":', app.quoted(app.utc(last_seen_at)), '}');
 end;
 
--- What a node says: `arrived` have a session with it now, `gone` have none any more; who is in both has one. With
--- `is_whole` the node has those who arrived, and nobody else.
+-- Records a node's report: users in `arrived` have a session there now, users in `gone` have none, and users in both
+-- have one. With `is_whole` the node has exactly the users who arrived.
 --
--- False, and nothing is changed, where the node is not known: it is new, or was ended while it was away. It then says
--- the whole. A node whose lease is over and that nobody has ended yet goes on: what it said before still stands.
+-- Returns false without a change if the node is unknown: it is new, or was ended in the meantime. It then reports with
+-- `is_whole`. A node whose lease has expired and that was not ended yet continues: its earlier reports still hold.
 create or replace function app.report_presence(
     node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean default false) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
@@ -56,16 +55,16 @@ begin
         select pg_catalog.array_agg(c.user_id) into changed
           from (select e.user_id from ended e union all select b.user_id from begun b) c;
     end if;
-    perform app.settle_presence(coalesce(changed, '{}'));
+    perform app.update_presence(coalesce(changed, '{}'));
     return true;
 end
 $$;
 
--- Ends the nodes whose lease is over: their users are on them no more. Every node calls it every few seconds; of
--- several at once each ends others.
+-- Ends the nodes whose lease has expired, and removes their users. Every node calls it every few seconds; concurrent
+-- calls end different nodes.
 --
--- Answers how many users that took from nodes. It takes 5,000 at most, so that a look can tell of them: of so many
--- there may be more, for the next call. A node that has begun to end, with a lease of minus infinity, does not go on.
+-- Returns the number of removed users, at most 5,000, so that one poll can distribute them; the next call continues. A
+-- node with the lease -infinity is being ended and cannot continue.
 create or replace function app.end_nodes() returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
@@ -83,7 +82,7 @@ begin
                 select o.node_id, o.user_id from app.node_users o where o.node_id = any (ended) limit 5000)
         returning u.user_id)
     select count(*), pg_catalog.array_agg(distinct g.user_id) into taken, users from gone g;
-    perform app.settle_presence(coalesce(users, '{}'));
+    perform app.update_presence(coalesce(users, '{}'));
     update app.nodes n set lease_until = '-infinity'
      where n.id = any (ended) and n.lease_until > '-infinity'
        and exists (select from app.node_users u where u.node_id = n.id);
@@ -93,12 +92,12 @@ begin
 end
 $$;
 
--- Makes the rows of users who have none. Whose row another transaction is just making, such as one that hides it, is
--- left out: that may go on for long, and nobody else is to wait for it.
-create or replace function app.make_presence(users uuid[]) returns void
+-- Inserts presence rows for users without one. Skips a user whose row another transaction is inserting, such as one
+-- that hides it: that transaction may last for long, and must not delay the others.
+create or replace function app.create_presence_rows(users uuid[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    patience text := pg_catalog.current_setting('lock_timeout');
+    former_timeout text := pg_catalog.current_setting('lock_timeout');
     one uuid;
 begin
     if users = '{}' then
@@ -117,13 +116,12 @@ begin
             end;
         end loop;
     end;
-    perform pg_catalog.set_config('lock_timeout', patience, true);
+    perform pg_catalog.set_config('lock_timeout', former_timeout, true);
 end
 $$;
 
--- Makes true whether these users are online, after a change of where they are, and whether those are whom an earlier
--- call could not see to. Whoever hides it is shown as before.
-create or replace function app.settle_presence(users uuid[]) returns void
+-- Updates whether these users are online, and those in app.unsettled_users. Hidden users stay as they are.
+create or replace function app.update_presence(users uuid[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
     settled uuid[];
@@ -136,7 +134,7 @@ begin
          where u.ctid = any (array(select l.ctid from app.unsettled_users l for update skip locked))
         returning u.user_id)
     select users || coalesce(pg_catalog.array_agg(distinct l.user_id), '{}') into users from late l;
-    perform app.make_presence(array(
+    perform app.create_presence_rows(array(
         select distinct u.id from unnest(users) as u (id)
          where not exists (select from public.presence p where p.user_id = u.id) order by u.id));
     settled := array(
@@ -154,7 +152,7 @@ begin
 end
 $$;
 
--- Shows nothing of the user any more: neither whether it is online nor when it last was.
+-- Hides the user's presence: neither its state nor the time it was last seen is visible.
 create or replace function app.hide_presence(user_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -167,7 +165,7 @@ begin
 end
 $$;
 
--- Shows it again from now on. When the user was online while it hid that, nobody learns.
+-- Shows the user's presence again. Times at which it was online while hidden stay unknown.
 create or replace function app.show_presence(user_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -180,8 +178,8 @@ begin
 end
 $$;
 
--- Who may see it is `preferences.presence`: `nobody`, or whoever shares a conversation.
-create or replace function app.follow_preference() returns trigger
+-- Hides or shows the presence by `preferences.presence`: `nobody`, or else users who share a conversation.
+create or replace function app.propagate_preference() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.preferences ->> 'presence' = 'nobody' then
@@ -193,30 +191,30 @@ begin
 end
 $$;
 create or replace trigger follow_new_preference after insert on public.user_private
-    for each row when (new.preferences ->> 'presence' = 'nobody') execute function app.follow_preference();
+    for each row when (new.preferences ->> 'presence' = 'nobody') execute function app.propagate_preference();
 create or replace trigger follow_preference after update on public.user_private
     for each row when (old.preferences -> 'presence' is distinct from new.preferences -> 'presence')
-    execute function app.follow_preference();
+    execute function app.propagate_preference();
 
--- Whether the caller is shown others' presence, which it is not while it hides its own; and the transaction in which
--- that last changed.
-create or replace function app.my_sight(out is_open boolean, out changed_xid xid8)
+-- Returns whether the caller sees the presence of others, which it does unless it hides its own, and the transaction
+-- that last changed this.
+create or replace function app.presence_visibility(out sees_others boolean, out changed_xid xid8)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
     me uuid := auth.uid();
 begin
-    select not p.is_hidden, p.hidden_xid into is_open, changed_xid from public.presence p where p.user_id = me;
-    is_open := coalesce(is_open, true);
+    select not p.is_hidden, p.hidden_xid into sees_others, changed_xid from public.presence p where p.user_id = me;
+    sees_others := coalesce(sees_others, true);
 end
 $$;
 
--- The users whose presence the caller may see: whoever shares a conversation with it, where the caller hides not its
--- own. Those who hide theirs are among them: there is nothing in their rows.
-create or replace function app.users_in_sight() returns setof uuid
+-- Returns the users whose presence the caller sees: those who share a conversation, unless the caller hides its own.
+-- Users who hide theirs are included: their rows are empty.
+create or replace function app.presence_visible_users() returns setof uuid
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp rows 200 as $$
 begin
-    if (app.my_sight()).is_open then
+    if (app.presence_visibility()).sees_others then
         return query
             select distinct o.user_id from public.conversation_members o
              where o.conversation_id in (select app.my_conversations());

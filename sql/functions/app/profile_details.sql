@@ -1,7 +1,7 @@
--- Details of a profile for the compatibility endpoints (docs/http.md): where its name was split, and one whole
--- second for each of its versions, so that a client whose times have no fraction can say which version it has read.
+-- Details of a profile for the compatibility endpoints (docs/http.md): where its name was split, and a distinct whole
+-- second for each version, so that a client whose times have no fraction can name the version that it has read.
 
--- Forgets the split of a name that has changed, and gives a new version a second that no earlier version had.
+-- Deletes the split of a name that has changed, and gives a new version a second that no earlier version had.
 create or replace function app.propagate_profile_details() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -41,7 +41,7 @@ declare
 begin
     if not coalesce(first_name in ('', full_name)
                     or pg_catalog.starts_with(full_name, first_name || ' '), false)
-       -- That is where a name is split anyway.
+       -- The default split.
        or first_name = pg_catalog.split_part(full_name, ' ', 1) then
         new_length := null;
     end if;

@@ -1,5 +1,6 @@
--- What holds of a profile whoever writes it.
+-- Triggers that enforce the rules of profiles for all writers.
 
+-- Raises invalid_params unless the URL of a custom avatar is valid.
 create or replace function app.check_avatar_url(field text, url text) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -10,7 +11,7 @@ begin
 end
 $$;
 
--- An avatar is of a type and has what that needs, and no more; or there is none.
+-- Raises invalid_params unless an avatar has exactly the columns that its type needs.
 create or replace function app.check_avatar_shape(profile public.user_profiles) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -24,32 +25,35 @@ begin
 end
 $$;
 
+-- Raises invalid_params unless a date of birth is plausible.
 create or replace function app.check_date_of_birth(field text, value date) returns void
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
-    -- A day of grace: it is tomorrow already in the east.
+    -- One day later than UTC: in the east it is already tomorrow.
     if value not between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1 then
         perform app.refuse_param(field, 'A date of birth lies between 1900 and today.');
     end if;
 end
 $$;
 
--- The time of the version that follows one of that time: now, but in a later millisecond, so that also a client whose
--- times have three digits can say which version it has read.
+-- Returns the time of the next version: now, but in a later millisecond than the last, so that clients whose times have
+-- three digits can name the version that they have read.
 create or replace function app.next_version_time(last timestamptz) returns timestamptz
 language sql stable set search_path = pg_catalog, pg_temp as $$
     select greatest(now(), date_trunc('milliseconds', last) + interval '1 millisecond')
 $$;
 
-create or replace function app.keep_profile() returns trigger
+-- Checks and normalizes a profile before it is written, and sets its version, time and transaction ids.
+create or replace function app.validate_profile() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if tg_op = 'UPDATE' and new.is_deleted and not old.is_deleted then
-        -- After those who have just made the user a member (app.keep_new_member): the membership is seen here.
+        -- Waits for transactions that have just made the user a member (app.validate_new_member), so that the
+        -- membership is seen.
         perform 1 from public.user_profiles p where p.id = new.id for update;
     end if;
     if new.is_deleted or tg_op = 'UPDATE' and old.is_deleted then
-        new := app.buried(new);
+        new := app.tombstoned(new);
     end if;
     if tg_op = 'INSERT' or new.full_name is distinct from old.full_name then
         new.full_name := app.checked_name('full_name', new.full_name, 'A name');
@@ -71,7 +75,7 @@ begin
         new.bio := nullif(app.normalized(new.bio), '');
         if pg_catalog.char_length(new.bio) > 500 then
             perform app.refuse_param('bio', 'A bio can have at most 500 characters.');
-        -- A bio may have lines.
+        -- A bio may have line breaks.
         elsif app.has_control(pg_catalog.translate(new.bio, e'\n\r\t\u2028\u2029', '')) then
             perform app.refuse_param('bio',
                 'A bio cannot hold control or text-direction characters or noncharacters.');
@@ -79,7 +83,7 @@ begin
     end if;
     if tg_op = 'INSERT' or new.website is distinct from old.website then
         new.website := nullif(app.stored_url(new.website), '');
-        -- A guest's, from before its bytes were counted, comes with it; likewise its avatar.
+        -- A merged guest's website or avatar may exceed the bound, which was introduced later.
         if not app.is_https(new.website) and not app.is_merging() then
             perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
         end if;
@@ -98,7 +102,7 @@ begin
         perform app.check_avatar_url('avatar_url', new.avatar_url);
     end if;
     if tg_op = 'INSERT' or new.language_code is distinct from old.language_code then
-        -- As phones write them, also with the encoding or the keywords of a locale (`en_US@rg=gbzzzz`).
+        -- As phones write them, also with the encoding or keywords of a locale (`en_US@rg=gbzzzz`).
         if new.language_code !~ ('^([A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)'
                                  '([.@][-A-Za-z0-9._=;@]*)?$')
            or new.language_code is not null and app.language_tag(new.language_code) is null then
@@ -106,11 +110,11 @@ begin
         end if;
         new.language_code := app.language_tag(new.language_code);
     end if;
-    -- As an answer has them. Longer ones, from before this was held, may shrink.
+    -- Counted as in a response. Attributes that exceed the bound, which was introduced later, may shrink.
     if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
         if pg_catalog.jsonb_typeof(new.attributes) is distinct from 'object' then
             perform app.refuse_param('attributes', 'Attributes are an object.');
-        -- First: a number is stored in few bytes and written in many.
+        -- Checked first: a number takes few bytes in storage and many in text.
         elsif app.has_huge_number(new.attributes) then
             perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
         elsif pg_catalog.octet_length(new.attributes::text)
@@ -134,7 +138,7 @@ begin
        is distinct from
        row(old.username, old.full_name, old.bio, old.avatar_type, old.avatar_id, old.avatar_url, old.website,
            old.location, old.language_code, old.is_verified, old.is_guest, old.is_deleted, old.attributes) then
-        -- One step a transaction: nobody sees what lies between its statements.
+        -- One version per transaction: states between its statements are not visible.
         if old.changed_xid <> pg_catalog.pg_current_xact_id() then
             new.version := old.version + 1;
             new.updated_at := app.next_version_time(old.updated_at);
@@ -142,8 +146,8 @@ begin
         new.changed_xid := pg_catalog.pg_current_xact_id();
         new.public_changed_xid := pg_catalog.pg_current_xact_id();
     elsif new.changed_xid <> old.changed_xid and new.changed_xid = pg_catalog.pg_current_xact_id() then
-        -- app.note_private_change moved it: the private part changed. Not always forwards: of two transactions the
-        -- older may be the later to write.
+        -- app.record_private_change set it, since the private part changed. It may decrease: the older of two
+        -- transactions may write later.
         new.version := old.version + 1;
         new.updated_at := app.next_version_time(old.updated_at);
     end if;
@@ -151,9 +155,10 @@ begin
 end
 $$;
 create or replace trigger keep before insert or update on public.user_profiles
-    for each row execute function app.keep_profile();
+    for each row execute function app.validate_profile();
 
-create or replace function app.keep_private() returns trigger
+-- Checks a user's private data before they are written.
+create or replace function app.validate_private() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if tg_op = 'UPDATE' then
@@ -169,7 +174,7 @@ begin
     if tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth then
         perform app.check_date_of_birth('date_of_birth', new.date_of_birth);
     end if;
-    -- Longer ones, from before they were truly counted, may shrink.
+    -- Preferences that exceed the bound, which was once counted differently, may shrink.
     if tg_op = 'INSERT' or new.preferences is distinct from old.preferences then
         if app.has_huge_number(new.preferences) then
             perform app.refuse_param('preferences', 'Preferences cannot hold a number that is out of range.');
@@ -181,9 +186,10 @@ begin
 end
 $$;
 create or replace trigger keep before insert or update on public.user_private
-    for each row execute function app.keep_private();
+    for each row execute function app.validate_private();
 
-create or replace function app.note_private_change() returns trigger
+-- Stamps the profile of changed private data with the transaction.
+create or replace function app.record_private_change() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.user_profiles set changed_xid = pg_catalog.pg_current_xact_id()
@@ -192,10 +198,10 @@ begin
 end
 $$;
 create or replace trigger note_change after update on public.user_private
-    for each row when (old.* is distinct from new.*) execute function app.note_private_change();
+    for each row when (old.* is distinct from new.*) execute function app.record_private_change();
 
--- The profile of an account, made where it is missing; the account's own facts are taken over.
-create or replace function app.adopt_account(account auth.users) returns void
+-- Creates the profile of an account if it is missing, and copies email and guest state from the account.
+create or replace function app.upsert_profile(account auth.users) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     guest boolean := coalesce(account.is_anonymous, false);
@@ -212,12 +218,12 @@ begin
 end
 $$;
 
--- Every address is stored in small letters of ASCII, as Supabase's auth server stores it: also that of an account that
--- is imported. So the unique index on it keeps two accounts from having one address in two spellings.
+-- Stores addresses in lower case (ASCII), as Supabase's auth server does, also of imported accounts. So the unique
+-- index prevents two accounts with one address in two spellings.
 create or replace function app.store_address() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-    -- Whoever keeps the accounts need not have any right on our functions.
+    -- Calls none of our functions, on which the role that writes accounts may have no rights.
     new.email := lower(new.email::text collate "C");
     return new;
 end
@@ -225,15 +231,16 @@ $$;
 create or replace trigger postline_address before insert or update of email on auth.users
     for each row execute function app.store_address();
 
-create or replace function app.follow_account() returns trigger
+-- Creates or updates the profile of a new or changed account.
+create or replace function app.propagate_account() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    perform app.adopt_account(new);
+    perform app.upsert_profile(new);
     return null;
 end
 $$;
 create or replace trigger postline_new_account after insert on auth.users
-    for each row execute function app.follow_account();
+    for each row execute function app.propagate_account();
 create or replace trigger postline_changed_account after update on auth.users
     for each row when (old.email is distinct from new.email or old.is_anonymous is distinct from new.is_anonymous)
-    execute function app.follow_account();
+    execute function app.propagate_account();

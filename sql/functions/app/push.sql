@@ -1,17 +1,16 @@
--- Pushes: what reaches a device whose user has no app open.
+-- Device pushes: notifications for users without an open app.
 --
--- One node leads, by a lease (app.lead), and asks every half second: app.note_pushes reads on from its cursor, as every
--- reader of the feed does, and notes for each device of each member what there is to tell of a conversation, in one row
--- (app.pushes). Two seconds later app.due_pushes judges it: whoever has read the message, has muted the conversation or
--- is online is told nothing. The leader gives what is left to the devices' providers, and app.settle_pushes notes what
--- they said. A send knows nothing of all this.
+-- One node, the holder of the lease `push`, works every half second: app.queue_pushes reads the changes since its
+-- cursor, and stores one row per device and conversation in app.pushes. Two seconds later app.claim_pushes decides:
+-- nothing is pushed to users who have read the message, have muted the conversation, or are online. The node sends the
+-- rest to the providers, and app.record_push_results stores their responses. Sending a message costs nothing for this.
 --
--- A row that is being told is due again a minute later, for the case that the leader ends with it: so each is told at
--- least once, and twice only where a leader ended between the provider's answer and the note of it.
+-- A claimed row is due again a minute later in case the node stops: each push is delivered at least once, and twice
+-- only if a node stops between the provider's response and its record.
 
--- Notes what was sent since the cursor, and what was read of what a device was told. Answers for how many devices and
--- conversations there is something to tell that they did not know of.
-create or replace function app.note_pushes() returns integer
+-- Queues pushes for messages that were sent since the cursor, and for messages that were read after a push. Returns the
+-- number of pairs of device and conversation with a new message.
+create or replace function app.queue_pushes() returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off as $$
 declare
@@ -25,7 +24,7 @@ begin
      where c.epoch = app.epoch()
        and pg_catalog.pg_snapshot_xmax(c.snapshot) <= pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot());
     if since is null then
-        -- Nothing of before the first push is told, nor of before a restored database was taken into use.
+        -- Messages from before the first call, or from before a restored database was taken into use, are not pushed.
         delete from app.push_cursor;
         insert into app.push_cursor (epoch, snapshot) values (app.epoch(), pg_catalog.pg_current_snapshot());
         return 0;
@@ -34,7 +33,7 @@ begin
     open := array(
         select x from pg_catalog.pg_snapshot_xip(since) x
          where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
-    -- Without news nothing is written.
+    -- Without changes nothing is written.
     if not exists (select from public.messages t where t.changed_xid >= beyond)
        and not exists (select from public.messages t where t.changed_xid = any (open))
        and not exists (select from public.conversation_members t where t.changed_xid >= beyond)
@@ -43,7 +42,7 @@ begin
         return 0;
     end if;
 
-    -- One statement: what it finds, and the snapshot that it is of, which is the next cursor.
+    -- One statement, so that the new messages and the next cursor are of one snapshot.
     with now as materialized (select pg_catalog.pg_current_snapshot() as snapshot),
     sent as materialized (
         select t.conversation_id, t.sender_id, t.seq
@@ -63,8 +62,8 @@ begin
                 union all
                 select b.device_id, b.conversation_id, b.seq from app.push_backlog b) w
          group by w.device_id, w.conversation_id),
-    -- One that another transaction is at, such as a session's end that is not committed, is left for later: nobody
-    -- else's pushes wait for it.
+    -- A device that another transaction has locked, such as one that ends its session, goes to the backlog: pushes of
+    -- other users do not wait.
     free as materialized (
         select d.id from app.devices d where d.id in (select w.device_id from wanted w) for key share skip locked),
     told as (
@@ -73,7 +72,7 @@ begin
                pg_catalog.clock_timestamp() + interval '2 seconds'
           from wanted w where w.device_id in (select f.id from free f)
          order by w.device_id, w.conversation_id
-        -- What waits because its provider had refused it for long, or is under way, waits a minute at most.
+        -- A push that waits after long refusals, or is being sent, waits at most a minute.
         on conflict on constraint pushes_pkey do update
            set seq = greatest(p.seq, excluded.seq),
                due_at = least(coalesce(p.due_at, excluded.due_at),
@@ -93,8 +92,8 @@ begin
             or not exists (select from app.devices d where d.id = b.device_id))
     select n.snapshot, (select count(*) from told) into seen, noted from now n;
 
-    -- What was read elsewhere, or by answering, is taken back. The cursor is that of above: what comes between is seen
-    -- twice, which is no harm.
+    -- Pushes of messages that were read elsewhere, or by replying, are taken back. The cursor is the snapshot of the
+    -- statement above: changes in between are seen twice, which is harmless.
     update app.pushes p set due_at = pg_catalog.clock_timestamp()
      where (p.device_id, p.conversation_id) in (
             select q.device_id, q.conversation_id
@@ -115,14 +114,14 @@ begin
 end
 $$;
 
--- What is due, judged now, `most` at most; each is due again in a minute. `kind` is
+-- Claims at most `most` due pushes; each is due again in a minute. `kind` is
 --
---   tell   of the message `seq`
---   read   of nothing: all up to `seq` is read, and what the device shows of it is to go
---   late   was not taken for a day, and is given up
+--   tell   a notification for the message `seq`
+--   read   no notification: everything up to `seq` is read, and the device is to remove what it shows
+--   late   not accepted for a day, and dropped
 --
--- `badge` is how many messages the user has not read, of all conversations. A text only `with_text`.
-create or replace function app.due_pushes(most integer, with_text boolean) returns table (
+-- `badge` is the number of the user's unread messages in all conversations. `content` is null unless `with_text`.
+create or replace function app.claim_pushes(most integer, with_text boolean) returns table (
     kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text,
     environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text,
     badge bigint, attempts integer)
@@ -144,8 +143,8 @@ begin
                     when q.noted_at < pg_catalog.now() - interval '1 day' then 'late'
                     when n.seq is null or x.muted_until > pg_catalog.now() then 'rest'
                     when not exists (select from app.node_users o where o.user_id = d.user_id) then 'tell'
-                    -- A node says a few seconds later that somebody went, so that a reconnect shows nothing: who was
-                    -- just about to is asked for once more.
+                    -- A node reports a departure a few seconds late, so that a reconnect is not shown: users who may
+                    -- just be leaving are checked once more.
                     when q.noted_at > pg_catalog.clock_timestamp() - interval '8 seconds' then 'wait'
                     else 'rest' end as verdict
           from due q
@@ -189,13 +188,13 @@ begin
 end
 $$;
 
--- Notes what the providers said of what was told, `outcomes` being
+-- Records the providers' responses to claimed pushes. `outcomes` are
 --
---   taken          it is on its way to the device
---   refused        it will never be taken
---   unregistered   there is no such device any more: it is forgotten
---   later          to be tried again in so many seconds
-create or replace function app.settle_pushes(
+--   taken          accepted for delivery
+--   refused        will never be accepted
+--   unregistered   the device no longer exists, and is deleted
+--   later          to be tried again after `retry_seconds`
+create or replace function app.record_push_results(
     device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[],
     retry_seconds double precision[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
@@ -203,10 +202,10 @@ begin
     with said as materialized (
         select * from unnest(device_ids, conversation_ids, seqs, kinds, outcomes, retry_seconds)
                as u (device_id, conversation_id, seq, kind, outcome, retry)),
-    -- What another transaction is at is due again by itself.
+    -- A row that another transaction has locked becomes due again by itself.
     held as materialized (
         select p.*, s.seq as said_seq, s.kind, s.outcome, s.retry, d.registered_at,
-               -- A leader that stood still may say so after another has told of more.
+               -- A node that was stalled may report after another has pushed more.
                case when s.outcome <> 'taken' then p.told_seq
                     when s.kind = 'tell' then greatest(p.told_seq, s.seq)
                     when p.told_seq <= s.seq then 0 else p.told_seq end as now_told,
@@ -232,13 +231,13 @@ begin
          where p.device_id = h.device_id and p.conversation_id = h.conversation_id and h.outcome <> 'unregistered'
            and (h.outcome = 'later' or h.outcome = 'taken' and h.kind = 'tell' or h.seq > h.said_seq
                 or h.told_seq > 0 and h.outcome = 'refused' and h.kind = 'tell')),
-    -- Nothing of it is on the device's screen, and there is nothing to tell.
+    -- The device shows nothing of it, and there is nothing to push.
     done as (
         delete from app.pushes p using held h
          where p.device_id = h.device_id and p.conversation_id = h.conversation_id and h.seq <= h.said_seq
            and (h.kind = 'read' and h.outcome in ('taken', 'refused')
                 or h.kind = 'tell' and h.outcome = 'refused' and h.told_seq = 0))
-    -- One that has registered again since it was told, a minute before it is due again, is there.
+    -- A device that has registered again after the push, which is a minute before the row is due again, exists.
     delete from app.devices d
      where d.id in (select h.device_id from held h
                      where h.outcome = 'unregistered'

@@ -1,11 +1,11 @@
--- Numbers messages of several senders at once: what app.number_message does for one, as a set. Lock order and rules are
--- the same: conversation, members, messages.
+-- Numbers messages of several senders as a set, with the lock order and rules of app.number_message. Each is a text
+-- without attachment.
 --
--- Each is a text without an attachment. Gives those that can be written now, with their place among all, from 1; of
--- the others nothing, and nothing is changed by them: who is no member, has sent this client_id before, says nothing or
--- too much, or finds the conversation locked by somebody else, is sent alone and hears there what is wrong. So nobody
--- here waits for a conversation, and nobody's fault is another's. Whose text has to wait for a conversation has those
--- behind it wait too: what one client sends takes effect in its order.
+-- Returns the messages that can be written now, with their positions from 1. It leaves out, unchanged, those of senders
+-- who are not members, with a repeated client_id, with an invalid text, or in a conversation that another transaction
+-- has locked: these are sent singly, and get their error there. So no message waits for a conversation or fails because
+-- of another's. If a text waits for a conversation, later texts of the same sender wait too, so that they take effect
+-- in order.
 create or replace function app.number_messages(
     senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) returns table (
     place bigint, id uuid, conversation_id uuid, seq bigint, sender_id uuid, client_id uuid, content text,
@@ -23,7 +23,7 @@ begin
         held := array(
             select c.id from public.conversations c where c.id = any (conversations) and c.id <> all (locked));
     end if;
-    -- A statement of its own, which sees all that was committed before the locks were there.
+    -- A separate statement, which sees everything that was committed before the locks were taken.
     return query
     with fit as (
         select s.place, s.sender_id, s.conversation_id, s.content, s.client_id,
@@ -48,7 +48,7 @@ begin
         update public.conversations c
            set last_seq = c.last_seq + n.number,
                last_message_content = pg_catalog.left(n.content, 200),
-               -- Room for all of these after the message before, also where the clock was set back.
+               -- Leaves room for all these times after the previous message, also if the clock was set back.
                last_message_time = greatest(
                    pg_catalog.clock_timestamp(), c.last_message_time + n.number * interval '1 microsecond'),
                last_message_sender_id = n.sender_id,
@@ -60,7 +60,7 @@ begin
     numbered as materialized (
         select s.place, s.conversation_id, r.kind, r.last_seq - r.number + s.number as seq, s.sender_id, s.client_id,
                s.content,
-               -- Times grow as numbers do.
+               -- Times increase with the numbers.
                r.last_message_time - (r.number - s.number) * interval '1 microsecond' as created_at
           from sends s join rooms r on r.id = s.conversation_id),
     marks as (
@@ -78,10 +78,10 @@ begin
 end
 $$;
 
--- Sends texts of several users in one transaction, as api.send_message sends one: each with its place among them, from
--- 1, and its answer. What is not among the answers was not sent, and is to be sent alone: app.number_messages says why.
+-- Sends texts of several users in one transaction, as api.send_message sends one, and returns position and response of
+-- each. Texts without a response were not sent, and must be sent singly (app.number_messages).
 --
--- For the service, whose nodes name the senders; postline_sender may write in nobody's name who is no member.
+-- Nodes call it and name the senders; the role postline_sender can write only for members.
 create or replace function app.send_messages(
     senders uuid[], conversations uuid[], contents text[], client_ids uuid[])
     returns table (place bigint, object text)

@@ -1,17 +1,17 @@
--- What a standby shows. pg_current_snapshot() names no transaction in progress there, so that a cursor made of it would
--- take what such a transaction is about to do for seen. Which ones they are is found otherwise: what has ended is asked
--- of each transaction, and of one that ended in the very moment of the snapshot, whether its rows are there.
+-- The snapshot that a standby shows. There pg_current_snapshot() lists no transaction in progress, so a cursor made of
+-- it would count later changes of such a transaction as seen. Instead each transaction's status is queried, and for
+-- transactions that end at the time of the snapshot, whether their rows are visible.
 --
--- A node asks in two statements of one transaction: app.note_ended, and then what it wants to know, whose functions use
--- app.standby_snapshot. Each has a snapshot of its own, and the second sees all that had ended at the first.
+-- A node runs two statements in one transaction: app.record_ended_transactions, and then the query, whose functions
+-- call app.standby_snapshot. Each has its own snapshot, and the second sees everything that had ended at the first.
 
--- Notes for the rest of this transaction what has ended, as a snapshot that sees just that. `base`, where there is
--- one, is a snapshot that was taken before, on this server as it was `started` then: what it sees is not asked again.
--- Gives how far the log is replayed, null where it is not, as on a primary.
+-- Records for the rest of this transaction which transactions have ended, as a snapshot that sees exactly those. `base`
+-- is an earlier snapshot of this server process (`started`), or null: what it sees is not queried again. Returns the
+-- log position up to which the standby has replayed, or null on a primary.
 --
--- Transactions end while they are asked after, one by one. So all that have not ended are asked after once more: then
--- of two of which one saw the other, the other is noted as well, or has ended in this second round with it.
-create or replace function app.note_ended(
+-- Transactions can end between the queries. So all that were in progress are queried a second time: if one of two had
+-- seen the other, then the other is recorded too, or both end in the second round.
+create or replace function app.record_ended_transactions(
     base pg_snapshot, inout started timestamptz, out replayed pg_lsn)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -48,7 +48,7 @@ begin
 end
 $$;
 
--- The snapshot that sees what is before `next`, but for what is `open`.
+-- Returns the snapshot that sees everything before `next` except `open`.
 create or replace function app.snapshot_of(open bigint[], next bigint) returns pg_snapshot
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -57,11 +57,11 @@ begin
 end
 $$;
 
--- What the statement that calls this sees, on a standby, whole.
+-- Returns the complete snapshot of the calling statement on a standby.
 --
--- A transaction that ended about now is taken for one that is not seen, unless a row says that it is: one that it
--- changed bears its number, and where another changed it after that, which ended about now as well, both numbers. Where
--- no row does there is nothing to see, and it makes no difference.
+-- A transaction that ended at about this time counts as not seen unless a row proves it: the rows that it changed have
+-- its id, and if another such transaction changed them later, both ids. Without such a row nothing of it is visible,
+-- and either result is right.
 create or replace function app.standby_snapshot() returns pg_snapshot
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -100,7 +100,7 @@ begin
             select unnest(array[p.changed_xid, p.hidden_xid]) from public.presence p where p.changed_xid = any(asked)
             union all
             select x.changed_xid from public.conversation_mutes x where x.changed_xid = any(asked));
-        -- Some columns are null, beside which nothing would be unlike all.
+        -- Nulls in `seen` must not make the comparison null.
         open := open || array(
             select u::text::bigint from unnest(unsure) u where not coalesce(u = any(seen), false));
     end if;
@@ -108,19 +108,19 @@ begin
 end
 $$;
 
--- How far the log is written, as a standby says it that has replayed all of it.
+-- Returns the end of the written log, as a standby reports it that has replayed everything.
 --
--- Where a record ends with its page, PostgreSQL takes the next to begin after the header of a page that is not there
--- yet, 24 bytes long, or 40 where a segment begins. A standby says the page's border, and as long as nobody writes it
--- says no more. No record that begins on a page ends within 40 bytes of the border, and one that goes over it has not
--- been replayed at the border: nothing that is written is left out.
+-- If a record ends with its page, PostgreSQL gives the next record's position after the header of a page that does not
+-- exist yet: 24 bytes, or 40 at the start of a segment. A standby reports the page border until that page is written.
+-- No record that begins on a page ends within 40 bytes of the border, and one that crosses it is not replayed at the
+-- border: so nothing written is left out.
 create or replace function app.log_end(written pg_lsn default pg_catalog.pg_current_wal_insert_lsn()) returns pg_lsn
 language sql stable set search_path = pg_catalog, pg_temp as $$
     select written - case when p.bytes <= 40 then p.bytes else 0 end
       from (select (written - pg_lsn '0/0') % pg_catalog.current_setting('wal_block_size')::integer as bytes) p
 $$;
 
--- Whether something is seen by `other` that `seen` does not see: a cursor of `other` is not to be continued yet.
+-- Returns true if `other` sees a transaction that `seen` does not: a cursor of `other` cannot be continued yet.
 create or replace function app.is_behind(seen pg_snapshot, other pg_snapshot) returns boolean
 language sql immutable parallel safe
 begin atomic

@@ -1,8 +1,8 @@
--- Texts that people read are stored in one form: NFC, trimmed.
+-- Texts for people are stored in one form: NFC and trimmed.
 
--- Returns a text in that form. One that is longer than 2,000 characters is only trimmed: normalization makes no text
--- shorter than a quarter, so that it is beyond the bound of every field still (500 characters at most), and PostgreSQL
--- takes minutes, deaf to timeouts, to normalize 64 kB of accents.
+-- Returns a text in that form. A text longer than 2,000 characters is only trimmed: normalization shortens a text to a
+-- quarter at most, so it exceeds every field's bound (at most 500 characters) anyway, and PostgreSQL needs minutes,
+-- without reacting to timeouts, to normalize 64 kB of accents.
 create or replace function app.normalized(value text) returns text
 language sql immutable parallel safe
 begin atomic
@@ -13,16 +13,15 @@ begin atomic
                 '\u200a\u2028\u2029\u202f\u205f\u3000') as trimmed) t;
 end;
 
--- Returns a text with A to Z in small letters and all else as it is, whatever the database's locale. Usernames and
--- addresses are compared so.
+-- Returns a text with A to Z in lower case, in any locale. Usernames and addresses are compared so.
 create or replace function app.lower_ascii(value text) returns text
 language sql immutable parallel safe
 begin atomic
     select pg_catalog.lower(value collate pg_catalog."C");
 end;
 
--- Returns whether a text shows nothing: only blanks, controls, characters without width or ink, and accents that stand
--- on nothing. The characters are printed by scripts/unicode-tables.
+-- Returns true if a text shows nothing: only blanks, controls, characters without width or ink, and accents without a
+-- base character. scripts/unicode-tables prints the characters.
 create or replace function app.is_blank(value text) returns boolean
 language sql immutable parallel safe
 begin atomic
@@ -46,8 +45,8 @@ begin atomic
         '\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6\U0001e944-\U0001e949\U000e0000-\U000e0fff]*$';
 end;
 
--- The characters that no name holds: controls, separators of lines, text directions and noncharacters.
-create or replace function app.controls() returns text
+-- Returns the characters that names cannot contain: controls, line separators, text directions and noncharacters.
+create or replace function app.control_characters() returns text
 language sql immutable parallel safe
 begin atomic
     select
@@ -58,9 +57,9 @@ begin atomic
         '\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]';
 end;
 
--- The characters beyond ASCII that URLs and addresses do not hold: blanks, controls, text directions, characters
--- without ink, and those of private use.
-create or replace function app.unseen() returns text
+-- Returns the characters beyond ASCII that URLs and addresses cannot contain: blanks, controls, text directions,
+-- characters without ink, and private use.
+create or replace function app.invisible_characters() returns text
 language sql immutable parallel safe
 begin atomic
     select
@@ -69,14 +68,14 @@ begin atomic
         '\U000e0000-\U0010ffff]';
 end;
 
--- Returns whether a text has one of app.controls().
+-- Returns true if a text contains one of app.control_characters().
 create or replace function app.has_control(value text) returns boolean
 language sql immutable parallel safe
 begin atomic
-    select value operator(pg_catalog.~) app.controls();
+    select value operator(pg_catalog.~) app.control_characters();
 end;
 
--- A name or title, normalized, or a refusal that names the field.
+-- Returns a name or title, normalized. Raises invalid_params for the field if it is invalid.
 create or replace function app.checked_name(field text, value text, label text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -96,12 +95,12 @@ begin
 end
 $$;
 
--- Returns what can be kept of a name out of another program's data, or null: never an error. What no name may hold
--- (app.controls) becomes blanks. What shows nothing at its beginning goes, so that the rest is within the bound.
+-- Returns what is usable of a name from another program's data, or null; never raises. Characters that names cannot
+-- contain become blanks. Characters at the start that show nothing are dropped, so that the rest fits.
 create or replace function app.salvaged_name(value text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-    name text := app.normalized(regexp_replace(left(btrim(value), 2000), app.controls() || '+', ' ', 'g'));
+    name text := app.normalized(regexp_replace(left(btrim(value), 2000), app.control_characters() || '+', ' ', 'g'));
 begin
     if char_length(name) > 100 then
         while app.is_blank(left(name, 1)) and name <> '' loop
@@ -113,8 +112,8 @@ begin
 end
 $$;
 
--- Returns whether a language tag has a variant or a singleton twice, in any case (RFC 5646, 2.2.5 and 2.2.6). What
--- stands behind "x" is private, and may be anything.
+-- Returns true if a language tag repeats a variant or a singleton, in any case (RFC 5646, 2.2.5 and 2.2.6). After "x"
+-- it is private use, and may be anything.
 create or replace function app.repeats_subtag(tag text) returns boolean
 language plpgsql strict immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -135,9 +134,9 @@ begin
 end
 $$;
 
--- Returns a language tag (BCP 47) of at most 35 characters, or null where the text begins with none that is valid. "_"
--- stands for "-", and what no tag has at its end goes, such as ".UTF-8" or "@euro". A longer tag is shortened as by
--- RFC 4647, 3.4: subtag by subtag from its end, a single character never being the last.
+-- Returns a language tag (BCP 47) of at most 35 characters, or null if the text does not begin with a valid one. "_" is
+-- read as "-", and a suffix that no tag has, such as ".UTF-8" or "@euro", is dropped. A longer tag is shortened as in
+-- RFC 4647, 3.4: by subtags from the end, never leaving a single character last.
 create or replace function app.language_tag(value text) returns text
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -147,7 +146,7 @@ begin
     if app.repeats_subtag(tag) then
         return null;
     end if;
-    -- Behind "x" a single character is a subtag like any other (RFC 5646, 2.1).
+    -- After "x" a single character is a normal subtag (RFC 5646, 2.1).
     while char_length(tag) > 35 or tag ~ '-[A-Za-z0-9]$' and tag !~* '(^|-)x-' loop
         tag := regexp_replace(tag, '-[^-]*$', '');
     end loop;

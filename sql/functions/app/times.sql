@@ -1,5 +1,5 @@
 -- Returns a time of the protocol (RFC 3339), from 1970 to 9999 in UTC; null for null. Second 60 is the leap second at
--- the end of a month in UTC, and the same as the second after it. Digits beyond nanoseconds do not count.
+-- the end of a month in UTC, and equals the second after it. Digits beyond nanoseconds are ignored.
 create or replace function app.checked_time(field text, value text) returns timestamptz
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -16,7 +16,7 @@ begin
         perform app.refuse_param(field, 'A time has the form 2026-11-20T10:00:00Z, and is from 1970 to 9999.');
     end if;
     minutes := coalesce((parts[6] || '1')::integer * (parts[7]::integer * 60 + parts[8]::integer), 0);
-    -- The minute in UTC, and then the seconds.
+    -- First the minute in UTC, then the seconds.
     at := parts[1]::date + make_interval(hours => parts[2]::integer, mins => parts[3]::integer - minutes);
     if parts[4] = '60' and (extract(hour from at) <> 23 or extract(minute from at) <> 59
                             or extract(day from at + interval '1 day') <> 1) then

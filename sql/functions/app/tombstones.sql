@@ -1,11 +1,11 @@
--- Setting is_deleted makes a profile a tombstone, whoever sets it: nothing of the user stays but the messages.
+-- Setting is_deleted makes a profile a tombstone, for all writers: only the user's messages stay.
 
--- That of the version before, whose condition each change of a profile parsed.
+-- Trigger of an earlier version, whose condition was parsed by each change of a profile.
 drop trigger if exists bury on public.user_profiles;
 drop function if exists app.bury();
 
--- What app.keep_profile keeps of a user who is or was deleted.
-create or replace function app.buried(profile public.user_profiles) returns public.user_profiles
+-- Returns the profile of a deleted user without its content.
+create or replace function app.tombstoned(profile public.user_profiles) returns public.user_profiles
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not profile.is_deleted then
@@ -27,8 +27,8 @@ begin
 end
 $$;
 
--- The account keeps its row, which the tombstone and the ended sessions stand on. A group goes on without the user,
--- whose mark would else leave every message of it unread; a direct conversation has its two members for good.
+-- Erases the data of a deleted user. The account's row stays, since tombstone and ended sessions refer to it. Groups
+-- lose the member, whose read mark would keep every message unread; direct conversations keep their two members.
 create or replace function app.erase_user() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -48,9 +48,9 @@ begin
            preferred_unit_system = 'metric', preferences = '{}', biological_sex = null, height_cm = null,
            username_changed_at = null, username_change_count = 0
      where id = new.id;
-    -- Of its names, those that are held stay until they are free.
+    -- Held usernames stay until they are free.
     delete from public.username_history h
-     where h.user_id = new.id and (h.held_until <= app.now() or app.leaves_no_name(new));
+     where h.user_id = new.id and (h.held_until <= app.now() or app.releases_usernames(new));
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
     for room in
         select m.conversation_id from public.conversation_members m
@@ -68,11 +68,11 @@ begin
     return null;
 end
 $$;
--- After each update, also one that does not name the column: a trigger of an operator's own may set it.
+-- After each update, also of other columns: a trigger of the operator's may set is_deleted.
 create or replace trigger erase_user after update on public.user_profiles
     for each row execute function app.erase_user();
 
--- In the lock order, which the deletion alone does not keep.
+-- Removes a member in the lock order, which a plain deletion does not follow.
 create or replace function app.leave_group(conversation_id uuid, user_id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,13 +1,13 @@
--- URLs that users give: one grammar for all of them (RFC 3986), within what a browser's `new URL` takes.
+-- URLs from users. One grammar for all (RFC 3986), within what `new URL` of browsers accepts.
 --
 --   https://HOST[:PORT][/PATH][?QUERY][#FRAGMENT]
 --
--- The scheme is in any case. There is no user and no password before the host. HOST is a DNS name, whose labels have
--- letters, digits and hyphens, or letters of other scripts (RFC 5891), or an IPv4 address, or an IPv6 address in
--- brackets; PORT is from 1 to 65535. Behind the host stand the characters of RFC 3986, and those beyond ASCII that are
--- seen (RFC 3987): no blank, control, text-direction or invisible one. "%" begins two hexadecimal digits.
+-- The scheme is in any case. User and password are not allowed. HOST is a DNS name, whose labels have letters, digits
+-- and hyphens, or letters of other scripts (RFC 5891), or an IPv4 address, or an IPv6 address in brackets; PORT is from
+-- 1 to 65535. After the host are the characters of RFC 3986, and visible ones beyond ASCII (RFC 3987): no blanks,
+-- controls, text directions or invisible characters. "%" begins two hexadecimal digits.
 
--- Returns what a label after "xn--" encodes (RFC 3492, 6.2), or null where it encodes nothing.
+-- Returns what a label after "xn--" encodes (RFC 3492, 6.2), or null if it is invalid.
 create or replace function app.punycode_decoded(encoded text) returns text
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -39,7 +39,7 @@ begin
             exit when digit < threshold;
             weight := weight * (36 - threshold);
             k := k + 36;
-            -- Beyond all that 63 characters of Unicode can be.
+            -- More than 63 Unicode characters can encode.
             if place > 100000000 or weight > 100000000 then
                 return null;
             end if;
@@ -64,8 +64,8 @@ begin
 end
 $$;
 
--- Returns a label of a DNS name in small letters and decoded, or null where it is none. The letters beyond ASCII, their
--- capitals, and those of them that begin no label, are printed by scripts/unicode-tables.
+-- Returns a label of a DNS name in lower case and decoded, or null if it is invalid. scripts/unicode-tables prints the
+-- letters beyond ASCII, their capitals, and those that cannot begin a label.
 create or replace function app.host_label(label text) returns text
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -153,7 +153,7 @@ begin
 end
 $$;
 
--- Returns whether that is a host: a DNS name, an IPv4 address, or an IPv6 address in brackets.
+-- Returns true for a valid host: a DNS name, an IPv4 address, or an IPv6 address in brackets.
 create or replace function app.is_host(host text) returns boolean
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -163,21 +163,21 @@ declare
     labels text[];
 begin
     if host ~ '^\[' then
-        -- The last 32 bits may be written as an IPv4 address. "::" stands for one group or more.
+        -- The last 32 bits may be written as an IPv4 address. "::" replaces one group or more.
         address := regexp_replace(substring(host from '^\[([0-9A-Fa-f:.]*)\]$'), '(:)' || ipv4 || '$', '\10:0');
         return coalesce(
             address ~ '^[0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){7}$'
             or address ~ '^([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4})*)?::([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4})*)?$'
                and regexp_count(address, '[0-9A-Fa-f]+') <= 7, false);
     end if;
-    -- A number at the end makes an IPv4 address of it.
+    -- A host that ends with a number is an IPv4 address.
     if host ~ '(^|\.)([0-9]+|0[xX][0-9A-Fa-f]*)\.?$' then
         return host ~ ('^' || ipv4 || '$');
     end if;
     labels := array(select app.host_label(l) from regexp_split_to_table(regexp_replace(host, '\.$', ''), '\.') as l);
     return octet_length(host) between 1 and 254 and array_position(labels, null) is null
-       -- Beside a label that is written from right to left (RFC 5893) each begins with a letter, and none has letters
-       -- of both directions.
+       -- Next to a right-to-left label (RFC 5893) every label begins with a letter, and none mixes letters of both
+       -- directions.
        and (array_to_string(labels, '.') !~ '[\u0590-\u08ff]'
             or not exists (select from unnest(labels) as l
                             where l !~ ('^([\u0590-\u08ff][\u0590-\u08ff0-9-]*|'
@@ -185,8 +185,8 @@ begin
 end
 $$;
 
--- Returns whether that is an https URL of at most 2,048 bytes. None of its characters is escaped in JSON: it is as long
--- in an answer.
+-- Returns true for an https URL of at most 2,048 bytes. JSON escapes none of its characters, so it has the same length
+-- in a response.
 create or replace function app.is_https(value text) returns boolean
 language plpgsql strict immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
@@ -203,11 +203,11 @@ begin
             parts[3] ~ ('^(/([A-Za-z0-9._~!$&''()*+,;=:@/-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
                         '(\?([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
                         '(#([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?$')
-            and parts[3] !~ app.unseen(), true), false);
+            and parts[3] !~ app.invisible_characters(), true), false);
 end
 $$;
 
--- Returns a URL as profiles store it: trimmed, its scheme in small letters.
+-- Returns a URL as profiles store it: trimmed, with the scheme in lower case.
 create or replace function app.stored_url(value text) returns text
 language sql immutable parallel safe
 begin atomic

@@ -1,8 +1,9 @@
--- A username is one user's, is changed once in 90 days, and is held for its former owner for 120. The first one is no
--- change. So a user keeps three names from others at most: the one it has, and two that are held. An operator
--- lifts a cooldown with `update public.user_private set username_changed_at = null`.
+-- A username is unique, can be changed once in 90 days, and is held for its former owner for 120 days. The first one
+-- does not count as a change. So a user keeps at most three names from others: the present one, and two that are held.
+-- An operator lifts the cooldown with `update public.user_private set username_changed_at = null`.
 
-create or replace function app.keep_username() returns trigger
+-- Checks that a username may be changed now.
+create or replace function app.validate_username() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     allowed_at timestamptz;
@@ -12,7 +13,7 @@ begin
     elsif new.username is null then
         perform app.refuse_param('username', 'A username can be changed, but not be given up.');
     end if;
-    -- The profile's row is locked by now: of two changes the second sees what the first noted.
+    -- The profile's row is locked: the second of two changes sees the first.
     select s.username_changed_at + interval '90 days' into allowed_at
       from public.user_private s where s.id = new.id;
     if allowed_at > app.now() then
@@ -22,19 +23,19 @@ begin
     return new;
 end
 $$;
--- After `keep`, which folds the name.
+-- By its name it fires after the trigger `keep`, which converts the name to lower case.
 create or replace trigger keep_username before update of username on public.user_profiles
-    for each row execute function app.keep_username();
+    for each row execute function app.validate_username();
 
--- After the row, not before it: a claim of a name that is just being given up waits at the unique index, and then
--- finds the hold that was committed with it.
-create or replace function app.note_username() returns trigger
+-- Records a changed username, and refuses one that is held. After the row is written, since a claim of a name that is
+-- just being given up waits at the unique index, and then finds the hold that was committed with it.
+create or replace function app.record_username() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if tg_op = 'UPDATE' then
         if old.username is not distinct from new.username then
             return null;
-        elsif old.username is not null and not app.leaves_no_name(new) then
+        elsif old.username is not null and not app.releases_usernames(new) then
             insert into public.username_history (user_id, old_username, new_username, changed_at, held_until)
             values (new.id, old.username, new.username, app.now(), app.now() + interval '120 days');
             update public.user_private
@@ -50,18 +51,18 @@ begin
 end
 $$;
 create or replace trigger note_username after insert or update of username, is_deleted on public.user_profiles
-    for each row execute function app.note_username();
+    for each row execute function app.record_username();
 
--- Whether a user is a guest who is deleted, and not merged. Nobody can come back for its names: held, they would be
--- kept from everybody by somebody without so much as an account.
-create or replace function app.leaves_no_name(profile public.user_profiles) returns boolean
+-- Returns true if the names of a deleted user are not held: those of a guest that was not merged. Nobody can come back
+-- for them, and anyone could block names without an account.
+create or replace function app.releases_usernames(profile public.user_profiles) returns boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return profile.is_deleted and profile.is_guest and not app.is_merging();
 end
 $$;
 
--- In use or held: the two are told apart by nothing.
+-- Raises username_taken for a username that is in use or held; the response does not distinguish the two.
 create or replace function app.refuse_username() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

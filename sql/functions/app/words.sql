@@ -1,7 +1,7 @@
--- app.search_names and app.words follow the names. Who comes to a word in the very moment in which its last user leaves
--- it may find it gone: spelt right the name is found all the same. The last two, where they leave it at once, each find
--- the other still there: it stays, and leads to nobody.
-create or replace function app.follow_words() returns trigger
+-- Updates app.search_names and app.words after a change of names. If a word's last user leaves it at the moment in
+-- which another gets it, the word may be missing: the name is still found if it is spelled correctly. If its last two
+-- users leave it at once, each finds the other, and the word stays without a user.
+create or replace function app.propagate_words() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     words text[] := '{}';
@@ -15,10 +15,10 @@ begin
                             is not distinct from row(old.username, old.full_name, old.is_guest, old.is_deleted) then
         return null;
     end if;
-    -- As it is now: another trigger may have changed the row again before this one's turn.
+    -- The current row: another trigger may have changed it again.
     select * into person from public.user_profiles p where p.id = new.id;
     if not person.is_guest and not person.is_deleted then
-        -- A single character may be decomposed into eighteen, and an index entry has a bound.
+        -- A character may decompose into eighteen, and an index entry has a bound.
         name := left(app.folded(person.full_name), 100);
         spelled := left(app.spelled_out(person.full_name), 100);
         words := app.name_words(person.username, name, spelled);
@@ -42,12 +42,12 @@ begin
 end
 $$;
 create or replace trigger follow_words after insert on public.user_profiles
-    for each row when (not new.is_guest) execute function app.follow_words();
+    for each row when (not new.is_guest) execute function app.propagate_words();
 create or replace trigger follow_words_changed
     after update of username, full_name, is_guest, is_deleted on public.user_profiles
-    for each row execute function app.follow_words();
+    for each row execute function app.propagate_words();
 
--- Returns whether a name has that word. By the inverted index: to the planner a walk over all users looks shorter.
+-- Returns true if a name contains that word. Uses the inverted index, since the planner would prefer to scan all users.
 create or replace function app.is_name_word(word text) returns boolean
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_indexscan = off as $$
@@ -56,14 +56,13 @@ begin
 end
 $$;
 
--- Returns the words there are that one slip makes of this folded one: a letter left out, put in, taken for another, or
--- two in each other's place; itself too, where it is a word. Looked up by name, some hundreds at once, which is much
--- cheaper than by likeness, and likeness finds few of them in short words. Beyond twenty letters just those left out or
--- swapped.
+-- Returns the existing words with at most one typo relative to this folded word: a letter missing, added or replaced,
+-- or two swapped. Looks up some hundred candidates by equality, which is much cheaper than by similarity, and
+-- similarity finds few of them in short words. Beyond twenty letters it looks for missing or swapped letters only.
 create or replace function app.spellings(word text) returns text[]
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
-    -- Of the script that the word is in, as app.folded leaves them.
+    -- The letters of the word's script, as app.folded leaves them.
     letters text := case
         when word ~ '[Ͱ-Ͽ]' then 'αβγδεζηθικλμνξοπρστυφχψω'
         when word ~ '[Ѐ-ӿ]' then 'абвгдежзиклмнопрстуфхцчшщъыьэюяђєіјљњћџґғқңүұһө'
@@ -94,11 +93,12 @@ begin
 end
 $$;
 
--- pg_trgm may be in any schema, and may be moved: these bodies name its functions once and for all, and are inlined.
--- The collation is that of the index on app.words, which serves no other.
+-- pg_trgm may be in any schema, and may be moved: these bodies bind its functions when created, and are inlined. The
+-- collation is that of the index on app.words.
 --
--- app.word_likeness(a, b) returns how like `a` is to the most alike part of `b`, from 0 to 1, app.is_like_word(a, b)
--- whether that is above pg_trgm.word_similarity_threshold, and app.likeness(a, b) how like the whole texts are.
+-- app.word_similarity(a, b) returns how similar `a` is to the most similar part of `b`, from 0 to 1.
+-- app.is_similar_word(a, b) returns true if that is above pg_trgm.word_similarity_threshold. app.similarity(a, b)
+-- compares whole texts.
 do $functions$
 declare
     place text := (select pg_catalog.quote_ident(n.nspname)
@@ -106,17 +106,17 @@ declare
                     where e.extname = 'pg_trgm');
 begin
     execute pg_catalog.format($sql$
-        create or replace function app.word_likeness(a text, b text) returns real language sql immutable parallel safe
+        create or replace function app.word_similarity(a text, b text) returns real language sql immutable parallel safe
         begin atomic select %1$s.word_similarity(a, b); end;
-        create or replace function app.likeness(a text, b text) returns real language sql immutable parallel safe
+        create or replace function app.similarity(a text, b text) returns real language sql immutable parallel safe
         begin atomic select %1$s.similarity(a, b); end;
-        create or replace function app.is_like_word(a text, b text) returns boolean language sql stable parallel safe
+        create or replace function app.is_similar_word(a text, b text) returns boolean language sql stable parallel safe
         begin atomic select a operator(%1$s.<%%) b collate pg_catalog."C"; end
     $sql$, place);
 end
 $functions$;
 
--- Returns the words that may be meant by this one: those of one slip, or where there are none the most alike.
+-- Returns the words that a search may mean by this one: those with one typo, or else the most similar.
 create or replace function app.meant_words(word text) returns text[]
 language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -124,12 +124,11 @@ declare
     meant text[] := app.spellings(word);
 begin
     if meant = '{}' then
-        -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded
-        -- defines.
+        -- Not by a SET of the function: only a superuser may create one for a setting of a library that is not loaded.
         perform set_config('pg_trgm.word_similarity_threshold', '0.4', true);
         meant := array(
-            select w.word from app.words w where app.is_like_word(meant_words.word, w.word)
-             order by app.likeness(meant_words.word, w.word) desc, w.word limit 20);
+            select w.word from app.words w where app.is_similar_word(meant_words.word, w.word)
+             order by app.similarity(meant_words.word, w.word) desc, w.word limit 20);
     end if;
     return meant;
 end

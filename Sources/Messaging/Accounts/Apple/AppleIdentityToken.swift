@@ -1,6 +1,6 @@
 internal import Crypto
 
-/// The claims of Apple's identity tokens that are used.
+/// The claims of an Apple identity token that the server uses.
 struct AppleIdentityToken {
     let claims: TokenClaims
     let nonce: String?
@@ -18,8 +18,8 @@ struct AppleIdentityToken {
         email = isVerified ? address : nil
     }
 
-    /// Returns whether the app asked for the token with that nonce. Either both have one, or neither.
-    func isAnswer(to given: String?) -> Bool {
+    /// Returns true if the token has that nonce or its SHA-256, or neither has a nonce.
+    func matchesNonce(_ given: String?) -> Bool {
         guard let nonce, let given else { return nonce == nil && given == nil }
         return nonce == given || nonce == SHA256.hash(data: Array(given.utf8)).hexadecimal
     }

@@ -1,6 +1,6 @@
 internal import Logging
 
-/// Apple's public keys, kept for as long as Apple says. Those who need them at once wait for one fetch.
+/// Apple's public keys, cached for the lifetime that Apple states. Concurrent callers share one fetch.
 actor AppleKeys {
     private let source: any KeySetSource
     private let logger: Logger
@@ -13,11 +13,11 @@ actor AppleKeys {
         cache = KeySetCache(times)
     }
 
-    /// A set that has the key.
+    /// Returns a key set that contains the key.
     ///
-    /// - Throws: `invalid_token` where Apple has no such key, `unavailable` where Apple's keys cannot be had.
+    /// - Throws: `invalid_token` if Apple has no such key; `unavailable` if Apple's keys cannot be fetched.
     func keys(with kid: String) async throws(ProtocolError) -> PublicKeys {
-        // A second look after a fetch that another had begun: it may have been begun for another key.
+        // Checks the cache again after a fetch, which another caller may have begun for another key.
         for _ in 0..<3 {
             switch cache.step(at: .now, hasKey: { $0.names.contains(kid) }) {
             case .use(let keys): return keys
@@ -31,7 +31,7 @@ actor AppleKeys {
 
     private func fetch() async {
         if let fetching { return await fetching.value }
-        // It ends by itself, within the time of a fetch, and whoever asks waits for it.
+        // An unstructured task, since several callers wait for it. It ends within the fetch's timeout.
         let task = Task { await self.load() }
         fetching = task
         await task.value
@@ -41,16 +41,16 @@ actor AppleKeys {
         defer { fetching = nil }
         do {
             let fetched = try await source.fetch()
-            cache.fetched(
+            cache.recordFetch(
                 try await PublicKeys(fetched.text, for: AppleSignIn.algorithms), lifetime: fetched.lifetime, at: .now)
         } catch {
-            cache.failed(at: .now)
-            logger.warning("Apple's keys cannot be had", metadata: ["error": "\(error)"])
+            cache.recordFailure(at: .now)
+            logger.warning("cannot fetch Apple's keys", metadata: ["error": "\(error)"])
         }
     }
 }
 
 extension ProtocolError {
     fileprivate static let noAppleKeys = ProtocolError(
-        .unavailable, "Apple's keys cannot be had now. Try again in a moment.")
+        .unavailable, "Apple's keys cannot be fetched now. Try again in a moment.")
 }

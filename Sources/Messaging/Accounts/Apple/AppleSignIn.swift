@@ -2,23 +2,23 @@ internal import Crypto
 internal import FoundationEssentials
 public import Logging
 
-/// Sign in with Apple: what verifies Apple's identity tokens (Apple, "Verifying a user").
+/// Verifies Apple's identity tokens for Sign in with Apple (Apple, "Verifying a user").
 public struct AppleSignIn: Sendable {
     private let clients: Set<String>
     private let keys: AppleKeys
 
-    /// Who signs identity tokens.
+    /// The issuer of identity tokens.
     static let issuer = "https://appleid.apple.com"
 
-    /// The algorithms that Apple signs identity tokens by.
+    /// The algorithms that Apple signs identity tokens with.
     static let algorithms: Set<String> = ["RS256"]
 
-    /// How old a token may be that stands in a password's place, in seconds.
+    /// The greatest age of a token that is used in place of a password, in seconds.
     private static let freshness: Double = 600
 
     /// - Parameters:
     ///   - clients: the apps' bundle ids.
-    ///   - source: where Apple's keys are.
+    ///   - source: the source of Apple's keys.
     public init(clients: Set<String>, source: any KeySetSource, logger: Logger) {
         self.init(clients: clients, keys: AppleKeys(source, logger: logger))
     }
@@ -28,23 +28,23 @@ public struct AppleSignIn: Sendable {
         self.keys = keys
     }
 
-    /// How many keys there are by which tokens can be verified.
+    /// Returns the number of usable keys of a source.
     ///
-    /// - Throws: why there are none.
+    /// - Throws: an error that describes why there are none.
     public static func countKeys(of source: any KeySetSource) async throws -> Int {
         try await PublicKeys(try await source.fetch().text, for: algorithms).names.count
     }
 
-    /// Returns whom a token speaks of, after its signature and its claims were verified.
+    /// Verifies the signature and claims of an identity token.
     ///
     /// - Parameters:
-    ///   - nonce: what the app gave Apple, or what it gave Apple the SHA-256 of; nil where it gave none.
-    ///   - isFresh: whether it must be of the last ten minutes.
-    /// - Throws: `invalid_token`, `token_expired` for one that was good, `unavailable`.
+    ///   - nonce: the nonce that the app sent to Apple, or whose SHA-256 it sent; nil if it sent none.
+    ///   - isFresh: true if the token must have been issued within the last ten minutes.
+    /// - Throws: `invalid_token`; `token_expired` for an otherwise valid token; `unavailable`.
     func verify(
         _ text: String, nonce: String?, isFresh: Bool = false, now: Date = .now
     ) async throws(ProtocolError) -> AppleIdentity {
-        // A token of another algorithm is refused before keys are fetched for it.
+        // Another algorithm is rejected before keys are fetched.
         guard let signed = SignedToken(text), signed.algorithm == "RS256", let kid = signed.keyID,
             kid.utf8.count <= 128
         else { throw .invalidIdentityToken }
@@ -55,9 +55,10 @@ public struct AppleSignIn: Sendable {
             (1...255).contains(claims.subject.utf8.count), !claims.subject.utf8.contains(0),
             let issuedAt = claims.issuedAt, claims.hasBegun(at: time)
         else { throw .invalidIdentityToken }
-        guard token.isAnswer(to: nonce) else {
+        guard token.matchesNonce(nonce) else {
             throw ProtocolError(
-                .invalidToken, "The nonce is not the token's.", data: [.init(name: "field", value: .string("nonce"))])
+                .invalidToken, "The nonce does not match the token.",
+                data: [.init(name: "field", value: .string("nonce"))])
         }
         guard !claims.hasExpired(at: time), !isFresh || time < issuedAt + Self.freshness else {
             throw ProtocolError(.tokenExpired, "The token is too old: sign in with Apple again.")
@@ -68,22 +69,22 @@ public struct AppleSignIn: Sendable {
     }
 }
 
-/// The user of a verified token of Apple's.
+/// The user of a verified Apple identity token.
 struct AppleIdentity: Sendable {
     let subject: String
 
-    /// Nil where Apple has not verified it.
+    /// Nil if Apple has not verified the address.
     let email: String?
 
-    /// The SHA-256 of what is signed, in hexadecimal digits. A signature can be written in more than one way.
+    /// The SHA-256 of the signed part, in hexadecimal digits. The signature is left out, as it has several encodings.
     let hash: String
 
-    /// How long a used token must be remembered, in seconds since 1970.
+    /// The time until which a used token must be remembered, in seconds since 1970.
     let expires: Double
 }
 
 extension ProtocolError {
     static let invalidIdentityToken = ProtocolError(
-        .invalidToken, "That is no token of Apple's for this app.",
+        .invalidToken, "This is not an Apple identity token for this app.",
         data: [.init(name: "field", value: .string("identity_token"))])
 }

@@ -1,16 +1,16 @@
-/// What to do about a key: use the set that is there, fetch another, or refuse.
+/// A cache of a key set, without I/O: decides whether to use the cached set, fetch it again, or reject a key.
 ///
-/// A value without I/O. Whoever names a key that nobody has makes the set be fetched, so that this is bounded in time.
+/// Anyone can send a token with an unknown key id, so the rate of fetches is bounded.
 struct KeySetCache<Keys: Sendable>: Sendable {
-    /// When sets are fetched.
+    /// The intervals of fetches.
     struct Times: Sendable {
-        /// Between two fetches while there is a set, at least.
+        /// The least time between two fetches while there is a set.
         var pause: Duration = .seconds(60)
 
-        /// After a fetch that failed, while there is none.
+        /// The time until a retry after a failed fetch while there is no set.
         var retry: Duration = .seconds(5)
 
-        /// For how long a set that should be fetched anew is used where it cannot be.
+        /// The time for which an expired set is used if it cannot be fetched again.
         var grace: Duration = .seconds(24 * 3_600)
     }
 
@@ -19,42 +19,46 @@ struct KeySetCache<Keys: Sendable>: Sendable {
         case fetch
         /// The set is fresh and has no such key.
         case unknownKey
-        /// There is no set, or none that is fresh enough to say so.
+        /// There is no set, or it is too old to reject the key.
         case unavailable
     }
 
     private let times: Times
-    private var kept: (keys: Keys, until: ContinuousClock.Instant?)?
+    private var cached: (keys: Keys, until: ContinuousClock.Instant?)?
     private var lastFetch: (at: ContinuousClock.Instant, failed: Bool)?
 
     init(_ times: Times = Times()) { self.times = times }
 
-    /// Whether the last fetch brought nothing.
+    /// True if the last fetch failed.
     var hasFailed: Bool { lastFetch?.failed == true }
 
-    /// - Parameter hasKey: whether a set has the key that is needed.
+    /// Returns what to do for a key.
+    ///
+    /// - Parameter hasKey: returns true if a set has the key.
     func step(at now: ContinuousClock.Instant, hasKey: (Keys) -> Bool) -> Step {
-        guard let kept, kept.until.map({ now < $0 + times.grace }) ?? true else {
+        guard let cached, cached.until.map({ now < $0 + times.grace }) ?? true else {
             return mayFetch(at: now, after: hasFailed ? times.retry : times.pause)
                 ? .fetch : .unavailable
         }
-        let isKnown = hasKey(kept.keys)
-        if isKnown, kept.until.map({ now < $0 }) ?? true { return .use(kept.keys) }
-        // What is read once and for good has no other keys.
-        if kept.until == nil { return .unknownKey }
+        let isKnown = hasKey(cached.keys)
+        if isKnown, cached.until.map({ now < $0 }) ?? true { return .use(cached.keys) }
+        // A set without expiry never changes.
+        if cached.until == nil { return .unknownKey }
         if mayFetch(at: now, after: times.pause) { return .fetch }
-        if isKnown { return .use(kept.keys) }
+        if isKnown { return .use(cached.keys) }
         return hasFailed ? .unavailable : .unknownKey
     }
 
-    /// A fetch brought this.
-    mutating func fetched(_ keys: Keys, lifetime: Duration?, at now: ContinuousClock.Instant) {
-        kept = (keys, lifetime.map { now + $0 })
+    /// Stores a fetched set.
+    ///
+    /// - Parameter lifetime: nil if the set never changes.
+    mutating func recordFetch(_ keys: Keys, lifetime: Duration?, at now: ContinuousClock.Instant) {
+        cached = (keys, lifetime.map { now + $0 })
         lastFetch = (now, failed: false)
     }
 
-    /// A fetch brought nothing.
-    mutating func failed(at now: ContinuousClock.Instant) {
+    /// Records a failed fetch.
+    mutating func recordFailure(at now: ContinuousClock.Instant) {
         lastFetch = (now, failed: true)
     }
 

@@ -1,17 +1,17 @@
-/// Where another server's public keys are.
+/// A source of another server's public keys.
 public protocol KeySetSource: Sendable {
-    /// Gets them, in a bounded time and size.
+    /// Fetches the keys, with bounds on time and size.
     ///
-    /// - Throws: why they cannot be had, described in words.
+    /// - Throws: an error whose description states why the keys cannot be fetched.
     func fetch() async throws -> FetchedKeySet
 }
 
-/// A JWK set (RFC 7517) as its server gave it.
+/// A JWK set (RFC 7517) as its server returned it.
 public struct FetchedKeySet: Sendable {
     /// The set's text.
     public let text: String
 
-    /// For how long it may be used without asking again; nil: for good.
+    /// The time for which the set may be used without another fetch; nil is unlimited.
     public let lifetime: Duration?
 
     public init(text: String, lifetime: Duration?) {
