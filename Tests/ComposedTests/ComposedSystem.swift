@@ -85,7 +85,7 @@ struct ComposedSystem: Sendable {
     func values(_ name: String, _ label: String = "") async throws -> [Double] {
         var values: [Double] = []
         for node in nodes {
-            let lines = try await HTTPAnswer.get("/metrics", of: node).body.split(separator: "\n")
+            let lines = try await HTTPResponse.get("/metrics", of: node).body.split(separator: "\n")
             let series = lines.filter {
                 ($0.hasPrefix(name + " ") || $0.hasPrefix(name + "{")) && (label.isEmpty || $0.contains(label))
             }
@@ -97,7 +97,9 @@ struct ComposedSystem: Sendable {
     /// Waits until every node can serve clients.
     func waitUntilReady() async throws {
         for node in nodes {
-            try await eventually("\(node) to be ready") { try await HTTPAnswer.get("/readyz", of: node).status == 200 }
+            try await eventually("\(node) to be ready") {
+                try await HTTPResponse.get("/readyz", of: node).status == 200
+            }
         }
     }
 }

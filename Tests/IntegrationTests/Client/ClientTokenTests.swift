@@ -24,9 +24,9 @@ struct ClientTokenTests {
                 let token = try await device.client.accessToken()
                 #expect(token.expiresAt > Date())
                 #expect(!"\(token)".contains(token.value))
-                let answer = try await HTTPAnswer.call("me.get", token: token.value, port: http)
+                let answer = try await TestHTTPResponse.call("me.get", token: token.value, port: http)
                 #expect(answer.status == 200 && answer.body.contains(Person.alice.id))
-                #expect(try await HTTPAnswer.call("me.get", port: http).status == 401)
+                #expect(try await TestHTTPResponse.call("me.get", port: http).status == 401)
                 #expect(try await device.client.accessToken() == token)
                 // A valid token needs no server.
                 try await node.kill()
@@ -51,11 +51,11 @@ struct ClientTokenTests {
                     try await device.signIn(.alice)
                     let first = try await device.client.accessToken()
                     try await eventually("the end of the first token") {
-                        try await HTTPAnswer.call("me.get", token: first.value, port: http).status == 401
+                        try await TestHTTPResponse.call("me.get", token: first.value, port: http).status == 401
                     }
                     try await eventually("a new token that is good") {
                         let token = try await device.client.accessToken()
-                        let status = try await HTTPAnswer.call("me.get", token: token.value, port: http).status
+                        let status = try await TestHTTPResponse.call("me.get", token: token.value, port: http).status
                         return token.value != first.value && token.expiresAt > first.expiresAt && status == 200
                     }
                 }

@@ -132,8 +132,8 @@ struct DatabaseTLSTests {
         defer { node.signal(SIGKILL) }
         let port = try await node.port(of: "serving health and metrics")
         let logged = try await node.waitForErrors("waiting for the database")
-        let ready: HTTPAnswer = try await eventually("a node that waits") {
-            let answer = try await HTTPAnswer.get("/readyz", port: port)
+        let ready: TestHTTPResponse = try await eventually("a node that waits") {
+            let answer = try await TestHTTPResponse.get("/readyz", port: port)
             return answer.body.contains("Waiting for the database") ? answer : nil
         }
         #expect(ready.status == 503, sourceLocation: sourceLocation)

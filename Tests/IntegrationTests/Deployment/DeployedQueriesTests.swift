@@ -51,7 +51,7 @@ struct DeployedQueriesTests {
                 try await alice.call("profiles.get", ["ids": [.string(Person.bob.id)]])
                 try await alice.call("profiles.search", ["query": "bob"])
                 let http = try await node.command.port(of: "serving HTTP")
-                #expect(try await HTTPAnswer.get("/v1/openapi.json", port: http).status == 200)
+                #expect(try await TestHTTPResponse.get("/v1/openapi.json", port: http).status == 200)
                 let shown = try await Self.labels(ofMailsAndPushesToo: node)
                 for query in queries {
                     for selector in query.selectors {

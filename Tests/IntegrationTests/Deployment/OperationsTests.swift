@@ -160,12 +160,12 @@ struct OperationsTests {
             defer { command.signal(SIGKILL) }
             let port = try await command.port(of: "serving health and metrics")
             func expect(_ status: Int, _ sentence: String) async throws {
-                let answer: HTTPAnswer = try await eventually("\(status) of /readyz") {
-                    let answer = try await HTTPAnswer.get("/readyz", port: port)
+                let answer: TestHTTPResponse = try await eventually("\(status) of /readyz") {
+                    let answer = try await TestHTTPResponse.get("/readyz", port: port)
                     return answer.status == status && answer.body.contains(sentence) ? answer : nil
                 }
                 #expect(answer.body.split(separator: "\n", omittingEmptySubsequences: false).last == "")
-                #expect(try await HTTPAnswer.get("/healthz", port: port).status == 200)
+                #expect(try await TestHTTPResponse.get("/healthz", port: port).status == 200)
             }
             try await expect(503, "Waiting for the database")
             try await postgres.start()

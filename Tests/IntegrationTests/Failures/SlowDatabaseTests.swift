@@ -130,7 +130,7 @@ struct SlowDatabaseTests {
             let tokens = try await node.connect().logIn(Person.alice.email)
             let token = try #require(tokens["access_token"]?.stringValue)
             func answer(_ room: String, _ token: String?) async throws -> (status: Int, code: String?, body: String) {
-                let answer = try await HTTPAnswer.call(
+                let answer = try await TestHTTPResponse.call(
                     "messages.send", #"{"conversation_id":"\#(room)","content":"x"}"#, token: token,
                     port: node.httpPort)
                 let error = try JSON(parsing: answer.body)

@@ -6,7 +6,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-extension HTTPAnswer {
+extension TestHTTPResponse {
     /// Calls a method over HTTP.
     ///
     /// - Parameters:
@@ -14,7 +14,7 @@ extension HTTPAnswer {
     ///   - token: An access token, or nil without authentication.
     static func call(
         _ method: String, _ params: String = "{}", token: String? = nil, port: Int
-    ) async throws -> HTTPAnswer {
+    ) async throws -> TestHTTPResponse {
         var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/v1/\(method)")))
         request.httpMethod = "POST"
         request.httpBody = Data(params.utf8)
@@ -24,7 +24,7 @@ extension HTTPAnswer {
             try await URLSession.shared.data(for: request)
         }
         let answer = try #require(response as? HTTPURLResponse)
-        return HTTPAnswer(
+        return TestHTTPResponse(
             status: answer.statusCode, type: answer.value(forHTTPHeaderField: "Content-Type") ?? "",
             body: String(decoding: data, as: UTF8.self))
     }

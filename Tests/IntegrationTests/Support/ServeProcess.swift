@@ -72,7 +72,9 @@ struct ServeProcess: Sendable {
         return client
     }
 
-    func get(_ path: String) async throws -> HTTPAnswer { try await HTTPAnswer.get(path, port: operationsPort) }
+    func get(_ path: String) async throws -> TestHTTPResponse {
+        try await TestHTTPResponse.get(path, port: operationsPort)
+    }
 
     /// Returns the values of `/metrics` by name and labels.
     func metrics() async throws -> [String: Double] {
@@ -101,18 +103,18 @@ struct ServeProcess: Sendable {
 }
 
 /// A response of the operations port.
-struct HTTPAnswer: Sendable {
+struct TestHTTPResponse: Sendable {
     let status: Int
     let type: String
     let body: String
 
-    static func get(_ path: String, port: Int) async throws -> HTTPAnswer {
+    static func get(_ path: String, port: Int) async throws -> TestHTTPResponse {
         let url = try #require(URL(string: "http://127.0.0.1:\(port)\(path)"))
         let (data, response) = try await within("the answer of \(path)") {
             try await URLSession.shared.data(from: url)
         }
         let answer = try #require(response as? HTTPURLResponse)
-        return HTTPAnswer(
+        return TestHTTPResponse(
             status: answer.statusCode, type: answer.value(forHTTPHeaderField: "Content-Type") ?? "",
             body: String(decoding: data, as: UTF8.self))
     }

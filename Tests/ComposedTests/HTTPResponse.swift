@@ -2,13 +2,13 @@ import NIOCore
 import NIOPosix
 
 /// A response of a node's operations port.
-struct HTTPAnswer: Sendable {
+struct HTTPResponse: Sendable {
     /// The status, or 0 without a response.
     let status: Int
     let body: String
 
     /// Requests a path.
-    static func get(_ path: String, of address: ComposedSystem.Address) async throws -> HTTPAnswer {
+    static func get(_ path: String, of address: ComposedSystem.Address) async throws -> HTTPResponse {
         let group = MultiThreadedEventLoopGroup.singleton
         let text = group.any().makePromise(of: String.self)
         do {
@@ -29,7 +29,7 @@ struct HTTPAnswer: Sendable {
         }
         let answer = try await text.futureResult.get()
         let head = answer.split(separator: " ", maxSplits: 2)
-        return HTTPAnswer(
+        return HTTPResponse(
             status: head.count == 3 ? Int(head[1]) ?? 0 : 0,
             body: answer.firstRange(of: "\r\n\r\n").map { String(answer[$0.upperBound...]) } ?? "")
     }
