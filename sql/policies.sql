@@ -178,7 +178,7 @@ create policy feed_select on public.conversations for select to postline_feed us
 
 -- conversation_members: readable for members. Each updates its own read mark, which a trigger keeps from moving back.
 -- In a group, owner and admins add members, each member may leave, admins remove members, and the owner removes anyone.
--- Nobody updates roles: see app.set_member_role.
+-- Roles change by app.set_member_role alone.
 grant select on public.conversation_members to authenticated, postline_feed;
 grant insert (conversation_id, user_id), delete on public.conversation_members to authenticated;
 grant update (last_read_seq) on public.conversation_members to authenticated;

@@ -1,4 +1,4 @@
--- What prevents vacuum from removing dead rows of this database, with its age in seconds (null: unknown).
+-- Lists what prevents vacuum from removing dead rows of this database, with its age in seconds (null: unknown).
 select pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') as sees_all, 'transaction' as kind,
        format('process %s of the role %s, %s, %s', a.pid, a.usename,
               coalesce(nullif(a.application_name, ''), 'unnamed'), a.state) as name,

@@ -136,7 +136,7 @@ select is(tests.bells(),
     6::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
 select isnt(app.epoch(), null, 'there is an epoch');
 
--- What a cursor has seen is flushed.
+-- Changes that a cursor covers are flushed.
 create temporary table sealed as select pg_current_wal_insert_lsn() as lsn;
 select is(tests.as('postline_feed', 'app.wait_for_wal_flush()'), '', 'the feed seals');
 select is(tests.as('authenticated', 'app.wait_for_wal_flush()'),

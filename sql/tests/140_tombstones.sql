@@ -71,7 +71,7 @@ select throws_ok(format('insert into public.conversation_members (conversation_i
         tests.id('group'), tests.id('alice')),
     'PL008', null, 'nor adds it to a group');
 
--- What is free again.
+-- Names that are free again.
 select is(tests.account($$accounts.register('tap.alice@example.org', 'x', null, 'Anew')$$) ~ '^[0-9a-f-]{36}$',
     true, 'the address may register anew');
 select matches(tests.as('carol', 'api.change_username(''tap_alice'')'), '^PL009 ', 'the username is held');

@@ -67,7 +67,7 @@ select is(tests.edit('bob', 2, 'bob, again', 'direct')::json ->> 'content',
     'bob, again', 'in a direct conversation too');
 select matches(tests.edit('bob', 1, 'x', 'direct'), '^PL007 ', 'each its own');
 
--- Of an image the caption can be edited; a system message cannot.
+-- The caption of an image can be edited; a system message cannot.
 select results_eq($$
     select o ->> 'content', o -> 'attachment' ->> 'url' from (select tests.edit('carol', 5, 'another')::json as o) e
 $$, $$values ('another', 'https://x.example/a')$$, 'an image''s caption');

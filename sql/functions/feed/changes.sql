@@ -32,7 +32,7 @@ drop function if exists feed.look_for_mutes(pg_snapshot);
 --                     opening_profile, except those who see no presence
 --   own_conversation  `object` is the conversation as `user_id` sees it, for that user only
 --
--- Whether a session sees presence is fixed for its subscription, since a user who changes it must resync. So nodes need
+-- A session's right to see presence is fixed for its subscription, since a user who changes it must resync. Nodes need
 -- not know who hides, and polls need not check it.
 create or replace function feed.read_changes(since pg_snapshot) returns table (
     kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
