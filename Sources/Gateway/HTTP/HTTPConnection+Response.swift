@@ -71,6 +71,7 @@ extension HTTPConnection {
     private func send(_ file: HTTPFile, from offset: Int) {
         guard let context else { return }
         guard offset < file.length else { return endResponse() }
+        if offset > 0 { connections.responseProgressed(context.channel) }
         setDeadline(after: bounds.writeTimeout) { $0.closeNow() }
         NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) {
             try file.bytes(from: offset, count: min(Self.filePieceBytes, file.length - offset))
@@ -94,6 +95,7 @@ extension HTTPConnection {
             guard case .success(let bytes) = result else { return self.closeNow() }
             self.write(bytes) { connection in
                 if left.readableBytes > 0 {
+                    connection.connections.responseProgressed(context.channel)
                     connection.send(left, by: compression)
                 } else {
                     connection.endResponse()
@@ -109,7 +111,9 @@ extension HTTPConnection {
         let piece = rest.readSlice(length: min(Self.pieceBytes, rest.readableBytes)) ?? ByteBuffer()
         let left = rest
         write(piece) { connection in
-            if left.readableBytes > 0 { connection.send(left) } else { connection.endResponse() }
+            guard left.readableBytes > 0, let context = connection.context else { return connection.endResponse() }
+            connection.connections.responseProgressed(context.channel)
+            connection.send(left)
         }
     }
 
@@ -118,10 +122,7 @@ extension HTTPConnection {
         guard let context else { return }
         setDeadline(after: bounds.writeTimeout) { $0.closeNow() }
         let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenSuccess {
-            self.connections.responseProgressed(context.channel)
-            next(self)
-        }
+        written.futureResult.assumeIsolated().whenSuccess { next(self) }
         context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(piece))), promise: written)
     }
 
