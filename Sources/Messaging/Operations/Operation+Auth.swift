@@ -111,7 +111,7 @@ extension Operation {
     }
 }
 
-extension Session {
+extension ConnectionSession {
     fileprivate nonisolated var accounts: Accounts { service.accounts }
 
     /// Opens a session of the account on this connection, and returns its tokens.
