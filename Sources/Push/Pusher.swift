@@ -159,7 +159,7 @@ public final class Pusher: Service {
         let start = ContinuousClock.now
         let outcome: PushOutcome
         if let provider = providers[order.device.platform] {
-            outcome = await provider.deliver(Push(order: order, text: settings.texts.text(of: order)))
+            outcome = await provider.deliver(DevicePush(order: order, text: settings.texts.text(of: order)))
         } else {
             // Another node may have this provider.
             outcome = .deferred("this node has no credentials for the provider", after: .seconds(60))
