@@ -99,9 +99,9 @@ public final class Pusher: Service {
         _ settings: PushSettings, _ client: HTTPClient
     ) -> [DevicePlatform: any PushProvider] {
         var providers: [DevicePlatform: any PushProvider] = [:]
-        if let apns = settings.apns { providers[.apns] = APNs(apns, client: client) }
-        if let fcm = settings.fcm { providers[.fcm] = FCM(fcm, client: client) }
-        if let webhook = settings.webhook { providers[.webhook] = Webhook(settings: webhook, client: client) }
+        if let apns = settings.apns { providers[.apns] = APNsProvider(apns, client: client) }
+        if let fcm = settings.fcm { providers[.fcm] = FCMProvider(fcm, client: client) }
+        if let webhook = settings.webhook { providers[.webhook] = WebhookProvider(settings: webhook, client: client) }
         return providers
     }
 

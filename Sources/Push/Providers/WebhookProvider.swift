@@ -3,7 +3,7 @@ internal import Messaging
 internal import Webhooks
 
 /// A server of the operator that receives each push as a signed POST (`docs/push.md`, "Webhook").
-struct Webhook: PushProvider {
+struct WebhookProvider: PushProvider {
     private let webhook: SignedWebhook
 
     init(settings: PushSettings.Webhook, client: HTTPClient) {

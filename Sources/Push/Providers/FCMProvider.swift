@@ -6,7 +6,7 @@ internal import Webhooks
 
 /// Firebase Cloud Messaging, HTTP v1, with a service account (Google, "Send messages using FCM HTTP v1 API", "Using
 /// OAuth 2.0 for server to server applications").
-struct FCM: PushProvider {
+struct FCMProvider: PushProvider {
     private let account: PushSettings.FCM
     private let client: HTTPClient
     private let token: CachedToken

@@ -6,7 +6,7 @@ internal import Webhooks
 
 /// Apple Push Notification service over HTTP/2, with a token signed by ES256 (Apple, "Sending notification requests to
 /// APNs", "Establishing a token-based connection to APNs").
-struct APNs: PushProvider {
+struct APNsProvider: PushProvider {
     private let settings: PushSettings.APNs
     private let client: HTTPClient
     private let token: CachedToken
