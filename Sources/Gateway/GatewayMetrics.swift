@@ -4,18 +4,18 @@ import Synchronization
 
 /// The durations of HTTP requests by route and status. The route is a template, since a path is unbounded client input.
 final class GatewayMetrics: Sendable {
-    private struct Key: Hashable {
+    private struct TimerKey: Hashable {
         let route: String
         let status: UInt
     }
 
     private let factory: any MetricsFactory
-    private let timers = Mutex<[Key: Timer]>([:])
+    private let timers = Mutex<[TimerKey: Timer]>([:])
 
     init(factory: any MetricsFactory) { self.factory = factory }
 
     func recordRequest(_ route: String, _ status: UInt, took duration: Duration) {
-        let key = Key(route: route, status: status)
+        let key = TimerKey(route: route, status: status)
         let timer = timers.withLock { timers in
             if let timer = timers[key] { return timer }
             let timer = Timer(

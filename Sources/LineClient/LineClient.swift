@@ -105,8 +105,8 @@ public actor LineClient {
             }
             first = nil
         }
-        guard let line = first, case .notification(let method) = Envelope(line).kind,
-            let text = Envelope(line).params, case .object(let params)? = try? parsed(text)
+        guard let line = first, case .notification(let method) = ServerLine(line).kind,
+            let text = ServerLine(line).params, case .object(let params)? = try? parsed(text)
         else {
             channel.close(promise: nil)
             throw ConnectionError.notPostline(address: address)
@@ -222,14 +222,14 @@ public actor LineClient {
     }
 
     func received(_ line: ByteBuffer) {
-        let envelope = Envelope(line)
-        switch envelope.kind {
+        let parsedLine = ServerLine(line)
+        switch parsedLine.kind {
         case .answer(let id):
             guard let call = removePending(id) else { return yieldOtherLine(line) }
             guard let caller = call.caller else { return }
-            if let result = envelope.result {
+            if let result = parsedLine.result {
                 caller.resume(returning: .success(result))
-            } else if let text = envelope.error, let error = try? parsed(text) {
+            } else if let text = parsedLine.error, let error = try? parsed(text) {
                 caller.resume(returning: .failure(RemoteError(error)))
             } else {
                 caller.resume(
@@ -237,7 +237,7 @@ public actor LineClient {
             }
         case .notification(let method):
             let push = ServerNotification(
-                method: method, text: envelope.params ?? ByteBuffer(string: "{}"), received: .now)
+                method: method, text: parsedLine.params ?? ByteBuffer(string: "{}"), received: .now)
             if method == "server.goodbye", let params = try? push.params() { goodbye = ServerGoodbye(params) }
             if let onPush { onPush(push) } else { pushesSource.yield(push) }
         case .other:

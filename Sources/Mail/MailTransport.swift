@@ -5,20 +5,20 @@ internal import Webhooks
 /// A service that sends mails.
 protocol MailTransport: Sendable {
     /// Sends a mail, and returns the outcome.
-    func deliver(_ message: MailMessage) async -> Delivery
+    func deliver(_ message: MailMessage) async -> MailDelivery
 
     /// Checks that it would accept a mail, without sending one. Returns nil or the error.
     func check() async -> String?
 }
 
 /// The outcome of a mail, with the part that may be logged: neither addresses nor contents.
-struct Delivery: Sendable {
+struct MailDelivery: Sendable {
     let outcome: MailOutcome
 
     /// A word or number for the log.
     let logged: String
 
-    static func accepted(_ logged: String = "") -> Delivery { Delivery(outcome: .accepted, logged: logged) }
+    static func accepted(_ logged: String = "") -> MailDelivery { MailDelivery(outcome: .accepted, logged: logged) }
 }
 
 extension MailSettings {

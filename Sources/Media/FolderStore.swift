@@ -83,7 +83,7 @@ public struct FolderStore: MediaStore {
     private var url: String { base.url.withLock(\.self) }
 
     public func upload(of picture: Picture) -> PictureUpload {
-        let expires = Expiry(in: MediaTimes.upload)
+        let expires = SignedExpiry(in: MediaTimes.upload)
         let signature = sign(Self.words(of: picture, until: expires))
         let query =
             "for=\(picture.purpose.rawValue)&type=\(picture.type.rawValue.replacing("/", with: "%2F"))"
@@ -96,7 +96,7 @@ public struct FolderStore: MediaStore {
     public func address(of id: ID, _ purpose: Picture.Purpose) -> String { "\(url)/v1/media/\(id)" }
 
     public func signedAddress(of id: ID) -> (url: String, expiresAt: Date) {
-        let expires = Expiry(in: MediaTimes.reading)
+        let expires = SignedExpiry(in: MediaTimes.reading)
         let signature = sign(Self.words(reading: id, until: expires))
         return ("\(address(of: id, .message))?expires=\(expires.seconds)&signature=\(signature)", expires.date)
     }
@@ -159,7 +159,7 @@ extension FolderStore {
         guard query.count == 5, fields.count == 5,
             let purpose = fields["for"].flatMap(Picture.Purpose.init),
             let type = fields["type"].flatMap(PictureType.init), let bytes = fields["bytes"].flatMap({ Int($0) }),
-            let expires = fields["expires"].flatMap({ Expiry($0, within: MediaTimes.upload) }),
+            let expires = fields["expires"].flatMap({ SignedExpiry($0, within: MediaTimes.upload) }),
             let signature = fields["signature"]
         else { return nil }
         let picture = Picture(id: id, purpose: purpose, type: type, bytes: bytes)
@@ -172,7 +172,7 @@ extension FolderStore {
         if query.isEmpty { return (path(of: id, .avatar), nil) }
         let fields = Dictionary(query.map { ($0.name, $0.value) }) { first, _ in first }
         guard query.count == 2, fields.count == 2,
-            let expires = fields["expires"].flatMap({ Expiry($0, within: MediaTimes.reading) }),
+            let expires = fields["expires"].flatMap({ SignedExpiry($0, within: MediaTimes.reading) }),
             let signature = fields["signature"], isSigned(Self.words(reading: id, until: expires), signature)
         else { return nil }
         return (path(of: id, .message), expires.date)
@@ -208,11 +208,11 @@ extension FolderStore {
 
     private static func folder(_ purpose: Picture.Purpose) -> String { "\(purpose.rawValue)s" }
 
-    private static func words(of picture: Picture, until: Expiry) -> String {
+    private static func words(of picture: Picture, until: SignedExpiry) -> String {
         "PUT \(picture.id) \(picture.purpose.rawValue) \(picture.type.rawValue) \(picture.bytes) \(until.seconds)"
     }
 
-    private static func words(reading id: ID, until: Expiry) -> String { "GET \(id) \(until.seconds)" }
+    private static func words(reading id: ID, until: SignedExpiry) -> String { "GET \(id) \(until.seconds)" }
 
     private func sign(_ words: String) -> String {
         HMAC<SHA256>.authenticationCode(for: Array(words.utf8), using: key).hexadecimal
@@ -225,7 +225,7 @@ extension FolderStore {
 }
 
 /// The expiry of an address, in whole seconds as it is written and signed.
-private struct Expiry {
+private struct SignedExpiry {
     /// Seconds since 1970.
     let seconds: Int64
 

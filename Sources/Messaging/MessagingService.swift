@@ -247,7 +247,7 @@ public final class MessagingService: Service, SessionFactory {
     public var streamTickets: StreamTickets { StreamTickets(accounts: accounts, database: database) }
 
     public func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
-        Session(service: self, sink: sink, peerAddress: peerAddress)
+        ConnectionSession(service: self, sink: sink, peerAddress: peerAddress)
     }
 
     public func countRequest(peerAddress: String) async {

@@ -24,7 +24,7 @@ extension PostlineClient {
     }
 
     /// Opens a user's store and reads its first snapshot. Replaces a damaged file.
-    func open(_ userID: String) throws -> (Store, Snapshot) {
+    func open(_ userID: String) throws -> (Store, StoreSnapshot) {
         let store = try Store(folder: folder, userID: userID)
         do {
             if userID == DeviceState.localGuest {

@@ -43,9 +43,9 @@ extension PostlineClient {
 
     private struct CreatedMedia: Decodable, Sendable {
         var id: String
-        var upload: Upload
+        var upload: UploadTarget
 
-        struct Upload: Decodable, Sendable {
+        struct UploadTarget: Decodable, Sendable {
             var method: String
             var url: URL
             var headers: [String: String]

@@ -3,14 +3,14 @@ internal import Messaging
 /// A service that delivers device pushes.
 protocol PushProvider: Sendable {
     /// Sends a push, and returns the outcome.
-    func deliver(_ push: Push) async -> PushOutcome
+    func deliver(_ push: DevicePush) async -> PushOutcome
 
     /// Checks that it would accept a push, without notifying anyone. Returns nil or the error.
     func check() async -> String?
 }
 
-/// A push with its texts.
-struct Push: Sendable {
+/// A push to a device, with its texts.
+struct DevicePush: Sendable {
     let order: PushOrder
 
     /// The visible text, or nil for a silent push.

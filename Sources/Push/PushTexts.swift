@@ -77,14 +77,14 @@ public struct PushTexts: Sendable {
     }
 
     /// Returns the text of a push, or nil for a silent one.
-    func text(of order: PushOrder) -> Push.Text? {
+    func text(of order: PushOrder) -> DevicePush.Text? {
         guard order.kind == .notify else { return nil }
         let texts = texts(for: order.device.locale)
         let sender = order.senderName ?? texts.somebody
         let content = order.content.map { $0.isEmpty && order.isImage ? texts.image : $0 }
         let places = [("{sender}", sender), ("{group}", order.title ?? ""), ("{content}", content ?? "")]
         func filled(_ template: String) -> String { Template.filled(template, with: places) }
-        return Push.Text(
+        return DevicePush.Text(
             title: filled(order.title == nil ? texts.directTitle : texts.groupTitle).shortened(to: 200),
             body: content.map { _ in filled(texts.body).shortened(to: 1_000) })
     }

@@ -99,9 +99,9 @@ public final class Pusher: Service {
         _ settings: PushSettings, _ client: HTTPClient
     ) -> [DevicePlatform: any PushProvider] {
         var providers: [DevicePlatform: any PushProvider] = [:]
-        if let apns = settings.apns { providers[.apns] = APNs(apns, client: client) }
-        if let fcm = settings.fcm { providers[.fcm] = FCM(fcm, client: client) }
-        if let webhook = settings.webhook { providers[.webhook] = Webhook(settings: webhook, client: client) }
+        if let apns = settings.apns { providers[.apns] = APNsProvider(apns, client: client) }
+        if let fcm = settings.fcm { providers[.fcm] = FCMProvider(fcm, client: client) }
+        if let webhook = settings.webhook { providers[.webhook] = WebhookProvider(settings: webhook, client: client) }
         return providers
     }
 
@@ -159,7 +159,7 @@ public final class Pusher: Service {
         let start = ContinuousClock.now
         let outcome: PushOutcome
         if let provider = providers[order.device.platform] {
-            outcome = await provider.deliver(Push(order: order, text: settings.texts.text(of: order)))
+            outcome = await provider.deliver(DevicePush(order: order, text: settings.texts.text(of: order)))
         } else {
             // Another node may have this provider.
             outcome = .deferred("this node has no credentials for the provider", after: .seconds(60))

@@ -17,7 +17,7 @@ struct ProfileBench {
         var result: (table: [String], figures: [BenchResult])?
         try await BenchNode.run(on: world.postgres, secret: world.secret) { second in
             say("making \(Self.contacts) contacts, on two nodes …")
-            let arrivals = Arrivals(expected: Self.contacts)
+            let arrivals = PushArrivals(expected: Self.contacts)
             let contacts = try await connect(ports: [world.port, second.line], arrivals)
             _ = try await GuestCrowd(guests: contacts.map(\.guest)).group(with: [owner.id], in: world.postgres)
             for contact in contacts {
@@ -31,7 +31,7 @@ struct ProfileBench {
     }
 
     private func measure(
-        _ owner: BenchWorld.User, _ arrivals: Arrivals
+        _ owner: BenchWorld.User, _ arrivals: PushArrivals
     ) async throws -> (table: [String], figures: [BenchResult]) {
         let client = try await world.connect(owner)
         var each: [Duration] = []
@@ -66,7 +66,7 @@ struct ProfileBench {
         )
     }
 
-    private func connect(ports: [Int], _ arrivals: Arrivals) async throws -> [(
+    private func connect(ports: [Int], _ arrivals: PushArrivals) async throws -> [(
         client: LineClient, guest: GuestCrowd.Guest
     )] {
         var contacts: [(client: LineClient, guest: GuestCrowd.Guest)] = []
@@ -95,7 +95,7 @@ extension ByteBuffer {
 }
 
 /// The arrival times of one push at many clients.
-private final class Arrivals: Sendable {
+private final class PushArrivals: Sendable {
     private struct State {
         var wanted: [UInt8] = []
         var times: [ContinuousClock.Instant] = []

@@ -106,7 +106,7 @@ struct StandbyBench {
             environment: ["POSTLINE_REPLICA_DATABASE_URL": url]
         ) { ports in
             if !url.isEmpty { try await Self.awaitStandby(port: ports.operations) }
-            let arrivals = Arrivals()
+            let arrivals = MessageArrivals()
             var senders: [PacedSends.Sender] = []
             var readers: [(LineClient, String)] = []
             for pair in pairs {
@@ -176,7 +176,7 @@ struct StandbyBench {
 }
 
 /// The arrival times of pushed messages.
-private final class Arrivals: Sendable {
+private final class MessageArrivals: Sendable {
     private let times = Mutex<[String: ContinuousClock.Instant]>([:])
     let tally = Tally()
 

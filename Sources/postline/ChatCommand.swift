@@ -25,7 +25,7 @@ struct ChatCommand: ParsableCommand {
         var arguments = unsafe ([program.string] + arguments).map { unsafe strdup($0) } + [nil]
         // execv returns only on failure; the copies are freed with the process.
         unsafe execv(program.string, &arguments)
-        throw Failure.say(Self.absence(of: program.string), .failure)
+        throw CommandFailure.say(Self.absence(of: program.string), .failure)
     }
 
     /// Returns an error that the program is missing, with the command that builds it.

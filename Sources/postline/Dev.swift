@@ -23,7 +23,7 @@ struct Dev: AsyncParsableCommand {
     var directory = ".postline"
 
     func run() async throws {
-        try await Failure.reported {
+        try await CommandFailure.reported {
             let settings = try Settings(options)
             try settings.requireNoDatabase()
             let isNew = try Self.requireWorld(directory)

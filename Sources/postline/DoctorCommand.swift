@@ -22,7 +22,7 @@ struct DoctorCommand: AsyncParsableCommand {
     var openTransactionSeconds = 600
 
     func run() async throws {
-        try await Failure.reported {
+        try await CommandFailure.reported {
             let settings = await SettingsUnderTest(try world.settings())
             let run = DoctorRun(settings, openTransactionSeconds: openTransactionSeconds)
             if await run.report(asJSON: json) { throw ExitCode.failure }

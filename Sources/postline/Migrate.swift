@@ -15,7 +15,7 @@ struct Migrate: AsyncParsableCommand {
     @OptionGroup var options: SettingOptions
 
     func run() async throws {
-        try await Failure.reported {
+        try await CommandFailure.reported {
             let settings = try Settings(options)
             let logger = Logger.postline(settings.logLevel)
             settings.logUnknownVariables(to: logger)

@@ -18,7 +18,7 @@ struct Postline: AsyncParsableCommand {
         let words = Array(CommandLine.arguments.dropFirst())
         if let (sentence, isAdmin) = unknownCommand(in: words) {
             let code = isAdmin ? AdminFailure.usage : ExitCode.validationFailure
-            ProcessEnd.end(Failure.say(sentence, code).rawValue)
+            ProcessEnd.end(CommandFailure.say(sentence, code).rawValue)
         }
         do {
             var command = try parseAsRoot()
@@ -38,7 +38,7 @@ struct Postline: AsyncParsableCommand {
             let unknown = message(for: error)
             if unknown.hasPrefix("Unknown option ") {
                 let hint = unknown.contains("Did you mean") ? "" : ". `\(named) --help` lists those that there are."
-                ProcessEnd.end(Failure.say(unknown + hint, Failure.configuration).rawValue)
+                ProcessEnd.end(CommandFailure.say(unknown + hint, CommandFailure.configuration).rawValue)
             }
             ProcessEnd.end(exitCode(for: error).rawValue, saying: text)
         }

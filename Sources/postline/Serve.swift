@@ -17,7 +17,7 @@ struct Serve: AsyncParsableCommand {
     var migrate = false
 
     func run() async throws {
-        try await Failure.reported {
+        try await CommandFailure.reported {
             let settings = try Settings(options)
             let node = try await Node(settings)
             try await node.observed { [migrate] _ in

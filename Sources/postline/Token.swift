@@ -16,7 +16,7 @@ struct Token: AsyncParsableCommand {
     @OptionGroup var world: DevWorldOptions
 
     func run() async throws {
-        try await Failure.reported {
+        try await CommandFailure.reported {
             var settings = try world.settings()
             // Nothing is served, so this command need not be able to read the certificate's key.
             settings.tlsCertificate = nil
@@ -25,7 +25,7 @@ struct Token: AsyncParsableCommand {
             do {
                 print(try await node.service.accessToken(forEmail: email))
             } catch let error as ProtocolError {
-                throw Failure.say(error.message, .failure)
+                throw CommandFailure.say(error.message, .failure)
             }
         }
     }

@@ -78,7 +78,7 @@ struct CompletionTests {
     @Test("Tab inserts what is certain, shows candidates and cycles; Shift-Tab goes back, Esc undoes")
     func cycling() {
         var screen = ScreenModel(address: "127.0.0.1:7432", chat: model())
-        func foot() -> String { screen.picture(width: 60, height: 20).rows[19].text }
+        func foot() -> String { screen.frame(width: 60, height: 20).rows[19].text }
         for key in [Key.text("/"), .text("r"), .tab] { _ = screen.handle(key) }
         #expect(screen.editor.text == "/r" && foot().contains("/remove  /role  /rename  /refused  /retry"))
         _ = screen.handle(.text("e"))

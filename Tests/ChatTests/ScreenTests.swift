@@ -14,19 +14,19 @@ struct ScreenTests {
     }
 
     private func text(_ screen: inout ScreenModel, width: Int = 90, height: Int = 20) -> String {
-        screen.picture(width: width, height: height).rows.map(\.text).joined(separator: "\n")
+        screen.frame(width: width, height: height).rows.map(\.text).joined(separator: "\n")
     }
 
-    @Test("every picture fills its size and not a cell more")
+    @Test("every frame fills its size and not a cell more")
     func size() {
         for (width, height) in [(90, 20), (64, 6), (40, 12), (20, 6), (200, 60)] {
             var screen = screen()
             for keys in [[], [Key.enter], [.text("/"), .text("h"), .text("日本語")]] as [[Key]] {
                 for key in keys { _ = screen.handle(key) }
-                let picture = screen.picture(width: width, height: height)
-                #expect(picture.rows.count == height)
-                #expect(picture.rows.allSatisfy { $0.width <= width })
-                if let cursor = picture.cursor { #expect(cursor.row < height && cursor.column < width) }
+                let frame = screen.frame(width: width, height: height)
+                #expect(frame.rows.count == height)
+                #expect(frame.rows.allSatisfy { $0.width <= width })
+                if let cursor = frame.cursor { #expect(cursor.row < height && cursor.column < width) }
             }
         }
     }
@@ -94,7 +94,7 @@ struct ScreenTests {
     @Test("letters and digits go to the input from the start")
     func lettersAreText() {
         var screen = screen()
-        #expect(screen.picture(width: 90, height: 20).cursor != nil)
+        #expect(screen.frame(width: 90, height: 20).cursor != nil)
         for character in "quick 1 question" { #expect(screen.handle(.text(String(character))).isEmpty) }
         #expect(screen.editor.text == "quick 1 question" && screen.chat.openID == nil)
     }
@@ -150,18 +150,18 @@ struct ScreenTests {
         _ = screen.handle(.enter)
         for key in [Key.text("1"), .newLine, .text("2"), .newLine, .paste("3\n4\n5\n6\n7")] { _ = screen.handle(key) }
         func input() -> [String] {
-            screen.picture(width: 90, height: 20).rows.suffix(6).dropLast().map(\.text.trimmed)
+            screen.frame(width: 90, height: 20).rows.suffix(6).dropLast().map(\.text.trimmed)
         }
         #expect(input() == ["↑ 3", "4", "5", "6", "7"])
         for _ in 0..<5 { #expect(screen.handle(.up).isEmpty) }
         #expect(input() == ["↑ 2", "3", "4", "5", "↓ 6"])
-        #expect(screen.picture(width: 90, height: 20).cursor?.row == 14)
+        #expect(screen.frame(width: 90, height: 20).cursor?.row == 14)
         _ = screen.handle(.up)
         #expect(input() == ["› 1", "2", "3", "4", "↓ 5"])
         for (width, height) in [(90, 20), (64, 6), (40, 7), (20, 8)] {
-            let picture = screen.picture(width: width, height: height)
-            #expect(picture.rows.count == height && picture.rows.allSatisfy { $0.width == width })
-            #expect(picture.cursor.map { $0.row < height - 1 && $0.column < width } == true)
+            let frame = screen.frame(width: width, height: height)
+            #expect(frame.rows.count == height && frame.rows.allSatisfy { $0.width == width })
+            #expect(frame.cursor.map { $0.row < height - 1 && $0.column < width } == true)
         }
         #expect(
             screen.handle(.enter) == [.send(conversationID: Fixture.direct, content: "1\n2\n3\n4\n5\n6\n7")])
@@ -218,7 +218,7 @@ struct ScreenTests {
         _ = screen.handle(.enter)
         scene.change { $0.lastReadSeq = 40 }
         _ = screen.handle(.shows(scene.shown))
-        _ = screen.picture(width: 80, height: 16)
+        _ = screen.frame(width: 80, height: 16)
         _ = screen.handle(.pageUp)
         let before = text(&screen, width: 80, height: 16)
         #expect(!before.contains("text 39"))
@@ -381,7 +381,7 @@ struct ScreenTests {
             .catalogue([BuiltInAvatar(id: "fox", name: "Fox", color: "#e4572e")]))
         _ = screen.handle(.enter)
         func fills() -> Int {
-            screen.picture(width: 90, height: 20).rows.flatMap(\.spans).count {
+            screen.frame(width: 90, height: 20).rows.flatMap(\.spans).count {
                 $0.text == " B " && $0.style.fill == RGB(0xE4, 0x57, 0x2E)
             }
         }
@@ -395,7 +395,7 @@ struct ScreenTests {
     @Test("what is longer than the screen is scrolled, and any other key closes it")
     func panel() {
         var screen = screen()
-        _ = screen.picture(width: 80, height: 12)
+        _ = screen.frame(width: 80, height: 12)
         _ = type("/me", &screen)
         let top = text(&screen, width: 80, height: 12)
         #expect(top.contains("Alice Ample") && top.contains("↓ more below") && !top.contains(Fixture.alice))
@@ -412,9 +412,9 @@ struct ScreenTests {
         let reason = String(repeating: "Seven words that make up a sentence. ", count: 4).trimmed
         _ = screen.handle(.failed(reason))
         for (width, height) in [(80, 24), (64, 12), (20, 6)] {
-            let picture = screen.picture(width: width, height: height)
-            #expect(picture.rows.count == height && picture.rows.allSatisfy { $0.width == width })
-            let shown = picture.rows.map(\.text.trimmed).joined(separator: " ")
+            let frame = screen.frame(width: width, height: height)
+            #expect(frame.rows.count == height && frame.rows.allSatisfy { $0.width == width })
+            let shown = frame.rows.map(\.text.trimmed).joined(separator: " ")
             #expect(width < 64 || shown.contains(reason))
         }
     }
@@ -434,7 +434,7 @@ struct ScreenTests {
         var scene = Scene()
         scene.people[Fixture.bob] = Fixture.person(Fixture.bob, "B\u{1B}]0;x\u{7}ob\n")
         var screen = screen(scene)
-        let drawn = screen.picture(width: 90, height: 20).rows.map { $0.encoded(.monochrome) }.joined()
+        let drawn = screen.frame(width: 90, height: 20).rows.map { $0.encoded(.monochrome) }.joined()
         let allowed = ["\u{1B}[7m", "\u{1B}[1m", "\u{1B}[2m", "\u{1B}[1;7m", "\u{1B}[0m"]
         let plain = allowed.reduce(drawn) { $0.replacing($1, with: "") }
         #expect(!plain.unicodeScalars.contains { $0.properties.generalCategory == .control })

@@ -7,7 +7,7 @@ import Testing
 @Suite("Concurrency limiter", .timeLimit(.minutes(10)))
 struct ConcurrencyLimiterTests {
     /// The admitted callers, which wait until the test releases them.
-    private actor Room {
+    private actor AdmittedCallers {
         private(set) var entered: [Int] = []
         private var inside: [CheckedContinuation<Void, Never>] = []
 
@@ -23,65 +23,69 @@ struct ConcurrencyLimiterTests {
 
     @Test("admits up to its width, then in order of arrival")
     func order() async throws {
-        let room = Room()
+        let admitted = AdmittedCallers()
         let limiter = ConcurrencyLimiter(width: 2, on: Reactor(name: "test"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<10 {
-                group.addTask { try await limiter.run { () throws(ProtocolError) in await room.stay(number) } }
+                group.addTask { try await limiter.run { () throws(ProtocolError) in await admitted.stay(number) } }
                 try await eventually("\(number) to be inside or in line") {
-                    await room.entered.count + limiter.waitingCount == number + 1
+                    await admitted.entered.count + limiter.waitingCount == number + 1
                 }
             }
             for left in 1...10 {
-                try await eventually("those who may to be inside") { await room.count == min(2, 11 - left) }
-                #expect(await room.entered.count == min(10, left + 1))
-                await room.letOneOut()
+                try await eventually("those who may to be inside") { await admitted.count == min(2, 11 - left) }
+                #expect(await admitted.entered.count == min(10, left + 1))
+                await admitted.letOneOut()
             }
             try await group.waitForAll()
         }
-        #expect(await room.entered == Array(0..<10))
+        #expect(await admitted.entered == Array(0..<10))
     }
 
     @Test("times out waiting callers and admits later ones")
     func waitTimeout() async throws {
-        let room = Room()
+        let admitted = AdmittedCallers()
         let limiter = ConcurrencyLimiter(width: 1, waitTimeout: .zero, on: Reactor(name: "test"))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await limiter.run { () throws(ProtocolError) in await room.stay(0) } }
-            try await eventually("the first to be inside") { await !room.entered.isEmpty }
+            group.addTask { try await limiter.run { () throws(ProtocolError) in await admitted.stay(0) } }
+            try await eventually("the first to be inside") { await !admitted.entered.isEmpty }
             group.addTask {
                 let error = await #expect(throws: ProtocolError.self) {
-                    try await limiter.run { () throws(ProtocolError) in await room.stay(1) }
+                    try await limiter.run { () throws(ProtocolError) in await admitted.stay(1) }
                 }
                 #expect(error?.code == .unavailable)
             }
             try await eventually("the second to be in line") { await limiter.waitingCount == 1 }
-            await room.letOneOut()
+            await admitted.letOneOut()
             try await group.waitForAll()
         }
         #expect(try await limiter.run { () throws(ProtocolError) in 7 } == 7)
-        #expect(await room.entered == [0])
+        #expect(await admitted.entered == [0])
     }
 
     // A3
     @Test("bounds the share of a client", arguments: [2, 4])
     func shares(width: Int) async throws {
-        let room = Room()
+        let admitted = AdmittedCallers()
         let limiter = ConcurrencyLimiter(width: width, share: 1, on: Reactor(name: "test"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<20 {
                 group.addTask {
-                    try await limiter.run(for: "offender") { () throws(ProtocolError) in await room.stay(number) }
+                    try await limiter.run(for: "offender") { () throws(ProtocolError) in await admitted.stay(number) }
                 }
-                try await eventually("the others to wait") { await room.entered.count + limiter.waitingCount > number }
+                try await eventually("the others to wait") {
+                    await admitted.entered.count + limiter.waitingCount > number
+                }
             }
-            #expect(await room.entered == [0])
-            group.addTask { try await limiter.run(for: "other") { () throws(ProtocolError) in await room.stay(100) } }
-            try await eventually("two to be inside") { await room.count >= 2 }
-            #expect(await room.entered == [0, 100])
+            #expect(await admitted.entered == [0])
+            group.addTask {
+                try await limiter.run(for: "other") { () throws(ProtocolError) in await admitted.stay(100) }
+            }
+            try await eventually("two to be inside") { await admitted.count >= 2 }
+            #expect(await admitted.entered == [0, 100])
             for _ in 0..<21 {
-                try await eventually("somebody to be inside") { await room.count > 0 }
-                await room.letOneOut()
+                try await eventually("somebody to be inside") { await admitted.count > 0 }
+                await admitted.letOneOut()
             }
             try await group.waitForAll()
         }
@@ -90,24 +94,24 @@ struct ConcurrencyLimiterTests {
     // A3
     @Test("rejects a client with a full queue, and no other")
     func fullQueue() async throws {
-        let room = Room()
+        let admitted = AdmittedCallers()
         let limiter = ConcurrencyLimiter(width: 2, share: 1, on: Reactor(name: "test"))
         let most = ConcurrencyLimiter.maxWaiting
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0...most {
                 group.addTask {
-                    try await limiter.run(for: "offender") { () throws(ProtocolError) in await room.stay(number) }
+                    try await limiter.run(for: "offender") { () throws(ProtocolError) in await admitted.stay(number) }
                 }
             }
-            try await eventually("the others to wait") { await room.count + limiter.waitingCount > most }
+            try await eventually("the others to wait") { await admitted.count + limiter.waitingCount > most }
             let error = await #expect(throws: ProtocolError.self) {
                 try await limiter.run(for: "offender") { () throws(ProtocolError) in 1 }
             }
             #expect(error?.code == .rateLimited)
             #expect(try await limiter.run(for: "other") { () throws(ProtocolError) in 2 } == 2)
             for _ in 0...most {
-                try await eventually("somebody to be inside") { await room.count > 0 }
-                await room.letOneOut()
+                try await eventually("somebody to be inside") { await admitted.count > 0 }
+                await admitted.letOneOut()
             }
             try await group.waitForAll()
         }

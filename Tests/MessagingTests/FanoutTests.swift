@@ -279,7 +279,7 @@ struct FanoutTests {
     private func profile(_ user: ID) -> ByteBuffer { ByteBuffer(string: #"{"id":"\#(user)"}"#) }
 }
 
-extension Fanout.Delivery {
+extension Fanout.AddressedPush {
     /// The params of the pushed line.
     fileprivate var params: JSONObject {
         guard case .object(let line)? = try? JSON(parsing: push.line), case .object(let params)? = line["params"] else {

@@ -15,7 +15,7 @@ extension Parameter {
     /// The param in this notation: `limit? (1…100) = 50`.
     fileprivate var written: String {
         let mark = isRequired ? "" : "?"
-        let null = [.requiredOrNull, .optionalOrNull].contains(presence) ? "|null" : ""
+        let null = [.requiredOrNull, .optionalOrNull].contains(requirement) ? "|null" : ""
         let standard = defaultValue.map { " = \($0.text)" } ?? ""
         return name + mark + type.written(exemption) + null + standard
     }

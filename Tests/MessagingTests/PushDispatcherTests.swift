@@ -16,7 +16,7 @@ struct PushDispatcherTests {
         let sinks = sinks(500, on: loops)
         let all = Array(sinks.keys)
         let deliveries = [all, Array(all.prefix(3)), [], Array(all.shuffled().prefix(300)), all].enumerated().map {
-            Fanout.Delivery(subscribers: $0.element, push: push($0.offset))
+            Fanout.AddressedPush(subscribers: $0.element, push: push($0.offset))
         }
         dispatcher.deliver(deliveries, to: sinks)
         for (id, sink) in sinks {
@@ -30,11 +30,11 @@ struct PushDispatcherTests {
         let dispatcher = PushDispatcher(on: reactor)
         let loop = RecordingLoop()
         let sinks = sinks(3 * PushDispatcher.receiversAtOnce + 1, on: [loop])
-        dispatcher.deliver([Fanout.Delivery(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
+        dispatcher.deliver([Fanout.AddressedPush(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
         // The first part is small, so that the loop begins to write early.
         #expect(loop.parts == [16, 128, 128, 113])
         let few = Array(sinks.keys.prefix(5))
-        dispatcher.deliver((2...4).map { Fanout.Delivery(subscribers: few, push: push($0)) }, to: sinks)
+        dispatcher.deliver((2...4).map { Fanout.AddressedPush(subscribers: few, push: push($0)) }, to: sinks)
         #expect(loop.parts.dropFirst(4) == [15])
     }
 
@@ -45,7 +45,7 @@ struct PushDispatcherTests {
         try await dispatcher.waitUntilWritten()
         let loops = [RecordingLoop(), RecordingLoop()]
         let sinks = sinks(600, on: loops)
-        dispatcher.deliver([Fanout.Delivery(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
+        dispatcher.deliver([Fanout.AddressedPush(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
         loops[0].write()
         #expect(dispatcher.hasUnwrittenPushes)
         #expect(dispatcher.lastDispatchDuration == .zero)
@@ -59,7 +59,7 @@ struct PushDispatcherTests {
     @Test("skips closed sessions")
     func gone() {
         let dispatcher = PushDispatcher(on: reactor)
-        dispatcher.deliver([Fanout.Delivery(subscribers: [1, 2], push: push(1))], to: [:])
+        dispatcher.deliver([Fanout.AddressedPush(subscribers: [1, 2], push: push(1))], to: [:])
         #expect(!dispatcher.hasUnwrittenPushes)
     }
 

@@ -23,7 +23,7 @@ private final class PreferredLoop: TaskExecutor {
 }
 
 /// The number of answered requests.
-private final class Tally: Sendable {
+private final class AnswerCount: Sendable {
     private let atomic = Atomic(0)
 
     var count: Int { atomic.load(ordering: .relaxed) }
@@ -51,7 +51,7 @@ struct SuspensionTests {
             return requests
         }
         let limiter = ConcurrencyLimiter(width: 2, on: reactor)
-        let answered = Tally()
+        let answered = AnswerCount()
         let asked = 200 * 250
         let crowd = Task {
             for _ in 0..<200 {

@@ -16,7 +16,7 @@ extension DatabaseTests {
             let requests = 100
             try await TestDatabase.withPool(.patient(size: 2)) { pool in
                 let enqueued = try await Task(executorPreference: executor) {
-                    try await Caller(executor).run(pool, Self.one, times: requests)
+                    try await PinnedActor(executor).run(pool, Self.one, times: requests)
                 }.value
                 // Fewer if the pool completed before the caller suspended.
                 #expect(enqueued <= (1 + Self.handlerHops) * requests)
@@ -27,7 +27,7 @@ extension DatabaseTests {
         func waiting() async throws {
             let executor = CountingExecutor()
             let requests = 100
-            let caller = Caller(executor)
+            let caller = PinnedActor(executor)
             try await TestDatabase.withPool(.patient(size: 1)) { pool in
                 _ = try await pool.value("select 1")
                 let before = executor.enqueued
@@ -47,7 +47,7 @@ extension DatabaseTests {
 }
 
 /// An actor isolated to the preferred executor of its tasks, like a session.
-private actor Caller {
+private actor PinnedActor {
     private nonisolated let executor: CountingExecutor
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }

@@ -29,7 +29,7 @@ struct PushPayloadTests {
     @Test("an APNs payload has at most 4,096 bytes", arguments: texts)
     func apns(_ text: String) throws {
         for push in [push(text), push(text, sender: text, title: text), push(nil, sender: text, title: text)] {
-            let bytes = try APNs.payload(of: push)
+            let bytes = try APNsProvider.payload(of: push)
             #expect(bytes.count <= 4_096)
             let payload = try json(bytes)
             let alert = try #require((payload["aps"] as? [String: Any])?["alert"] as? [String: Any])
@@ -44,7 +44,7 @@ struct PushPayloadTests {
     @Test("an FCM message has at most 4,000 bytes without its token", arguments: texts)
     func fcm(_ text: String) throws {
         for push in [push(text), push(text, sender: text, title: text)] {
-            var message = try #require(try json(FCM.body(of: push))["message"] as? [String: Any])
+            var message = try #require(try json(FCMProvider.body(of: push))["message"] as? [String: Any])
             #expect((message.removeValue(forKey: "token") as? String)?.utf8.count == 2_048)
             let bytes = try JSONSerialization.data(withJSONObject: message, options: .withoutEscapingSlashes)
             #expect(bytes.count <= 4_000)
@@ -66,7 +66,7 @@ struct PushPayloadTests {
     @Test("keeps as much of a text as fits")
     func longest() throws {
         for text in [String(repeating: "\"", count: 1_000), String(repeating: "\u{1}", count: 1_000)] {
-            #expect(try APNs.payload(of: push(text)).count > 4_096 - 16)
+            #expect(try APNsProvider.payload(of: push(text)).count > 4_096 - 16)
         }
     }
 

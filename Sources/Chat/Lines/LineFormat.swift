@@ -42,8 +42,8 @@ struct LineFormat: Sendable {
             return messages.flatMap { said("  \(TextWidth.fit($0.number, to: 6))\(PlainText.line($0.shownContent))") }
         case .edit(let message): return said("! Say it like this: /edit \(PlainText.line(message.content ?? "TEXT"))")
         case .me:
-            return (shown.me?.facts ?? []).flatMap { fact in
-                said("  \(TextWidth.fit(fact.label, to: 12))  \(fact.value ?? "-")")
+            return (shown.me?.fields ?? []).flatMap { field in
+                said("  \(TextWidth.fit(field.label, to: 12))  \(field.value ?? "-")")
             }
         case .avatars:
             return model.catalogue.flatMap { avatar in

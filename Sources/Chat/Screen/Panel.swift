@@ -14,14 +14,14 @@ struct Panel: Sendable, Equatable {
     /// Creates a panel with all of the user's own data.
     init(_ me: Me, chip: AvatarChip, width: Int) {
         let labelWidth = 13
-        lines = me.facts.flatMap { fact in
+        lines = me.fields.flatMap { field in
             var label = StyledLine("  ")
-            label.append(TextWidth.fit(fact.label, to: labelWidth), .dim)
-            guard let value = fact.value else {
+            label.append(TextWidth.fit(field.label, to: labelWidth), .dim)
+            guard let value = field.value else {
                 label.append("-", .dim)
                 return [label]
             }
-            if fact.label == "avatar" {
+            if field.label == "avatar" {
                 label.append(chip)
                 label.append(" ")
             }

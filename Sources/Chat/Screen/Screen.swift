@@ -15,10 +15,10 @@ struct Screen: ~Copyable {
         modes?.restore()
     }
 
-    /// Draws a picture. Only changed rows are written.
-    mutating func draw(_ picture: ScreenModel.Picture) {
+    /// Draws a frame. Only changed rows are written.
+    mutating func draw(_ frame: ScreenModel.Frame) {
         var output = "\u{1B}[?25l"
-        let rows = picture.rows.map { $0.encoded(depth) }
+        let rows = frame.rows.map { $0.encoded(depth) }
         if rows.count != drawn.count {
             output += "\u{1B}[2J"
             drawn = []
@@ -27,11 +27,11 @@ struct Screen: ~Copyable {
             output += "\u{1B}[\(index + 1);1H\(row)\u{1B}[K"
         }
         drawn = rows
-        if let cursor = picture.cursor { output += "\u{1B}[\(cursor.row + 1);\(cursor.column + 1)H\u{1B}[?25h" }
+        if let cursor = frame.cursor { output += "\u{1B}[\(cursor.row + 1);\(cursor.column + 1)H\u{1B}[?25h" }
         Terminal.write(output)
     }
 
-    /// Discards the known content, so that the next picture is drawn in full.
+    /// Discards the known content, so that the next frame is drawn in full.
     mutating func invalidate() {
         drawn = []
         Terminal.write("\u{1B}[2J")

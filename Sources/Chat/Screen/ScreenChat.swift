@@ -53,7 +53,7 @@ struct ScreenChat {
                 case .draw:
                     isDrawDue = false
                     let size = Terminal.size
-                    screen.draw(model.picture(width: size.width, height: size.height))
+                    screen.draw(model.frame(width: size.width, height: size.height))
                     continue
                 }
                 repeat {

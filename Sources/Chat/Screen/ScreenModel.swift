@@ -3,7 +3,7 @@ internal import TerminalText
 
 /// The state of the chat on the screen: the chosen conversation, the text being typed, the scroll position.
 ///
-/// A value without I/O: events and keys go in, effects and a picture come out. Letters always go to the input line.
+/// A value without I/O: events and keys go in, effects and a frame come out. Letters always go to the input line.
 struct ScreenModel: Sendable {
     var chat: ChatModel
     /// True after Tab: the arrow keys and Enter choose a conversation although one is open.
@@ -24,7 +24,7 @@ struct ScreenModel: Sendable {
     /// True once the program has begun to end.
     private(set) var isOver = false
 
-    /// Values of the last picture that keys for scrolling need.
+    /// Values of the last frame that keys for scrolling need.
     var rowIDs: [MessageRows.ID] = []
     var pageHeight = 10
     var screenWidth = 80

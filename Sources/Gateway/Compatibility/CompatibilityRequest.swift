@@ -13,9 +13,9 @@ struct CompatibilityRequest: Sendable {
         /// Returns true if the field has the value that a response shows. Times are compared as instants.
         func isEquivalent(to shown: JSON) -> Bool {
             if case .time = mapping.format, case .string(let text) = value, case .string(let shown) = shown,
-                let instant = Instant(text)
+                let instant = RFC3339Time(text)
             {
-                return instant == Instant(shown)
+                return instant == RFC3339Time(shown)
             }
             return value.isEquivalent(to: shown)
         }
@@ -25,7 +25,7 @@ struct CompatibilityRequest: Sendable {
         /// - Throws: `invalid_params`.
         fileprivate func requireTime() throws(ProtocolError) {
             guard case .time = mapping.format, value != .null else { return }
-            if case .string(let text) = value, Instant(text) != nil { return }
+            if case .string(let text) = value, RFC3339Time(text) != nil { return }
             throw .invalidField(
                 name, "must be a time in RFC 3339, such as \"2026-11-20T10:00:00Z\", from 1970 to 9999.")
         }

@@ -4,8 +4,8 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// The handler of one connection on its event loop. It reports events to its ``ConnectionState`` and performs the
-/// resulting actions.
+/// The handler of one connection on its event loop. It reports events to its ``ConnectionStateMachine`` and performs
+/// the resulting actions.
 final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -13,7 +13,7 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     /// The connection's index in the loop's list.
     var index: Int?
 
-    private(set) var state: ConnectionState
+    private(set) var state: ConnectionStateMachine
 
     private let server: ServerContext
     private let loop: LineLoop
@@ -70,7 +70,7 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
         isAwaited = slot.admission == .serve
         let waitTimeout = isAwaited ? configuration.authenticationTimeout : configuration.lingerTimeout
         let now = NIODeadline.now()
-        state = ConnectionState(
+        state = ConnectionStateMachine(
             configuration, writeBatchBytes: slot.writeBatchBytes, now: now, opensUntil: now + TimeAmount(waitTimeout))
         sink = ConnectionSink(self, loop: loop)
     }
@@ -246,7 +246,7 @@ extension ConnectionHandler {
         isProceeding = false
     }
 
-    private func perform(_ action: ConnectionState.Action) {
+    private func perform(_ action: ConnectionStateMachine.Action) {
         switch action {
         case .begin(let event): loop.turnBudget.begin { self.begin(event) }
         case .resumeBatch:

@@ -29,15 +29,15 @@ final class LineLoop: PushTarget {
         case goodbye(Goodbye, keepingAnswers: Bool = true)
     }
 
-    private enum Message: Sendable {
+    private enum InboxItem: Sendable {
         case order(Order, ConnectionSink)
         case pushes([Multicast], written: @Sendable () -> Void)
     }
 
     private struct Inbox {
-        var messages: [Message] = []
+        var items: [InboxItem] = []
 
-        /// True if the loop was already woken for the messages.
+        /// True if the loop was already woken for the items.
         var isAnnounced = false
     }
 
@@ -54,8 +54,8 @@ final class LineLoop: PushTarget {
         /// The response bytes among `waitingBytes`.
         var unwrittenAnswerBytes = 0
 
-        /// The messages being processed. The array is kept to reuse its memory.
-        var reading: [Message] = []
+        /// The items being processed. The array is kept to reuse its memory.
+        var reading: [InboxItem] = []
 
         /// Callbacks for the next flush, which confirm that pushes are written.
         var writers: [@Sendable () -> Void] = []
@@ -82,9 +82,9 @@ final class LineLoop: PushTarget {
         post(.pushes(pushes, written: written))
     }
 
-    private func post(_ message: Message) {
+    private func post(_ item: InboxItem) {
         let isFirst = self.inbox.withLock { inbox in
-            inbox.messages.append(message)
+            inbox.items.append(item)
             defer { inbox.isAnnounced = true }
             return !inbox.isAnnounced
         }
@@ -112,15 +112,15 @@ final class LineLoop: PushTarget {
     /// Executes all posted orders. This and the functions below must be called on the loop.
     func drainInbox() {
         let local = self.local.value
-        // An order can re-enter. The outer call processes the messages.
+        // An order can re-enter. The outer call processes the items.
         guard local.reading.isEmpty else { return }
         self.inbox.withLock { inbox in
-            swap(&inbox.messages, &local.reading)
+            swap(&inbox.items, &local.reading)
             inbox.isAnnounced = false
         }
         guard !local.reading.isEmpty else { return }
-        for message in local.reading {
-            switch message {
+        for item in local.reading {
+            switch item {
             case .order(let order, let sink): sink.connection?.carryOut(order)
             case .pushes(let pushes, let written):
                 for shared in pushes { push(shared, alone: pushes.count == 1) }

@@ -8,7 +8,7 @@ struct MailFolder: MailTransport {
     /// Called with the path of each mail.
     let written: @Sendable (String) -> Void
 
-    func deliver(_ message: MailMessage) async -> Delivery {
+    func deliver(_ message: MailMessage) async -> MailDelivery {
         guard let address = MailAddress(message.order.email) else { return .unusableAddress }
         let date = Date()
         // In the order of sending, and the same for the same mail, so that a mail sent again replaces itself.
@@ -70,13 +70,13 @@ struct MailFolder: MailTransport {
     }
 }
 
-extension Delivery {
-    static func deferred(_ why: String, after: Duration? = nil, logged: String) -> Delivery {
-        Delivery(outcome: .deferred(why, after: after), logged: logged)
+extension MailDelivery {
+    static func deferred(_ why: String, after: Duration? = nil, logged: String) -> MailDelivery {
+        MailDelivery(outcome: .deferred(why, after: after), logged: logged)
     }
 
-    static func rejected(_ why: String, logged: String) -> Delivery {
-        Delivery(outcome: .rejected(why), logged: logged)
+    static func rejected(_ why: String, logged: String) -> MailDelivery {
+        MailDelivery(outcome: .rejected(why), logged: logged)
     }
 
     /// Few mail servers accept quotes, comments and non-ASCII letters, and each can change the meaning of an address.

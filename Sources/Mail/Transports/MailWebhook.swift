@@ -22,7 +22,7 @@ struct MailWebhook: MailTransport {
         let token: String?
     }
 
-    func deliver(_ message: MailMessage) async -> Delivery {
+    func deliver(_ message: MailMessage) async -> MailDelivery {
         let order = message.order
         guard MailAddress(order.email) != nil else { return .unusableAddress }
         let mail = Mail(

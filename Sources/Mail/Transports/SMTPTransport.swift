@@ -13,7 +13,7 @@ struct SMTPTransport: MailTransport {
         self.authorities = authorities
     }
 
-    func deliver(_ message: MailMessage) async -> Delivery {
+    func deliver(_ message: MailMessage) async -> MailDelivery {
         guard let address = MailAddress(message.order.email) else { return .unusableAddress }
         let bytes = message.bytes(to: address, at: Date())
         let letter = CurlSMTP.Letter(from: from.address, to: address.address, bytes: bytes)
@@ -40,7 +40,7 @@ struct SMTPTransport: MailTransport {
 
     /// Returns the outcome of a failure. A 5xx reply about this mail is final; refusals of this node or of all mails
     /// are for the operator to fix.
-    static func delivery(_ failure: CurlSMTP.Failure) -> Delivery {
+    static func delivery(_ failure: CurlSMTP.Failure) -> MailDelivery {
         let logged = failure.reply > 0 ? "\(failure.reply)" : failure.stage.rawValue
         switch (failure.stage, failure.reply) {
         case (.mail, 500...599): return .rejected(failure.description, logged: logged)

@@ -21,8 +21,8 @@ actor ConnectedSessions {
     private let logger: Logger
 
     /// Keyed by slot number, so that removal takes constant time even with thousands of connections of one session.
-    private var bySession: [ID: [Int: Session]] = [:]
-    private var byUser: [ID: [Int: Session]] = [:]
+    private var bySession: [ID: [Int: ConnectionSession]] = [:]
+    private var byUser: [ID: [Int: ConnectionSession]] = [:]
     private var lastNumber = 0
     private var snapshot: String?
 
@@ -35,7 +35,7 @@ actor ConnectedSessions {
     /// Registers a connection. Call it before the session is checked, so that an end after the check is not missed.
     ///
     /// - Parameter session: nil if another server keeps the sessions.
-    func add(_ connection: Session, of user: ID, _ session: ID?) -> Slot {
+    func add(_ connection: ConnectionSession, of user: ID, _ session: ID?) -> Slot {
         lastNumber += 1
         if let session { bySession[session, default: [:]][lastNumber] = connection }
         byUser[user, default: [:]][lastNumber] = connection
@@ -96,7 +96,7 @@ private struct EndedSessions {
     }
 }
 
-extension [ID: [Int: Session]] {
+extension [ID: [Int: ConnectionSession]] {
     /// Removes a connection, and the key with its last one.
     fileprivate mutating func remove(_ number: Int, under key: ID) {
         self[key]?[number] = nil

@@ -24,7 +24,7 @@ struct PublicKeys: Sendable {
     ///   - accepted: the accepted signature algorithms: `RS256`, `ES256`.
     /// - Throws: `TokenKeysError` if the text is not a JWK set or has no usable key.
     init(_ text: String, for accepted: Set<String>) async throws {
-        guard let set = try? JSONDecoder().decode(EntrySet.self, from: Data(text.utf8)) else {
+        guard let set = try? JSONDecoder().decode(KeyEntrySet.self, from: Data(text.utf8)) else {
             throw TokenKeysError.unreadableKeySet
         }
         keys = JWTKeyCollection()
@@ -41,19 +41,19 @@ struct PublicKeys: Sendable {
 }
 
 /// A JWK set that tolerates members of any form.
-private struct EntrySet: Decodable {
+private struct KeyEntrySet: Decodable {
     let keys: [Lenient]
 
     /// A member of the set, or nil if JWTKit cannot read it as a key.
     struct Lenient: Decodable {
-        let value: Entry?
+        let value: KeyEntry?
 
-        init(from decoder: any Decoder) throws { value = try? Entry(from: decoder) }
+        init(from decoder: any Decoder) throws { value = try? KeyEntry(from: decoder) }
     }
 }
 
 /// A key with the members that state its use.
-private struct Entry: Decodable {
+private struct KeyEntry: Decodable {
     let key: JWK
 
     /// The key's algorithm, or nil if the type or curve does not match it (RFC 7518, section 3.1).

@@ -11,7 +11,7 @@ struct Fanout {
     typealias SubscriptionID = Int
 
     /// A push and its receivers: one subscriber, or several that receive identical content.
-    struct Delivery {
+    struct AddressedPush {
         let subscribers: [SubscriptionID]
         let push: Push
     }
@@ -82,7 +82,7 @@ extension Fanout {
     ///
     /// - Returns: the changes that it missed since it subscribed, or nil if they were not kept: the subscriber is
     ///   removed and must resync.
-    mutating func activate(_ id: SubscriptionID, from start: SyncPage.Start) -> [Delivery]? {
+    mutating func activate(_ id: SubscriptionID, from start: SyncPage.Start) -> [AddressedPush]? {
         guard let (waiter, from) = waiting.removeValue(forKey: id) else { return [] }
         let missed = kept.suffix(max(0, nextBatch - from))
         dropKept()
@@ -154,13 +154,13 @@ extension Fanout {
 
 extension Fanout {
     /// Returns the pushes for this batch, and keeps the batch for waiting subscribers.
-    mutating func distribute(_ batch: ChangeBatch) -> [Delivery] {
+    mutating func distribute(_ batch: ChangeBatch) -> [AddressedPush] {
         if !waiting.isEmpty { keep(batch) }
         nextBatch += 1
         return distribute(batch, only: nil)
     }
 
-    private mutating func distribute(_ batch: ChangeBatch, only: SubscriptionID?) -> [Delivery] {
+    private mutating func distribute(_ batch: ChangeBatch, only: SubscriptionID?) -> [AddressedPush] {
         var groups = RecipientGroups()
         for (index, change) in batch.changes.enumerated() {
             // Membership changes update the index, so the receivers are determined first.
@@ -307,9 +307,9 @@ extension Fanout {
 
     /// Composes the pushes of a batch. A receiver whose push exceeds a limit is removed before it is composed: 210
     /// receivers of 20 MB each took 2.6 GB, and their connections took none of it.
-    private mutating func compose(_ groups: RecipientGroups, of batch: ChangeBatch) -> [Delivery] {
+    private mutating func compose(_ groups: RecipientGroups, of batch: ChangeBatch) -> [AddressedPush] {
         var alike: [Selection.Shared: [SubscriptionID]] = [:]
-        var deliveries: [Delivery] = []
+        var deliveries: [AddressedPush] = []
         var ownBytes = 0
         for (steps, ids) in groups.all() {
             let selection = selection(along: steps, of: batch)
@@ -329,7 +329,7 @@ extension Fanout {
                 let push = ChangesLine.push(of: batch) { line in
                     write(selection, for: subscriber, of: batch, to: &line)
                 }
-                deliveries.append(Delivery(subscribers: [id], push: push))
+                deliveries.append(AddressedPush(subscribers: [id], push: push))
             }
         }
         for (shared, ids) in alike {
@@ -340,7 +340,7 @@ extension Fanout {
             let push = ChangesLine.push(of: batch) { line in
                 write(Selection(shared: shared), for: nil, of: batch, to: &line)
             }
-            deliveries.append(Delivery(subscribers: ids, push: push))
+            deliveries.append(AddressedPush(subscribers: ids, push: push))
         }
         for id in overflowed { unsubscribe(id) }
         return deliveries

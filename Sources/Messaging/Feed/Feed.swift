@@ -160,10 +160,10 @@ extension Feed {
 
     private func deliverLocally(_ notice: TypingNotice) {
         let receivers = fanout.others(in: notice.conversation, than: notice.user)
-        if !receivers.isEmpty { deliver([Fanout.Delivery(subscribers: Array(receivers), push: notice.push)]) }
+        if !receivers.isEmpty { deliver([Fanout.AddressedPush(subscribers: Array(receivers), push: notice.push)]) }
     }
 
-    private func deliver(_ deliveries: [Fanout.Delivery]) {
+    private func deliver(_ deliveries: [Fanout.AddressedPush]) {
         dispatcher.deliver(deliveries, to: sinks)
         for id in fanout.takeOverflowed() { requireResync(id) }
     }

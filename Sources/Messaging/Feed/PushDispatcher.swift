@@ -32,7 +32,7 @@ final class PushDispatcher: Sendable {
 
     /// Gives each event loop the pushes for its connections: few at once, many in parts, so that it writes while the
     /// rest is prepared. The pushes of a session stay in order.
-    func deliver(_ deliveries: [Fanout.Delivery], to sinks: [Fanout.SubscriptionID: any ClientSink]) {
+    func deliver(_ deliveries: [Fanout.AddressedPush], to sinks: [Fanout.SubscriptionID: any ClientSink]) {
         var parts: [Part] = []
         if !hasUnwrittenPushes { times.withLock { $0.began = .now } }
         for delivery in deliveries {

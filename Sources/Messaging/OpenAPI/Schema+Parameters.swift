@@ -25,7 +25,7 @@ extension Schema {
         if parameter.acceptsNull || parameter.exemption != nil { schema = schema.nullable }
         if let standard = parameter.defaultValue { schema = schema.adding(["default": standard]) }
         let bound = parameter.type.boundInWords.map { " \($0)" } ?? ""
-        let null = parameter.presence == .clearable ? " Null clears it; if absent, it is unchanged." : ""
+        let null = parameter.requirement == .clearable ? " Null clears it; if absent, it is unchanged." : ""
         let exemption = parameter.exemption.map {
             " Required and not empty unless \"\($0.parameter)\" is \"\($0.value)\"."
         }

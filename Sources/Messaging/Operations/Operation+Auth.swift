@@ -111,7 +111,7 @@ extension Operation {
     }
 }
 
-extension Session {
+extension ConnectionSession {
     fileprivate nonisolated var accounts: Accounts { service.accounts }
 
     /// Opens a session of the account on this connection, and returns its tokens.
@@ -137,12 +137,13 @@ extension Parameter {
     }
 
     /// A password to check. Imported accounts may have shorter passwords than new ones, but not longer ones.
-    static func givenPassword(_ name: String, _ presence: Presence) -> Parameter {
-        Parameter(name, .string(.bytes(0...72)), presence, "The account's password.")
+    static func givenPassword(_ name: String, _ requirement: Requirement) -> Parameter {
+        Parameter(name, .string(.bytes(0...72)), requirement, "The account's password.")
     }
 
-    fileprivate static func fullName(_ presence: Presence) -> Parameter {
+    fileprivate static func fullName(_ requirement: Requirement) -> Parameter {
         Parameter(
-            "full_name", .string(.characters(1...100), validatedBy: .database), presence, "The name that others see.")
+            "full_name", .string(.characters(1...100), validatedBy: .database), requirement, "The name that others see."
+        )
     }
 }

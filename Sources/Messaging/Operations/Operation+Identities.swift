@@ -49,9 +49,10 @@ extension Operation {
 
 extension Parameter {
     /// Apple's identity token.
-    static func identityToken(_ presence: Presence) -> Parameter {
+    static func identityToken(_ requirement: Requirement) -> Parameter {
         Parameter(
-            "identity_token", .string(.bytes(1...8_192)), presence, "Apple's identity token, which can be used once.")
+            "identity_token", .string(.bytes(1...8_192)), requirement, "Apple's identity token, which can be used once."
+        )
     }
 
     static let nonce = Parameter(

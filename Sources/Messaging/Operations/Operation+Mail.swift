@@ -69,7 +69,7 @@ extension Operation {
     }
 }
 
-extension Session {
+extension ConnectionSession {
     fileprivate nonisolated var accounts: Accounts { service.accounts }
 }
 

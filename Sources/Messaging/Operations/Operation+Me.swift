@@ -149,9 +149,9 @@ extension Parameter {
     fileprivate static let version = Parameter(
         "if_version", .integer(0 ... .max), .optional, "The expected version of the user's data.")
 
-    fileprivate static func newUsername(_ presence: Presence) -> Parameter {
+    fileprivate static func newUsername(_ requirement: Requirement) -> Parameter {
         Parameter(
-            "username", .string(.username, validatedBy: .database), presence,
+            "username", .string(.username, validatedBy: .database), requirement,
             "The unique username, compared without case.")
     }
 }

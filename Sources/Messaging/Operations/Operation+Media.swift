@@ -119,7 +119,7 @@ extension MessagingService {
     }
 }
 
-extension Session {
+extension ConnectionSession {
     /// Checks that the bytes of a picture were uploaded as announced, and returns its URL. The database rejects a
     /// picture of another user, or one that is not waiting for use.
     ///
@@ -162,7 +162,7 @@ extension JSONObject {
     /// - Parameter path: the prefix of member names in errors.
     /// - Throws: `invalid_params`, `unavailable`.
     func locatingPicture(
-        _ purpose: Picture.Purpose, as member: String, path: String, in session: isolated Session
+        _ purpose: Picture.Purpose, as member: String, path: String, in session: isolated ConnectionSession
     ) async throws(ProtocolError) -> JSONObject {
         let field = path + "media_id"
         switch self["media_id"] {

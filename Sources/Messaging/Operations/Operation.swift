@@ -19,7 +19,7 @@ struct Operation: Sendable {
     /// The errors beyond those of every method.
     let errors: [ErrorCode]
 
-    private(set) var perform: @Sendable (Session, Params) async throws(ProtocolError) -> Answer
+    private(set) var perform: @Sendable (ConnectionSession, Params) async throws(ProtocolError) -> Answer
 
     /// The index in ``all``.
     private(set) var index = 0
@@ -33,7 +33,7 @@ struct Operation: Sendable {
     init(
         _ method: String, _ access: Access, _ summary: String, _ parameters: [Parameter] = [],
         alternatives: Alternatives? = nil, result: Schema, errors: [ErrorCode] = [],
-        perform: @escaping @Sendable (Session, Params) async throws(ProtocolError) -> Answer
+        perform: @escaping @Sendable (ConnectionSession, Params) async throws(ProtocolError) -> Answer
     ) {
         self.method = method
         self.access = access
@@ -48,7 +48,7 @@ struct Operation: Sendable {
     /// Returns the operation with additional params and another implementation.
     func performing(
         taking more: [Parameter] = [],
-        _ perform: @escaping @Sendable (Session, Params) async throws(ProtocolError) -> Answer
+        _ perform: @escaping @Sendable (ConnectionSession, Params) async throws(ProtocolError) -> Answer
     ) -> Operation {
         var operation = self
         operation.parameters += more

@@ -6,7 +6,7 @@ extension Parameter {
     func check(in object: JSONObject, path: String) throws(ProtocolError) {
         let value = object[name]
         let location = FieldLocation(path: path, name: name)
-        switch (value, presence) {
+        switch (value, requirement) {
         case (nil, .required), (.null?, .required), (nil, .requiredOrNull):
             if !isExempt(in: object) { throw .invalid(location, "is missing") }
         case (nil, _), (.null?, .requiredOrNull), (.null?, .optional), (.null?, .optionalOrNull), (.null?, .clearable):

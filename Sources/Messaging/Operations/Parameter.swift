@@ -6,7 +6,7 @@ struct Parameter: Sendable {
     let name: String
 
     let type: ParameterType
-    let presence: Presence
+    let requirement: Requirement
 
     /// The value if the param is absent, or nil if there is none.
     let defaultValue: JSON?
@@ -18,7 +18,7 @@ struct Parameter: Sendable {
     let summary: String
 
     /// The rules for absence and null.
-    enum Presence: Sendable {
+    enum Requirement: Sendable {
         /// The param must be present and not null.
         case required
         /// The param must be present. Null is a value.
@@ -45,26 +45,27 @@ struct Parameter: Sendable {
     }
 
     init(
-        _ name: String, _ type: ParameterType, _ presence: Presence, default defaultValue: JSON? = nil,
+        _ name: String, _ type: ParameterType, _ requirement: Requirement, default defaultValue: JSON? = nil,
         _ summary: String
     ) {
-        self.init(name, type, presence, defaultValue, nil, summary)
+        self.init(name, type, requirement, defaultValue, nil, summary)
     }
 
     private init(
-        _ name: String, _ type: ParameterType, _ presence: Presence, _ defaultValue: JSON?, _ exemption: Exemption?,
+        _ name: String, _ type: ParameterType, _ requirement: Requirement, _ defaultValue: JSON?,
+        _ exemption: Exemption?,
         _ summary: String
     ) {
         self.name = name
         self.type = type
-        self.presence = presence
+        self.requirement = requirement
         self.defaultValue = defaultValue
         self.exemption = exemption
         self.summary = summary
     }
 
     var isRequired: Bool {
-        switch presence {
+        switch requirement {
         case .required, .requiredOrNull: true
         case .optional, .clearable, .optionalOrNull, .optionalNotNull: false
         }
@@ -72,7 +73,7 @@ struct Parameter: Sendable {
 
     /// True if null is accepted, as a value or for absence.
     var acceptsNull: Bool {
-        switch presence {
+        switch requirement {
         case .requiredOrNull, .optional, .optionalOrNull, .clearable: true
         case .required, .optionalNotNull: false
         }

@@ -1,7 +1,7 @@
 /// Suggests a name for an unknown method or param.
 public enum Suggestion {
     /// A suggested param.
-    struct Parameter: Equatable {
+    struct ParameterMatch: Equatable {
         /// The name, with the path of a member of an object, such as `avatar.avatar_url`.
         let name: String
 
@@ -13,7 +13,7 @@ public enum Suggestion {
     /// method sets.
     ///
     /// - Parameter parent: the param that contains the name, or nil for the params themselves.
-    static func parameter(for name: String, in parent: String? = nil, of operation: Operation) -> Parameter? {
+    static func parameter(for name: String, in parent: String? = nil, of operation: Operation) -> ParameterMatch? {
         guard name.utf8.count <= 64 else { return nil }
         let letters = letters(of: name)
         let known = parameterSynonyms[String(decoding: letters, as: UTF8.self)] ?? []
@@ -26,17 +26,17 @@ public enum Suggestion {
             if let meant = names.first(where: { [letters, full].contains(Self.letters(of: $0)) })
                 ?? known.first(where: names.contains)
             {
-                return Parameter(name: path + meant)
+                return ParameterMatch(name: path + meant)
             }
         }
         if operation.method.hasPrefix("me.") || operation.method.hasPrefix("auth.") {
             for (method, parameters) in profileMethods {
                 let match = parameters.first { known.contains($0) || Self.letters(of: $0) == letters }
-                if let match { return Parameter(name: match, method: method) }
+                if let match { return ParameterMatch(name: match, method: method) }
             }
         }
         let path = Params.path(in: parent)
-        return nearest(to: name, among: operation.names(in: parent)).map { Parameter(name: path + $0) }
+        return nearest(to: name, among: operation.names(in: parent)).map { ParameterMatch(name: path + $0) }
     }
 
     /// Returns the suggestion for an unknown method: one with a synonymous verb or a similar name.

@@ -3,7 +3,7 @@ extension ProtocolError {
     package static func unknownField(
         _ shown: String, named name: String, of endpoint: String, among names: [String]
     ) -> ProtocolError {
-        let meant = Suggestion.nearest(to: name, among: names).map { Suggestion.Parameter(name: $0) }
+        let meant = Suggestion.nearest(to: name, among: names).map { Suggestion.ParameterMatch(name: $0) }
         return unknownField(shown, of: endpoint, meant: meant, among: names)
     }
 
@@ -13,7 +13,7 @@ extension ProtocolError {
     ///   - meant: the suggested param of this or another endpoint.
     ///   - names: all names that the endpoint has there.
     static func unknownField(
-        _ shown: String, of endpoint: String, meant: Suggestion.Parameter?, among names: [String]
+        _ shown: String, of endpoint: String, meant: Suggestion.ParameterMatch?, among names: [String]
     ) -> ProtocolError {
         let refusal = "\(endpoint) takes no \"\(shown)\""
         let field = JSONObject.Member(name: "field", value: .string(shown))

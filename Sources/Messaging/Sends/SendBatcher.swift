@@ -187,7 +187,7 @@ extension SendBatcher {
     private func sendIndividually(_ text: OutgoingText) async -> Outcome {
         do throws(PostgresError) {
             let rows = try await database.rows(
-                Session.sendMessage, text.parameters, as: text.caller, lockWait: Self.individualLockWait)
+                ConnectionSession.sendMessage, text.parameters, as: text.caller, lockWait: Self.individualLockWait)
             return .success(rows.buffer(0, 0))
         } catch {
             if case .server(let serverError) = error, serverError.sqlState == .lockNotAvailable { return .success(nil) }

@@ -269,7 +269,7 @@ private enum IncomingLine: Decodable {
             switch try members.decodeIfPresent(String.self, forKey: .method) {
             case "changes": .push(.changes(try params()))
             case "sync.lagged": .push(.lagged)
-            case "server.ping": .push(.ping(cursor: try params(Cursor.self).cursor))
+            case "server.ping": .push(.ping(cursor: try params(PingParams.self).cursor))
             case "typing": .push(.typing(try params()))
             case "server.hello": .hello(try params())
             case "server.goodbye": .goodbye(try params())
@@ -283,7 +283,8 @@ private struct ResponseLine<Result: Decodable>: Decodable {
     var result: Result
 }
 
-private struct Cursor: Decodable {
+/// The params of `server.ping`.
+private struct PingParams: Decodable {
     var cursor: String?
 }
 

@@ -64,9 +64,9 @@ extension AdminOptions {
             // If the reader has gone (`| head`), the exit code is all that it needs.
             _ = try? FileDescriptor.standardOutput.writeAll((output + "\n").utf8)
         } catch let failure as AdminFailure {
-            throw Failure.say(failure.sentence, failure.code)
+            throw CommandFailure.say(failure.sentence, failure.code)
         } catch let error as SettingsError {
-            throw Failure.say(error.description, AdminFailure.usage)
+            throw CommandFailure.say(error.description, AdminFailure.usage)
         }
     }
 

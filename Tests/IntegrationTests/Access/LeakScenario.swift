@@ -8,7 +8,7 @@ import Postgres
 /// After each step all bytes that each of them received are compared with what it may see directly before or after.
 struct LeakScenario {
     /// A live connection with its user, or nil if not authenticated.
-    struct Listener {
+    struct Observer {
         let client: CapturingClient
         let user: String?
     }
@@ -23,10 +23,10 @@ struct LeakScenario {
         var description: String { "\(mark) reached \(user) by \(line) after \(step)" }
     }
 
-    /// The active users. The listeners are theirs first, then a second one of the first user, a stranger and an
+    /// The active users. The observers are theirs first, then a second one of the first user, a stranger and an
     /// unauthenticated one.
     private(set) var users: [String] = []
-    private(set) var listeners: [Listener] = []
+    private(set) var observers: [Observer] = []
     private(set) var leaks: [Leak] = []
 
     /// The number of requests that all others listened to.
@@ -69,17 +69,17 @@ struct LeakScenario {
             let user = answer?["user_id"]?.stringValue ?? ""
             tokens[user] = answer
             if place == 7 { stranger = user } else { users.append(user) }
-            listeners.append(Listener(client: client, user: user))
+            observers.append(Observer(client: client, user: user))
             try await client.call("me.update", privateData(place))
             try await client.call("sync.open", [:])
         }
         let second = try await CapturingClient.connect(port: other.port)
         try await second.call("session.authenticate", ["access_token": tokens[users[0]]?["access_token"] ?? .null])
         try await second.call("sync.open", [:])
-        listeners.append(Listener(client: second, user: users[0]))
-        listeners.append(Listener(client: try await .connect(port: one.port), user: nil))
+        observers.append(Observer(client: second, user: users[0]))
+        observers.append(Observer(client: try await .connect(port: one.port), user: nil))
         try await begin()
-        for listener in listeners { _ = await listener.client.take() }
+        for observer in observers { _ = await observer.client.take() }
         seen = try await Visibility.read(users + [stranger], on: connection)
     }
 
@@ -87,16 +87,16 @@ struct LeakScenario {
     private mutating func begin() async throws {
         for members in [0...3, 3...5] {
             let others = users[members].dropFirst().map { JSON.string($0) }
-            try await listeners[members.lowerBound].client.call(
+            try await observers[members.lowerBound].client.call(
                 "conversations.create_group", ["title": .string("Group \(mark())"), "member_ids": .array(others)])
         }
         for (one, other) in [(0, 6), (1, 2)] {
-            try await listeners[one].client.call("conversations.open", ["user_id": .string(users[other])])
+            try await observers[one].client.call("conversations.open", ["user_id": .string(users[other])])
         }
     }
 
     func close() async {
-        for listener in listeners { await listener.client.close() }
+        for observer in observers { await observer.client.close() }
         await connection.close()
     }
 
@@ -108,9 +108,9 @@ struct LeakScenario {
             let now = try await Visibility.read(users + [stranger], on: connection)
             known.formUnion(seen.all)
             known.formUnion(now.all)
-            for listener in listeners {
-                let isActor = listener.client === actor
-                for line in await listener.client.take() { check(line, of: listener.user, now, after: what, isActor) }
+            for observer in observers {
+                let isActor = observer.client === actor
+                for line in await observer.client.take() { check(line, of: observer.user, now, after: what, isActor) }
             }
             if step % 10 == 9 || step == steps - 1 { try await checkPolicies(now, after: what) }
             seen = now
@@ -154,18 +154,18 @@ extension LeakScenario {
         }
     }
 
-    /// Waits until everything committed before has reached every listener.
+    /// Waits until everything committed before has reached every observer.
     private mutating func fence() async throws {
         fences += 1
         let everybody = (users + [stranger]).map { "'\($0)'" }.joined(separator: ", ")
         try await connection.execute(
             "update public.user_private set preferences = preferences || '{\"fence\":\"\(fences)\"}' where id in (\(everybody))"
         )
-        for listener in listeners where listener.user != nil {
-            try await listener.client.read(to: "\"fence\": \"\(fences)\"", "the fence \(fences)")
+        for observer in observers where observer.user != nil {
+            try await observer.client.read(to: "\"fence\": \"\(fences)\"", "the fence \(fences)")
         }
         // An unauthenticated client receives nothing, the fence neither. Its own response is the boundary.
-        for listener in listeners where listener.user == nil { try await listener.client.call("server.info", [:]) }
+        for observer in observers where observer.user == nil { try await observer.client.call("server.info", [:]) }
     }
 }
 
@@ -194,12 +194,12 @@ extension LeakScenario {
 
     private func result(of line: String) throws -> JSON? { try JSON(parsing: ByteBuffer(string: line))["result"] }
 
-    /// Lets a random listener act, and returns it with its action.
+    /// Lets a random observer act, and returns it with its action.
     private mutating func act() async throws -> (CapturingClient, String) {
-        let listener = listeners[roll(listeners.count)]
-        guard let user = listener.user else {
+        let observer = observers[roll(observers.count)]
+        guard let user = observer.user else {
             let (method, params) = foreign()
-            return try await ask(listener, method, params)
+            return try await ask(observer, method, params)
         }
         let mine = seen.rooms.filter { seen.members[$0]?.contains(user) == true }
         // The stranger stays unrelated: it only makes foreign requests.
@@ -207,27 +207,27 @@ extension LeakScenario {
         if method == "psql" {
             // Another program, which sends no notification.
             try? await nodes[0].database.psql(params["sql"]?.stringValue ?? "")
-            return (listener.client, "psql \(params["sql"]?.stringValue ?? "")")
+            return (observer.client, "psql \(params["sql"]?.stringValue ?? "")")
         } else if method == "rest" {
             // The same with the rights of an app that uses PostgREST.
             try? await nodes[0].database.psql(as: user, params["sql"]?.stringValue ?? "")
-            return (listener.client, "rest \(params["sql"]?.stringValue ?? "") of \(user)")
+            return (observer.client, "rest \(params["sql"]?.stringValue ?? "") of \(user)")
         }
-        return try await ask(listener, method, params)
+        return try await ask(observer, method, params)
     }
 
     private mutating func ask(
-        _ listener: Listener, _ method: String, _ params: JSONObject
+        _ observer: Observer, _ method: String, _ params: JSONObject
     ) async throws -> (CapturingClient, String) {
-        let answer = try await listener.client.call(method, params)
+        let answer = try await observer.client.call(method, params)
         probes += 1
         if let result = try result(of: answer) {
             done += 1
-            if let cursor = result["cursor"]?.stringValue, let user = listener.user {
+            if let cursor = result["cursor"]?.stringValue, let user = observer.user {
                 cursors[user, default: []].append(cursor)
             }
         }
-        return (listener.client, "\(method) \(params.text) of \(listener.user ?? "nobody")")
+        return (observer.client, "\(method) \(params.text) of \(observer.user ?? "nobody")")
     }
 
     /// Returns a request in the user's own conversations.

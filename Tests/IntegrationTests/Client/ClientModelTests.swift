@@ -121,7 +121,7 @@ struct ClientModelTests {
             try? FileManager.default.removeItem(atPath: folder)
         }
 
-        private struct Snapshot: Decodable, Equatable {
+        private struct PrintedSnapshot: Decodable, Equatable {
             struct Conversation: Decodable, Equatable {
                 var id: String
                 var unread: Int
@@ -147,7 +147,8 @@ struct ClientModelTests {
                     let text = command.output.components(separatedBy: "snapshot \(number) ").last ?? ""
                     let line = text.prefix { $0 != "\n" }
                     let shown =
-                        line.hasPrefix("{") ? try JSONDecoder().decode(Snapshot.self, from: Data(line.utf8)) : nil
+                        line.hasPrefix("{")
+                        ? try JSONDecoder().decode(PrintedSnapshot.self, from: Data(line.utf8)) : nil
                     let kept = try await expected(database)
                     difference = "\(line)\nbut:\n\(kept)"
                     guard let shown, shown.live, shown.waiting == 0 else { return false }
@@ -158,7 +159,7 @@ struct ClientModelTests {
             }
         }
 
-        private func expected(_ database: TestDatabase) async throws -> [Snapshot.Conversation] {
+        private func expected(_ database: TestDatabase) async throws -> [PrintedSnapshot.Conversation] {
             let json = try await database.value(
                 """
                 select coalesce(jsonb_agg(jsonb_build_object(
@@ -173,7 +174,7 @@ struct ClientModelTests {
                 from conversations c join conversation_members m on m.conversation_id = c.id
                 where m.user_id = '\(person.id)'
                 """)
-            return try JSONDecoder().decode([Snapshot.Conversation].self, from: Data((json ?? "[]").utf8))
+            return try JSONDecoder().decode([PrintedSnapshot.Conversation].self, from: Data((json ?? "[]").utf8))
         }
     }
 }

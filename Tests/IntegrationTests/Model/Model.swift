@@ -13,7 +13,7 @@ struct Model: Sendable {
         var isAhead = false
     }
 
-    struct Room: Sendable {
+    struct Conversation: Sendable {
         var version = 0
         var kind = ""
         var title = "-"
@@ -35,7 +35,7 @@ struct Model: Sendable {
         let seqs: Range<Int>
     }
 
-    private(set) var rooms: [String: Room] = [:]
+    private(set) var rooms: [String: Conversation] = [:]
     private(set) var profiles: [String: (version: Int, publicFields: String)] = [:]
     private(set) var me: (version: Int, publicFields: String)?
 
@@ -118,7 +118,7 @@ struct Model: Sendable {
 
     private mutating func take(conversation object: JSON) -> [String] {
         let id = object.text("id")
-        var room = rooms[id] ?? Room()
+        var room = rooms[id] ?? Conversation()
         let version = object.number("version")
         defer { rooms[id] = room }
         for member in object.list("members") { room.mark(member.text("user_id"), member.number("last_read_seq")) }
@@ -218,7 +218,7 @@ extension Model {
     var profileLines: Set<String> { Set(profiles.map { "profile \($0.key) \($0.value.publicFields)" }) }
 }
 
-extension Model.Room {
+extension Model.Conversation {
     /// The stored messages, one per line.
     var history: [String] {
         (first..<newest + 1).map { seq in

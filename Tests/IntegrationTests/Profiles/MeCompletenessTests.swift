@@ -8,7 +8,7 @@ import Testing
 @Suite("Completeness of Me", .timeLimit(.minutes(60)))
 struct MeCompletenessTests {
     /// A change of each kind that a user can make to its own data.
-    struct Change: Sendable, CustomTestStringConvertible {
+    struct MeUpdate: Sendable, CustomTestStringConvertible {
         let method: String
         let params: JSONObject
 
@@ -18,39 +18,39 @@ struct MeCompletenessTests {
     }
 
     private static let changes = [
-        Change(
+        MeUpdate(
             method: "me.update",
             params: [
                 "full_name": "Whole Alice", "bio": "All of it", "website": "https://whole.example.com",
                 "location": "Everywhere", "language_code": "pt-BR", "phone_number": "+4915112345678",
                 "date_of_birth": "1990-01-02", "preferred_unit_system": "imperial", "preferences": ["a": 1],
             ], also: ["physical"]),
-        Change(method: "me.update", params: ["bio": .null]),
-        Change(method: "me.update", params: ["preferences": ["theme": .null]]),
-        Change(
+        MeUpdate(method: "me.update", params: ["bio": .null]),
+        MeUpdate(method: "me.update", params: ["preferences": ["theme": .null]]),
+        MeUpdate(
             method: "me.update_physical",
             params: ["biological_sex": "female", "height_cm": 170.5, "date_of_birth": "1990-01-02"],
             also: ["physical"]),
-        Change(method: "me.update_physical", params: ["date_of_birth": .null], also: ["physical"]),
-        Change(
+        MeUpdate(method: "me.update_physical", params: ["date_of_birth": .null], also: ["physical"]),
+        MeUpdate(
             method: "me.change_username", params: ["username": "Whole.Alice"],
             also: ["username_changed_at", "username_change_count", "username_change_allowed_at"]),
-        Change(method: "me.set_avatar", params: ["avatar_type": "built_in", "avatar_id": "whale"]),
-        Change(
+        MeUpdate(method: "me.set_avatar", params: ["avatar_type": "built_in", "avatar_id": "whale"]),
+        MeUpdate(
             method: "me.set_avatar", params: ["avatar_type": "custom", "avatar_url": "https://a.example.com/a.png"],
             also: ["avatar_id"]),
-        Change(method: "me.set_avatar", params: ["avatar_type": .null], also: ["avatar_id"]),
-        Change(method: "me.save", params: ["bio": "saved alone", "location": .null]),
-        Change(
+        MeUpdate(method: "me.set_avatar", params: ["avatar_type": .null], also: ["avatar_id"]),
+        MeUpdate(method: "me.save", params: ["bio": "saved alone", "location": .null]),
+        MeUpdate(
             method: "me.save", params: ["username": "Saved.Alice"],
             also: ["username_changed_at", "username_change_count", "username_change_allowed_at"]),
-        Change(
+        MeUpdate(
             method: "me.save", params: ["avatar": ["avatar_type": "built_in", "avatar_id": "red_circle"]],
             also: ["avatar_id"]),
-        Change(
+        MeUpdate(
             method: "me.save", params: ["physical": ["height_cm": 171.5, "date_of_birth": "1990-01-03"]],
             also: ["date_of_birth"]),
-        Change(
+        MeUpdate(
             method: "me.save",
             params: [
                 "full_name": "Saved Alice", "bio": "All of it", "website": "https://saved.example.com",
@@ -70,7 +70,7 @@ struct MeCompletenessTests {
         "every method returns and pushes the complete Me",
         .covers("B7", "B10", "B11", "B16", "B18", "B27", "B40", "C1", "C7", "C24", "D6", "D20", "D21", "E18"),
         arguments: changes)
-    func answers(_ change: Change) async throws {
+    func answers(_ change: MeUpdate) async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
             let elsewhere = try await other.signedIn(.alice)
@@ -113,18 +113,18 @@ struct MeCompletenessTests {
         "every method rejects an outdated if_version with the current Me",
         .covers("B40"),
         arguments: [
-            Change(method: "me.update", params: ["bio": "of a stale client"]),
-            Change(method: "me.update_physical", params: ["height_cm": 150]),
-            Change(method: "me.change_username", params: ["username": "stale.alice"]),
-            Change(method: "me.set_avatar", params: ["avatar_type": "built_in", "avatar_id": "owl"]),
-            Change(
+            MeUpdate(method: "me.update", params: ["bio": "of a stale client"]),
+            MeUpdate(method: "me.update_physical", params: ["height_cm": 150]),
+            MeUpdate(method: "me.change_username", params: ["username": "stale.alice"]),
+            MeUpdate(method: "me.set_avatar", params: ["avatar_type": "built_in", "avatar_id": "owl"]),
+            MeUpdate(
                 method: "me.save",
                 params: [
                     "bio": "of a stale client", "username": "stale.alice", "physical": ["height_cm": 150],
                     "avatar": ["avatar_type": "built_in", "avatar_id": "owl"],
                 ]),
         ])
-    func conflict(_ change: Change) async throws {
+    func conflict(_ change: MeUpdate) async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
             let stale = try #require(try await alice.call("me.get")["version"])

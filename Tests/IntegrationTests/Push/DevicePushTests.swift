@@ -64,7 +64,7 @@ struct DevicePushTests {
             let account = await JWTKeyCollection().add(
                 rsa: try Insecure.RSA.PublicKey(pem: setup.fcmKey.publicKey.pemRepresentation), digestAlgorithm: .sha256
             )
-            let grantClaims = try await account.verify(String(assertion), as: AccountClaims.self)
+            let grantClaims = try await account.verify(String(assertion), as: ServiceAccountClaims.self)
             // F13
             let header = try #require(
                 try JSONSerialization.jsonObject(with: Data(base64URL: assertion)) as? [String: Any])
@@ -167,7 +167,7 @@ struct DevicePushTests {
         func verify(using algorithm: some JWTAlgorithm) throws {}
     }
 
-    private struct AccountClaims: JWTPayload {
+    private struct ServiceAccountClaims: JWTPayload {
         let iss: String
         let scope: String
         let aud: String

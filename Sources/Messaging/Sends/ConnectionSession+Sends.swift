@@ -2,7 +2,7 @@ internal import NIOCore
 internal import Postgres
 
 /// Sending messages: texts in batches with those of other clients, all others individually.
-extension Session {
+extension ConnectionSession {
     /// Sends one message as the signed-in user.
     static let sendMessage = Statement(
         "api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)")

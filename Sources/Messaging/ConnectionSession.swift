@@ -4,7 +4,7 @@ internal import Postgres
 internal import Synchronization
 
 /// The session of one connection: unauthenticated or of one user.
-actor Session: LineSession {
+actor ConnectionSession: LineSession {
     nonisolated let service: MessagingService
     nonisolated let sink: any ClientSink
     nonisolated let peerAddress: String
@@ -140,7 +140,7 @@ actor Session: LineSession {
     }
 }
 
-extension Session {
+extension ConnectionSession {
     /// Authenticates the connection as the token's user, or extends its expiry.
     ///
     /// - Throws: `invalid_request` if another user is signed in; `session_revoked` if the token's session has ended.
@@ -261,7 +261,7 @@ extension Session {
     }
 }
 
-extension Session {
+extension ConnectionSession {
     /// Runs a read as the signed-in user.
     func read(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
         Answer(.result(try await service.database.json(function, parameters, as: caller)))
@@ -338,7 +338,7 @@ extension Session {
     var caller: Caller { user?.caller ?? .anyone }
 }
 
-extension Session {
+extension ConnectionSession {
     /// Opens this session's sync, which replaces an open one. Without `live` no pushes follow.
     func openSync(_ request: SyncRequest, live: Bool) async throws(ProtocolError) -> Answer {
         guard let user else { throw .fault("sync.open without a user") }

@@ -3,7 +3,7 @@ internal import Messaging
 internal import Webhooks
 
 /// A server of the operator that receives each push as a signed POST (`docs/push.md`, "Webhook").
-struct Webhook: PushProvider {
+struct WebhookProvider: PushProvider {
     private let webhook: SignedWebhook
 
     init(settings: PushSettings.Webhook, client: HTTPClient) {
@@ -16,7 +16,7 @@ struct Webhook: PushProvider {
         var push: [String: PushValue]?
     }
 
-    func deliver(_ push: Push) async -> PushOutcome {
+    func deliver(_ push: DevicePush) async -> PushOutcome {
         let device = push.order.device
         var described: [String: PushValue] = [
             "id": .string("\(device.id)"), "token": .string(device.token), "user_id": .string("\(push.order.user)"),

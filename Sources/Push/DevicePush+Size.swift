@@ -1,6 +1,6 @@
 internal import Messaging
 
-extension Push {
+extension DevicePush {
     /// Shortens the texts of a push until its encoded form is small enough: first the body, then the title.
     ///
     /// Providers count encoded bytes, where a quotation mark takes two and a control character six, and texts may occur
@@ -9,9 +9,11 @@ extension Push {
     /// - Parameters:
     ///   - limit: the provider's maximum size in bytes.
     ///   - size: returns the size of the encoded form.
-    func fitting(_ limit: Int, _ size: (Push) throws -> Int) rethrows -> Push {
+    func fitting(_ limit: Int, _ size: (DevicePush) throws -> Int) rethrows -> DevicePush {
         guard let text, try size(self) > limit else { return self }
-        func with(_ title: String, _ body: String?) -> Push { Push(order: order, text: Text(title: title, body: body)) }
+        func with(_ title: String, _ body: String?) -> DevicePush {
+            DevicePush(order: order, text: Text(title: title, body: body))
+        }
         let shortestBody = text.body?.shortened(to: Self.shortest)
         if let body = text.body, try size(with(text.title, shortestBody)) <= limit {
             let bytes = try Self.longest(body.utf8.count) {

@@ -5,7 +5,7 @@ internal import PrivatePostgres
 internal import SystemPackage
 
 /// Prints why a command failed as one sentence on standard error, and maps the error to an exit code.
-enum Failure {
+enum CommandFailure {
     /// EX_CONFIG of sysexits.h: the configuration is invalid, and a retry would fail too.
     static let configuration = ExitCode(78)
 

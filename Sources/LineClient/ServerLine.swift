@@ -1,10 +1,10 @@
 import Messaging
 import NIOCore
 
-/// The kind of a line from the server, found without parsing its payload.
+/// A line from the server: its kind, found without parsing its payload.
 ///
 /// The scanner finds the members of the outermost object by name. Their values stay bytes until they are needed.
-struct Envelope {
+struct ServerLine {
     enum Kind {
         /// A response to the request with this number.
         case answer(id: Int)

@@ -5,18 +5,18 @@ internal import TerminalText
 /// Draws the model for a screen's size.
 extension ScreenModel {
     /// The rows of the screen, and the position of the cursor (from 0; nil if hidden).
-    struct Picture: Sendable, Equatable {
+    struct Frame: Sendable, Equatable {
         var rows: [StyledLine]
         var cursor: (row: Int, column: Int)?
 
-        static func == (left: Picture, right: Picture) -> Bool {
+        static func == (left: Frame, right: Frame) -> Bool {
             left.rows == right.rows && left.cursor?.row == right.cursor?.row
                 && left.cursor?.column == right.cursor?.column
         }
     }
 
     /// Draws all rows for a screen of this size.
-    mutating func picture(width: Int, height: Int) -> Picture {
+    mutating func frame(width: Int, height: Int) -> Frame {
         let width = max(20, width)
         let height = max(6, height)
         let listWidth = width >= 64 ? min(34, width * 2 / 5) : 0
@@ -45,7 +45,7 @@ extension ScreenModel {
         }
         rows.append(rule(width, listWidth: showsList ? listWidth : 0))
         rows += input + foot
-        return Picture(
+        return Frame(
             rows: rows, cursor: (row: height - foot.count - input.count + cursor.row, column: cursor.column))
     }
 

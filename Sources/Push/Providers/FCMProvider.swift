@@ -6,7 +6,7 @@ internal import Webhooks
 
 /// Firebase Cloud Messaging, HTTP v1, with a service account (Google, "Send messages using FCM HTTP v1 API", "Using
 /// OAuth 2.0 for server to server applications").
-struct FCM: PushProvider {
+struct FCMProvider: PushProvider {
     private let account: PushSettings.FCM
     private let client: HTTPClient
     private let token: CachedToken
@@ -51,7 +51,7 @@ struct FCM: PushProvider {
         return (granted.access_token, .seconds(max(1, granted.expires_in - 60)))
     }
 
-    func deliver(_ push: Push) async -> PushOutcome {
+    func deliver(_ push: DevicePush) async -> PushOutcome {
         do {
             let bearer = try await token.value()
             let response = try await client.post(
@@ -77,13 +77,13 @@ struct FCM: PushProvider {
     static let maxBytes = 4_000
 
     /// Returns the request body of a push as JSON. The message without its token has at most ``maxBytes``.
-    static func body(of push: Push) throws -> [UInt8] {
+    static func body(of push: DevicePush) throws -> [UInt8] {
         var whole = message(try push.fitting(maxBytes) { try message($0).json().count })
         whole["token"] = .string(push.order.device.token)
         return try ["message": whole].json()
     }
 
-    private static func message(_ push: Push) -> [String: PushValue] {
+    private static func message(_ push: DevicePush) -> [String: PushValue] {
         let conversation = PushValue.string("\(push.order.conversation)")
         var android: [String: PushValue] = [
             "collapse_key": conversation, "ttl": .string("86400s"),

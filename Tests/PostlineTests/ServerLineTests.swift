@@ -3,15 +3,15 @@ import Testing
 
 @testable import LineClient
 
-@Suite("Client envelope")
-struct ClientEnvelopeTests {
-    private func envelope(_ line: String) -> Envelope { Envelope(ByteBuffer(string: line)) }
+@Suite("Server line")
+struct ServerLineTests {
+    private func serverLine(_ line: String) -> ServerLine { ServerLine(ByteBuffer(string: line)) }
 
     private func text(_ bytes: ByteBuffer?) -> String? { bytes.map { String(buffer: $0) } }
 
     @Test("finds a response by its number, with the result's bytes")
     func answer() {
-        let answer = envelope(#"{"jsonrpc":"2.0","id":17,"result":{"a":"}\"]","b":[1,{"c":null}]}}"#)
+        let answer = serverLine(#"{"jsonrpc":"2.0","id":17,"result":{"a":"}\"]","b":[1,{"c":null}]}}"#)
         guard case .answer(17) = answer.kind else {
             Issue.record("not a response")
             return
@@ -22,7 +22,7 @@ struct ClientEnvelopeTests {
 
     @Test("accepts members in any order and with blanks")
     func order() {
-        let answer = envelope(#" { "error" : {"code":-32700} , "id" : 3 , "jsonrpc" : "2.0" } "#)
+        let answer = serverLine(#" { "error" : {"code":-32700} , "id" : 3 , "jsonrpc" : "2.0" } "#)
         guard case .answer(3) = answer.kind else {
             Issue.record("not a response")
             return
@@ -33,8 +33,8 @@ struct ClientEnvelopeTests {
     @Test("accepts results of any type")
     func scalars() {
         for value in ["1", "null", "true", "-1.5e3", #""x""#, "[]", "{}"] {
-            #expect(text(envelope(#"{"jsonrpc":"2.0","id":1,"result":\#(value)}"#).result) == value)
-            #expect(text(envelope(#"{"result":\#(value),"id":1}"#).result) == value)
+            #expect(text(serverLine(#"{"jsonrpc":"2.0","id":1,"result":\#(value)}"#).result) == value)
+            #expect(text(serverLine(#"{"result":\#(value),"id":1}"#).result) == value)
         }
     }
 
@@ -45,7 +45,7 @@ struct ClientEnvelopeTests {
                 for escaped in [#"\""#, #"\\"#, #"\u00e9"#, "", "}", "é"] {
                     let plain = String(repeating: "a", count: length)
                     let value = #""\#(plain.prefix(offset))\#(escaped)\#(plain.dropFirst(offset))""#
-                    #expect(text(envelope(#"{"result":\#(value),"id":1}"#).result) == value)
+                    #expect(text(serverLine(#"{"result":\#(value),"id":1}"#).result) == value)
                 }
             }
         }
@@ -53,7 +53,7 @@ struct ClientEnvelopeTests {
 
     @Test("a notification has a method and no id")
     func notification() {
-        let push = envelope(#"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"x"}}"#)
+        let push = serverLine(#"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"x"}}"#)
         guard case .notification("changes") = push.kind else {
             Issue.record("not a notification")
             return
@@ -69,7 +69,7 @@ struct ClientEnvelopeTests {
             #"{"id":99999999999999999999,"result":1}"#, #"{"a":1,}"#,
         ])
     func other(line: String) {
-        guard case .other = envelope(line).kind else {
+        guard case .other = serverLine(line).kind else {
             Issue.record("\(line) is not other")
             return
         }

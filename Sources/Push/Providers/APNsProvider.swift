@@ -6,7 +6,7 @@ internal import Webhooks
 
 /// Apple Push Notification service over HTTP/2, with a token signed by ES256 (Apple, "Sending notification requests to
 /// APNs", "Establishing a token-based connection to APNs").
-struct APNs: PushProvider {
+struct APNsProvider: PushProvider {
     private let settings: PushSettings.APNs
     private let client: HTTPClient
     private let token: CachedToken
@@ -34,7 +34,7 @@ struct APNs: PushProvider {
         let reason: String?
     }
 
-    func deliver(_ push: Push) async -> PushOutcome {
+    func deliver(_ push: DevicePush) async -> PushOutcome {
         // The token becomes part of a path.
         guard push.order.device.token.utf8.allSatisfy(\.isHexadecimalDigit) else { return .unregistered }
         do {
@@ -65,11 +65,11 @@ struct APNs: PushProvider {
     static let maxBytes = 4_096
 
     /// Returns the payload of a push as JSON of at most ``maxBytes``.
-    static func payload(of push: Push) throws -> [UInt8] {
+    static func payload(of push: DevicePush) throws -> [UInt8] {
         try whole(push.fitting(maxBytes) { try whole($0).count })
     }
 
-    private static func whole(_ push: Push) throws -> [UInt8] {
+    private static func whole(_ push: DevicePush) throws -> [UInt8] {
         var payload = push.payload
         var aps: [String: PushValue] = ["badge": .integer(push.order.badge)]
         if let text = push.text {
@@ -87,7 +87,9 @@ struct APNs: PushProvider {
         return try payload.json()
     }
 
-    private func post(_ push: Push, to device: PushOrder.Device, _ bearer: String) async throws -> ProviderResponse {
+    private func post(_ push: DevicePush, to device: PushOrder.Device, _ bearer: String) async throws
+        -> ProviderResponse
+    {
         let isShown = push.text != nil
         return try await client.post(
             "\(settings.url(isSandbox: device.isSandbox))/3/device/\(device.token)",

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Session")
-struct SessionTests {
+@Suite("Connection session")
+struct ConnectionSessionTests {
     private let sink = RecordingSink()
-    private let session: Session
+    private let session: ConnectionSession
 
     init() async throws {
-        session = Session(service: try await .idle(), sink: sink, peerAddress: "192.0.2.1")
+        session = ConnectionSession(service: try await .idle(), sink: sink, peerAddress: "192.0.2.1")
     }
 
     private func answer(_ method: String, _ params: JSONObject = [:]) async -> Answer {

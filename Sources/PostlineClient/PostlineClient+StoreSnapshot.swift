@@ -4,7 +4,7 @@ import Threads
 /// Showing consistent snapshots of the store.
 extension PostlineClient {
     /// A consistent view of the store, with all values that views can show.
-    struct Snapshot: Sendable {
+    struct StoreSnapshot: Sendable {
         var me: Me?
         var conversations: [Conversation]
         var refused: [RefusedChange]
@@ -15,10 +15,10 @@ extension PostlineClient {
 
     nonisolated static func snapshot(
         _ reader: StoreReader, chats: [String: Int], isLive: Bool
-    ) throws -> Snapshot {
+    ) throws -> StoreSnapshot {
         let me = try reader.me()
         let changes = try reader.changes()
-        return Snapshot(
+        return StoreSnapshot(
             me: me, conversations: try reader.conversations(me: me, isLive: isLive),
             refused: changes.compactMap(RefusedChange.init),
             pendingChangeCount: changes.count { $0.refusal == nil }, deviceData: try reader.deviceData(),
@@ -27,7 +27,7 @@ extension PostlineClient {
             })
     }
 
-    func snapshot(of store: Store) throws -> Snapshot {
+    func snapshot(of store: Store) throws -> StoreSnapshot {
         try store.readNow { try Self.snapshot($0, chats: openChats(), isLive: state == .live) }
     }
 
@@ -73,7 +73,7 @@ extension PostlineClient {
         }
     }
 
-    func show(_ snapshot: Snapshot) {
+    func show(_ snapshot: StoreSnapshot) {
         // Setting an equal value would redraw the views that observe it.
         if me != snapshot.me { me = snapshot.me }
         if conversations != snapshot.conversations { conversations = snapshot.conversations }

@@ -5,8 +5,8 @@ import Testing
 @testable import LineServer
 
 @Suite("Connection state machine")
-final class ConnectionStateTests {
-    typealias Action = ConnectionState.Action
+final class ConnectionStateMachineTests {
+    typealias Action = ConnectionStateMachine.Action
 
     let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
     let configuration = LineServer.Configuration.test {
@@ -16,7 +16,7 @@ final class ConnectionStateTests {
         $0.slowConsumerTimeout = .seconds(20)
         $0.lingerTimeout = .seconds(2)
     }
-    lazy var state = ConnectionState(
+    lazy var state = ConnectionStateMachine(
         configuration, writeBatchBytes: 1 << 16, now: start, opensUntil: start + .seconds(60))
 
     /// Returns the pending actions and collects written lines. Writes complete at once unless `completesWrites` is false.

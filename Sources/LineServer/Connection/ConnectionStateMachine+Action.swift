@@ -1,6 +1,6 @@
 import Messaging
 
-extension ConnectionState {
+extension ConnectionStateMachine {
     /// An action for the connection handler.
     enum Action: Equatable {
         /// Execute a line, or report a framing error. It is current until ``lineIsDone()``.

@@ -5,7 +5,7 @@ import NIOCore
 ///
 /// It performs no I/O and reads no clock. The handler reports events, then performs the actions that ``next()`` returns
 /// until it returns nil. An action may report further events, which the same loop handles.
-struct ConnectionState {
+struct ConnectionStateMachine {
     private enum Phase {
         /// The PROXY header or TLS handshake is incomplete. `until`: the deadline.
         case opening(until: NIODeadline)
@@ -89,7 +89,7 @@ struct ConnectionState {
     }
 }
 
-extension ConnectionState {
+extension ConnectionStateMachine {
     /// Returns the next action, or nil until another event.
     mutating func next() -> Action? {
         if !decided.isEmpty { return decided.removeFirst() }
@@ -180,7 +180,7 @@ extension ConnectionState {
     }
 }
 
-extension ConnectionState {
+extension ConnectionStateMachine {
     /// Sets the deadline of the PROXY header and handshake.
     mutating func mustOpen(by deadline: NIODeadline) {
         if case .opening = phase { phase = .opening(until: deadline) }
@@ -329,7 +329,7 @@ extension ConnectionState {
     }
 }
 
-extension ConnectionState {
+extension ConnectionStateMachine {
     /// Starts live sync from a cursor.
     mutating func startPushes(cursor: String) {
         queue.startPushes(cursor: cursor)

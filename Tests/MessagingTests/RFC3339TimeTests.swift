@@ -2,8 +2,8 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Instant")
-struct InstantTests {
+@Suite("RFC 3339 times")
+struct RFC3339TimeTests {
     @Test(
         "parses each form of RFC 3339",
         arguments: [
@@ -19,7 +19,7 @@ struct InstantTests {
             ("2017-01-01T08:59:60+09:00", 1_483_228_800, 0), ("1990-06-30T23:59:60.5Z", 646_790_400, 500_000_000),
         ])
     func instants(_ text: String, _ seconds: Int64, _ nanoseconds: Int) throws {
-        let instant = try #require(Instant(text))
+        let instant = try #require(RFC3339Time(text))
         #expect((instant.seconds, instant.nanoseconds) == (seconds, nanoseconds))
     }
 
@@ -37,5 +37,5 @@ struct InstantTests {
             "1969-12-31T23:59:59Z", "1970-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:60Z",
             "10000-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "2026-11-20T10:00:0\u{0660}Z",
         ])
-    func noTimes(_ text: String) { #expect(Instant(text) == nil) }
+    func noTimes(_ text: String) { #expect(RFC3339Time(text) == nil) }
 }

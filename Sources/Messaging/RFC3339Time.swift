@@ -2,7 +2,7 @@
 ///
 /// The grammar is that of `app.checked_time`: from 1970 to 9999 in UTC, with a leap second at the end of a month.
 /// Digits beyond nanoseconds are ignored.
-package struct Instant: Equatable, Sendable {
+package struct RFC3339Time: Equatable, Sendable {
     /// Whole seconds since 1970. A leap second equals the following second.
     package let seconds: Int64
     package let nanoseconds: Int
