@@ -34,7 +34,7 @@ select throws_ok(format('update public.user_profiles set website = %L where id =
   from unnest(array['http://x.example', 'javascript:alert(1)', 'https://', 'https:// x', 'https://x y']) bad;
 select throws_ok('update public.user_profiles set language_code = ''e'' where id = tests.id(''alice'')', 'PL001');
 select throws_ok(format('update public.user_profiles set attributes = %L where id = tests.id(''alice'')', bad),
-    'PL001', 'Attributes are an object.', 'attributes ' || coalesce(bad, 'null'))
+    'PL001', '"attributes" must be an object.', 'attributes ' || coalesce(bad, 'null'))
   from unnest(array['[]', 'null', null]) bad;
 select lives_ok('update public.user_profiles set language_code = ''pt-BR'' where id = tests.id(''alice'')');
 
@@ -101,7 +101,7 @@ update public.user_private set phone_verified = true where id = tests.id('bob');
 update public.user_private set phone_number = '+4587654321' where id = tests.id('bob');
 select is((select phone_verified from public.user_private where id = tests.id('bob')),
     false, 'B42: another number is not verified');
-select throws_ok('delete from public.user_profiles', '23001', 'Rows of user_profiles are never deleted.');
+select throws_ok('delete from public.user_profiles', '23001', 'DELETE is not allowed on user_profiles.');
 
 -- me.
 select is(tests.as('alice', 'api.me() ->> ''email'''), 'tap.alice@example.org', 'me holds the address');
@@ -146,7 +146,7 @@ select is(tests.as('carol', format('length(api.update_me(%L) -> ''preferences'' 
         '{"preferences":{"k":"' || repeat('x', 16376) || '"}}')),
     '16376', 'preferences take 16 KiB');
 select is(tests.as('alice', $$api.update_me('{"bio":"x"}', 1)$$),
-    'PL011 Your profile was changed meanwhile.', 'if_version holds');
+    'PL011 Your profile has changed since this version. Read it again before you change it.', 'if_version holds');
 select is(tests.as('alice', $$api.me() ->> 'bio'$$), null, 'a refused change changed nothing');
 select is(tests.as('alice', format($$api.update_me('{"bio":"x"}', %s) ->> 'bio'$$,
         (select version from public.user_profiles where id = tests.id('alice')))),

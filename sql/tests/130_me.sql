@@ -42,7 +42,8 @@ select throws_ok(format('update public.user_private set %s where id = tests.id('
 -- Version.
 select tests.age();
 create temporary table seen as select version from public.user_profiles where id = tests.id('alice');
-select is(tests.as('alice', call), 'PL011 Your profile was changed meanwhile.', 'if_version holds: ' || call)
+select is(tests.as('alice', call),
+    'PL011 Your profile has changed since this version. Read it again before you change it.', 'if_version holds: ' || call)
   from unnest(array[
         'api.update_physical(''{"height_cm":180}'', 0)', 'api.change_username(''tap_alicia'', 0)',
         'api.set_avatar(''built_in'', ''owl'', if_version => 0)']) call;

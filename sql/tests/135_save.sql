@@ -68,8 +68,8 @@ select is(tests.as('carol', $$api.save_me('{"bio":"unsaved","username":"tap_mall
     'PL009 That username is taken.', 'a username that is taken');
 select matches(tests.as('bob', $$api.save_me('{"bio":"unsaved","username":"tap_again"}')$$), '^PL013 ',
     'a username that was just changed');
-select is(tests.as('carol', $$api.save_me('{"bio":"unsaved"}', 0)$$), 'PL011 Your profile was changed meanwhile.',
-    'another version');
+select is(tests.as('carol', $$api.save_me('{"bio":"unsaved"}', 0)$$),
+    'PL011 Your profile has changed since this version. Read it again before you change it.', 'another version');
 select set_eq('select * from tests.own', 'select * from before', 'of what is refused nothing is done');
 
 -- Some of it.

@@ -166,9 +166,10 @@ select alike(tests.add('alice', tests.users('m256'), 'full'), '{%', 'where one w
 
 -- Removing.
 select tests.fresh_world();
-select is(tests.remove('carol', 'bob'), 'PL007 The owner and the admins remove members.', 'a member removes nobody');
-select is(tests.remove('bob', 'dora'), 'PL007 Admins do not remove the owner or each other.', 'an admin no admin');
-select is(tests.remove('bob', 'alice'), 'PL007 Admins do not remove the owner or each other.', 'nor the owner');
+select is(tests.remove('carol', 'bob'), 'PL007 Only the owner and admins of a group can remove members.',
+    'a member removes nobody');
+select is(tests.remove('bob', 'dora'), 'PL007 An admin cannot remove the owner or another admin.', 'an admin no admin');
+select is(tests.remove('bob', 'alice'), 'PL007 An admin cannot remove the owner or another admin.', 'nor the owner');
 select is(tests.remove('bob', 'erik'), 'PL008 There is no such member.', 'nor who is no member');
 select is(tests.remove('alice', 'gone'),
     tests.as('alice', format('api.remove_member(%L, gen_random_uuid())', tests.id('group'))),

@@ -278,7 +278,7 @@ select tests.refusal(who, format($$
        unnest(array['', ' on conflict do nothing', ' returning id']) ending;
 select is((select count(*) from asked), 576::bigint, 'so many questions');
 select is((select array_agg(distinct said) from asked),
-    array['PL008|There is no such conversation.||The sender of a message is a member of its conversation.|'],
+    array['PL008|There is no such conversation.||The sender of a message must be a member of its conversation.|'],
     'row 58a: a message in another''s name is refused alike, whatever the conversation, '
     'its members and what was sent in it');
 select is(tests.refusal('mallory', format(

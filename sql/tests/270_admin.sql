@@ -66,9 +66,9 @@ select is(tests.found('@TAP_bob'), 'bob', 'by username');
 select is(tests.found('tap c'), 'carol', 'by a part of the name');
 select is(tests.found('tap_'), 'alice bob carol mallory', 'of which signs stand for themselves');
 select is(tests.found('tap ', 2), 'alice bob …', 'so many at most');
-select matches(tests.refusal($$tests.found('nobody%')$$), '^PA002 Nobody has .* nobody%, or', 'nobody');
+select matches(tests.refusal($$tests.found('nobody%')$$), '^PA002 No user has .* nobody%, or', 'nobody');
 select matches(tests.refusal($$tests.found('  ')$$), '^PA001 ', 'nothing asked for');
-select matches(tests.refusal($$tests.found('tap', 0)$$), '^PA001 A limit', 'no limit');
+select matches(tests.refusal($$tests.found('tap', 0)$$), '^PA001 The limit', 'no limit');
 select is(admin.users('tap_bob', 1, false) -> 'users' -> 0 ->> 'email', 't…@example.org', 'an address is shortened');
 select is(admin.users('tap_bob', 1, true) -> 'users' -> 0 ->> 'email', 'tap.bob@example.org', 'unless in full');
 select is((admin.users('tap_bob', 1, false) -> 'users' -> 0)::jsonb - array['id', 'created_at'],
@@ -81,7 +81,7 @@ select is(admin.user_object(tests.id('ghost'), false) ->> 'is_guest', 'true', 'a
 insert into auth.users (id, email, is_sso_user)
 values ('00000000-0000-4000-8000-0000000000aa', 'tap.bob@example.org', true);
 select matches(tests.refusal($$admin.disable('me', 'tap.bob@example.org', null, null)$$),
-    '^PA003 tap.bob@example.org may be one of several; name one by its id: .*00000000-0000-4000-8000-0000000000aa',
+    '^PA003 tap.bob@example.org matches several users. Give the id of one: .*00000000-0000-4000-8000-0000000000aa',
     'a user who may be one of several is none');
 select matches(tests.refusal($$admin.disable('me', 'tap_bo', null, null)$$), '^PA002 ', 'nor is a part of a name one');
 select is_empty('select from admin.audit', 'what was refused is not noted');
@@ -91,7 +91,7 @@ create temporary table s as select tests.open('bob') as one, tests.open('bob') a
 select is(json_array_length(admin.sessions('tap_bob', false, 10) -> 'sessions'), 2, 'sessions are listed');
 select matches(tests.refusal(format($$admin.end_sessions('me', 'tap_bob', %L)$$, hers)), '^PA002 ', 'not another''s')
   from s;
-select matches(tests.refusal($$admin.end_sessions('me', 'tap_bob', 'x')$$), '^PA001 That is no id of a session: x',
+select matches(tests.refusal($$admin.end_sessions('me', 'tap_bob', 'x')$$), '^PA001 The id of a session must be',
     'no id');
 select is(admin.end_sessions('me', 'tap_bob', one::text) ->> 'ended_sessions', '1', 'one is ended') from s;
 select is(tests.last_order(), format('me t end-sessions bob {"session": "%s", "ended_sessions": 1}', one),
@@ -121,8 +121,8 @@ select is(admin.disable('me', 'tap_bob', '2999-01-02T05:00:00+02:00', null) -> '
     '2999-01-02T03:00:00.000000Z', 'until a time');
 select matches(tests.refusal(format($$admin.disable('me', 'tap_bob', %L, null)$$, until)), '^PA001 ', until)
   from unnest(array['', 'soon', '-1d', '0d', '2001-01-01', '2999-02-30', '2999-01-02 05:00']) until;
-select matches(tests.refusal($$admin.disable('me', 'tap_bob', null, repeat('x', 1001))$$), '^PA001 A reason', 'long');
-select matches(tests.refusal($$admin.disable('', 'tap_bob', null, null)$$), '^PA001 Who gives', 'by nobody');
+select matches(tests.refusal($$admin.disable('me', 'tap_bob', null, repeat('x', 1001))$$), '^PA001 The reason', 'long');
+select matches(tests.refusal($$admin.disable('', 'tap_bob', null, null)$$), '^PA001 The operator', 'by nobody');
 update auth.users set banned_until = 'infinity' where id = tests.id('bob');
 select is(admin.user_object(tests.id('bob'), false) ->> 'disabled_until', '9999-12-31T23:59:59.000000Z',
     'what is for ever is told as a time');
