@@ -22,7 +22,7 @@ begin
     execute format('revoke temporary on database %I from public, anon, authenticated, service_role, postline_feed,'
         ' postline_accounts, postline_sender', current_database());
 exception when insufficient_privilege then
-    raise warning 'The privilege TEMPORARY on the database % can be revoked by its owner only.', current_database();
+    raise warning 'Only the owner of the database % can revoke the privilege TEMPORARY.', current_database();
 end
 $$;
 

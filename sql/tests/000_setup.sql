@@ -211,5 +211,5 @@ begin
 end $$;
 
 select plan(1);
-select has_schema('tests', 'the helpers are there');
+select has_schema('tests', 'the test helpers exist');
 select * from finish();

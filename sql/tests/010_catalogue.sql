@@ -30,13 +30,13 @@ select is_empty($$
            unnest(array['anon', 'authenticated', 'service_role', 'postline_feed', 'postline_accounts',
                         'postline_sender', 'tests_login']) as r
      where d.datname = current_database() and has_database_privilege(r, d.oid, 'temporary')
-$$, 'no role of a request may create temporary objects');
+$$, 'no request role may create temporary objects');
 
 select is_empty($$
     select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname in ('app', 'api', 'accounts', 'feed', 'admin')
        and has_function_privilege('public', p.oid, 'execute')
-$$, 'no function is for everybody');
+$$, 'PUBLIC may not execute any function');
 
 select is_empty($$
     select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
@@ -52,7 +52,7 @@ $$, array['api.avatars()'], 'anon may call one function');
 select is_empty($$
     select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname in ('accounts', 'feed', 'admin') and has_function_privilege('authenticated', p.oid, 'execute')
-$$, 'a user calls no function of accounts, feed or admin');
+$$, 'a user may not call functions of accounts, feed or admin');
 
 -- Each takes the user from the request and checks the user's rights. Add a new one after a review of that.
 select set_eq($$
@@ -64,14 +64,14 @@ $$, array['app.move_message', 'app.create_media', 'app.epoch', 'app.set_member_r
     'app.my_groups', 'app.my_message', 'app.presence_visibility', 'app.changes_since', 'app.record_ended_transactions',
     'app.register_device', 'app.ensure_participants', 'app.split_full_name', 'app.standby_snapshot',
     'app.presence_visible_users', 'app.complete_attachment'],
-    'a user calls no other function that runs with its owner''s rights');
+    'a user may call only the listed functions that run with their owner''s rights');
 
 select is_empty($$
     select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname in ('public', 'app', 'rest', 'admin') and c.relkind in ('r', 'v', 'S', 'p')
        and (has_table_privilege('tests_login', c.oid, 'select') or has_table_privilege('tests_login', c.oid, 'insert'))
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
-$$, 'a login role of the service has no right on any table');
+$$, 'a login role of the service has no rights on tables');
 
 select is_empty($$
     select 1 from pg_shdepend d join pg_roles r on r.oid = d.refobjid
@@ -83,7 +83,7 @@ select is_empty($$
     select 1 from pg_roles
      where rolname in ('anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline_sender', 'postline')
        and (rolsuper or rolbypassrls or rolcreaterole)
-$$, 'no role of a request can go past the policies');
+$$, 'no request role can bypass the policies');
 
 select is_empty($$
     select polrelid::regclass || '.' || polname from pg_policy p join pg_class c on c.oid = p.polrelid

@@ -342,21 +342,24 @@ select is(tests.attempt(who, statement), outcome, who || ': ' || regexp_replace(
 
 -- Without claims the role of users is no user.
 select set_config('request.jwt.claims', '', true), set_config('role', 'authenticated', true);
-select is_empty('select from public.messages', 'no claims: no messages');
-select is_empty('select from public.user_private', 'no claims: nobody''s private data');
-select is_empty('select from public.presence', 'no claims: nobody''s presence');
-select throws_ok('select api.me()', 'PL002', null, 'no claims: unauthenticated');
-select throws_ok('select api.conversations()', 'PL002', null, 'no claims: no conversations');
-select throws_ok('select api.presence(array[gen_random_uuid()])', 'PL002', null, 'no claims: no presence');
+select is_empty('select from public.messages', 'a user without claims reads no messages');
+select is_empty('select from public.user_private', 'a user without claims reads no private data');
+select is_empty('select from public.presence', 'a user without claims reads no presence');
+select throws_ok('select api.me()', 'PL002', null, 'api.me without claims is unauthenticated');
+select throws_ok('select api.conversations()', 'PL002', null, 'api.conversations without claims is unauthenticated');
+select throws_ok('select api.presence(array[gen_random_uuid()])', 'PL002', null,
+    'api.presence without claims is unauthenticated');
 select throws_ok(format('select api.send_message(%L, %L)', gen_random_uuid(), 'x'),
-    'PL002', null, 'no claims: no message');
-select throws_ok(format('select api.messages(%L)', tests.id('group')), 'PL002', null, 'no claims: no list of messages');
+    'PL002', null, 'api.send_message without claims is unauthenticated');
+select throws_ok(format('select api.messages(%L)', tests.id('group')), 'PL002', null,
+    'api.messages without claims is unauthenticated');
 select tests.owner();
 
 -- No role of a request may create temporary objects.
 select tests.authenticate_as('mallory');
-select throws_ok('create temporary table messages (id uuid)', '42501', null, 'a user creates no temporary table');
-select throws_ok('create domain pg_temp.uuid as pg_catalog.uuid', '42501', null, 'a user creates no temporary type');
+select throws_ok('create temporary table messages (id uuid)', '42501', null, 'a user cannot create a temporary table');
+select throws_ok('create domain pg_temp.uuid as pg_catalog.uuid', '42501', null,
+    'a user cannot create a temporary type');
 select tests.owner();
 
 -- If it may, since the owner of the database is another role, a temporary table does not deceive a definer function.

@@ -49,6 +49,6 @@ select ok(exists (select from tests.ran_as where is_control and name = current_u
 select ok(exists (select from tests.ran_as where not is_control and name = 'authenticated'),
     'the caller''s own statement uses the type in pg_temp');
 select is_empty($$select distinct name, type from tests.ran_as where not is_control and name <> 'authenticated'$$,
-    'no function of Postline runs it as another role than the caller');
+    'no function of Postline runs the type''s code as another role than the caller');
 select * from finish();
 rollback;

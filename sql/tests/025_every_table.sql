@@ -90,14 +90,14 @@ $$, array[
     'username_history insert: service_role 23502',
     'username_history select: alice 0, mallory 0, service_role 0',
     'username_history update: service_role 0'
-], 'row 39: every table selected, inserted, updated and deleted as every role: what is allowed, and how many rows');
+], 'row 39: the listed roles read and write the listed number of rows of each table');
 
 select is((select array_agg(distinct name order by name) from attempts
                                                   where who = 'anon' and outcome not in ('42501', '55000')),
-    array['built_in_avatars'], 'row 39: who is not signed in reads the catalogue of avatars, and nothing else');
+    array['built_in_avatars'], 'row 39: anon reads only the catalogue of avatars');
 
 select is((select count(*) filter (where outcome in ('42501', '55000')) || ' of ' || count(*) from attempts),
-    '1354 of 1472', 'row 39: so many of the attempts are refused');
+    '1354 of 1472', 'row 39: 1354 of 1472 attempts are refused');
 
 -- TRUNCATE ignores policies. MAINTAIN exists from 17 on.
 select is_empty($$
@@ -113,7 +113,7 @@ select is_empty($$
        and r.rolname in ('anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline_sender',
                          'tests_login')
        and has_table_privilege(r.oid, c.oid, privilege)
-$$, 'row 39: nobody but service_role and the owner may do to a table what no policy is asked about');
+$$, 'row 39: only service_role and the owner have table rights that bypass policies');
 
 select * from finish();
 rollback;

@@ -125,28 +125,29 @@ select ok(not app.is_https(url), 'refused: ' || url) from unnest(array[
         e'https://a/\u2800',
     'https://example.com/' || repeat('a', 2029), 'https://example.com/' || repeat('é', 1015)
 ]) url;
-select is(app.is_https(null), null, 'no URL is neither');
+select is(app.is_https(null), null, 'returns null for a null URL');
 
 -- Every field with a URL.
 select is(tests.as('alice', 'api.update_me(''{"website":"HTTPS://Example.com/A"}'') ->> ''website'''),
     'https://Example.com/A',
-    'a profile stores the scheme in small letters');
+    'stores the scheme of a website in lower case');
 select is(tests.as('alice', 'api.set_avatar(''custom'', null, ''Https://example.com/a'') ->> ''avatar_url'''),
-    'https://example.com/a', 'an avatar too');
+    'https://example.com/a', 'stores the scheme of an avatar in lower case');
 select lives_ok(format('select tests.as(''alice'', %L)', format('api.send_message(%L, null, null, ''image'', %L)',
-    tests.id('group'), '{"url":"Https://example.com/a"}')), 'a picture''s scheme is in any case');
+    tests.id('group'), '{"url":"Https://example.com/a"}')), 'accepts an attachment with a scheme in any case');
 select is(tests.field_of('alice', format('select api.update_me(%L)', json_build_object('website', url))),
     'PL001 website',
-    'no website: ' || url) from unnest(array['https://a:99999/x', 'https://xn--/x', 'https://a<b/x']) url;
+    'rejects as a website: ' || url) from unnest(array['https://a:99999/x', 'https://xn--/x', 'https://a<b/x']) url;
 select is(tests.field_of('alice', format('select api.set_avatar(''custom'', null, %L)', url)), 'PL001 avatar_url',
-    'no avatar: ' || url) from unnest(array['https://[/x', 'https://%00/x', 'https://1.2.3.4.5/x']) url;
+    'rejects as an avatar: ' || url) from unnest(array['https://[/x', 'https://%00/x', 'https://1.2.3.4.5/x']) url;
 select is(tests.field_of('alice', format('select api.send_message(%L, null, null, ''image'', %L)', tests.id('group'),
-        json_build_object('url', url))), 'PL001 attachment', 'no picture: ' || url)
+        json_build_object('url', url))), 'PL001 attachment', 'rejects as an attachment: ' || url)
   from unnest(array['https://a:99999/x', 'https://[::1', e'https://a\u202eb']) url;
 select ok(app.is_media_url(url || '/9f3c/' || tests.id('alice'), tests.id('alice')),
-    'a picture''s own URL may be plain: ' || url)
+    'accepts as a picture''s own URL: ' || url)
   from unnest(array['http://127.0.0.1:7433', 'https://media.example', 'http://[::1]:7433']) url;
-select ok(not app.is_media_url(url || '/' || tests.id('alice'), tests.id('alice')), 'but is a URL: ' || url)
+select ok(not app.is_media_url(url || '/' || tests.id('alice'), tests.id('alice')),
+    'rejects as a picture''s own URL: ' || url)
   from unnest(array['http://a:99999', 'ftp://a', 'http://[::1']) url;
 select * from finish();
 rollback;

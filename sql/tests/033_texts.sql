@@ -4,7 +4,7 @@ select no_plan();
 select tests.make_world();
 
 -- E17: a text that shows nothing is not a name or title.
-select ok(app.is_blank(text), 'shows nothing: ' || coalesce(nullif(convert_to(text, 'UTF8')::text, '\x'),
+select ok(app.is_blank(text), 'is blank: ' || coalesce(nullif(convert_to(text, 'UTF8')::text, '\x'),
     'an empty text'))
   from unnest(array[
         '', ' ', e'\t', e'\n', e'\u0001', e'\u0085', e'\u00a0', e'\u1680', e'\u2003', e'\u2028', e'\u202f', e'\u3000',
@@ -17,17 +17,18 @@ select ok(app.is_blank(text), 'shows nothing: ' || coalesce(nullif(convert_to(te
         e'\U000e0020',
         e'\U000e007f', e'\U000e0100', e'\U000e0fff', e'\u0300', e'\u0301\u0323', e'\u064b',
         e'\u2800\u2800\u2800', e' \u3164 \uffa0\u200b']) text;
-select ok(not app.is_blank(text), 'shows something: ' || text)
+select ok(not app.is_blank(text), 'is not blank: ' || text)
   from unnest(array['a', '.', '-', '_', '!', '0', 'é', e'e\u0301', e'\u200ba', '王', '김', 'ا', 'क', e'\u093f', '🙂',
       '👨‍👩‍👧', '☺' || e'\ufe0f',
                     '𝕏', '⠁', 'ㅤa', '·', '♥', e'\u2014']) text;
 select is(tests.field_of('alice', format('select api.update_me(%L)', json_build_object('full_name', text))),
     'PL001 full_name',
-    'no name of U+' || to_hex(ascii(text))) from unnest(array[e'\u2800', e'\uffa0', e'\u3164', e'\ufe0f',
+    'rejects a name of U+' || to_hex(ascii(text))) from unnest(array[e'\u2800', e'\uffa0', e'\u3164', e'\ufe0f',
         e'\U000e0100']) text;
 -- Without their bound these took PostgreSQL half a minute each, in spite of its timeouts.
 set local statement_timeout = '5s';
-select is(tests.field_of('alice', format('select api.%s', call)), 'PL001 ' || field, field || ' of 64 kB of accents')
+select is(tests.field_of('alice', format('select api.%s', call)), 'PL001 ' || field,
+    field || ' of 64 kB of accents is rejected')
   from (select 'a' || repeat(e'\u0301\u0316', 16000) as text) accents,
        lateral (values
             ('full_name', format('update_me(%L)', json_build_object('full_name', text))),
@@ -35,29 +36,30 @@ select is(tests.field_of('alice', format('select api.%s', call)), 'PL001 ' || fi
             ('location', format('update_me(%L)', json_build_object('location', text))),
             ('title', format('create_group(%L, array[tests.id(''bob'')])', text)),
             ('query', format('search_profiles(%L, 20)', text))) as c (field, call);
-select is(app.normalized(e' \u3000' || repeat(' ', 3000) || e'e\u0301\n'), 'é', 'blanks do not count');
+select is(app.normalized(e' \u3000' || repeat(' ', 3000) || e'e\u0301\n'), 'é', 'trims and collapses blanks');
 -- PostgreSQL does not format numbers of 100,000 digits before it refuses them.
 select is(tests.field_of('alice', format('update public.user_private set preferences = %L where id = auth.uid()',
-        '{"a":[' || repeat('1e100000,', 1500) || '0]}')), 'PL001 preferences', 'numbers beyond any double');
+        '{"a":[' || repeat('1e100000,', 1500) || '0]}')), 'PL001 preferences',
+        'rejects numbers beyond the range of double');
 set local statement_timeout = 0;
 select is(tests.field_of('alice', format('select api.create_group(%L, array[tests.id(''bob'')])', text)), 'PL001 title',
-    'no title of U+' || to_hex(ascii(text))) from unnest(array[e'\u2800', e'\uffa0', e'\u3164', e'\ufe0f',
+    'rejects a title of U+' || to_hex(ascii(text))) from unnest(array[e'\u2800', e'\uffa0', e'\u3164', e'\ufe0f',
         e'\U000e0100']) text;
 
 select is(tests.field_of('alice',
         format('select api.update_me(%L)', json_build_object('full_name', 'Ann' || text || 'Lee'))),
-    'PL001 full_name', 'no name with U+' || to_hex(ascii(text)))
+    'PL001 full_name', 'rejects a name with U+' || to_hex(ascii(text)))
   from unnest(array[e'\u0007', e'\u202e', e'\u2028', e'\u2029', e'\ufdd0', e'\ufdef', e'\ufffe', e'\uffff',
         e'\U0001fffe', e'\U0010ffff']) text;
 select is(tests.field_of('alice',
         format('select api.create_group(%L, array[tests.id(''bob'')])', 'Ann' || text || 'Lee')),
-    'PL001 title', 'no title with U+' || to_hex(ascii(text)))
+    'PL001 title', 'rejects a title with U+' || to_hex(ascii(text)))
   from unnest(array[e'\u2028', e'\u2029', e'\ufdd0', e'\uffff', e'\U0001ffff']) text;
 select is(tests.as('alice', format('api.update_me(%L) ->> ''full_name''', json_build_object('full_name', text))), text,
-    'a name may be ' || text) from unnest(array[e'Ann\ufffcLee', e'Ann \ufffd', 'Ann 🙂', e'\U00020000']) text;
+    'accepts the name ' || text) from unnest(array[e'Ann\ufffcLee', e'Ann \ufffd', 'Ann 🙂', e'\U00020000']) text;
 select is(tests.as('alice',
         format('api.update_me(%L) ->> ''bio''', json_build_object('bio', e'one\ntwo\u2028three'))),
-    e'one\ntwo\u2028three', 'a bio may have lines of each kind');
+    e'one\ntwo\u2028three', 'a bio may contain each kind of line break');
 
 -- E18: a user can sign up whatever another server has stored about it.
 create function pg_temp.signs_up(metadata jsonb) returns text language plpgsql as $$
@@ -72,7 +74,7 @@ exception when others then
     return sqlstate || ' ' || sqlerrm;
 end
 $$;
-select is(pg_temp.signs_up(metadata), name, 'signs up: ' || coalesce(left(metadata::text, 60), 'no metadata'))
+select is(pg_temp.signs_up(metadata), name, 'user metadata: ' || coalesce(left(metadata::text, 60), 'no metadata'))
   from (values
         (null::jsonb, null), ('null', null), ('{}', null), ('[]', null), ('"x"', null), ('7', null), ('true', null),
         ('["full_name"]', null),
@@ -81,7 +83,7 @@ select is(pg_temp.signs_up(metadata), name, 'signs up: ' || coalesce(left(metada
         ('{"full_name":7}', null), ('{"full_name":true}', null), ('{"full_name":""}', null), ('{"full_name":"   "}',
         null),
         ('{"full_name":"Ann"}', 'Ann'), ('{"full_name":"  Ann  "}', 'Ann')) as t (metadata, name);
-select is(pg_temp.signs_up(jsonb_build_object('full_name', text)), name, 'signs up: ' || what)
+select is(pg_temp.signs_up(jsonb_build_object('full_name', text)), name, 'full name in user metadata: ' || what)
   from (values
         ('a hundred characters of no width first', repeat(e'\u200b', 100) || 'Ann', 'Ann'),
         ('a thousand of them', repeat(e'\u2060\ufeff', 500) || 'Ann', 'Ann'),
@@ -101,9 +103,9 @@ select is(pg_temp.signs_up(jsonb_build_object('full_name', text)), name, 'signs 
         ('U+FDFA', repeat(e'\ufdfa', 200), repeat(e'\ufdfa', 100)), ('CJK', repeat('龘', 300), repeat('龘',
         100))) as t (what, text, name);
 select matches(pg_temp.signs_up(jsonb_build_object('full_name', 'A' || repeat(e'\u0301', 500))), '^Á',
-    'signs up: a pile of accents');
+    'full name in user metadata: many accents');
 select lives_ok(format('insert into auth.users (id, email) values (gen_random_uuid(), %L)', email),
-    'signs up with ' || left(email, 20))
+    'accepts the address ' || left(email, 20))
   from unnest(array[repeat('a', 255), '', e'\u212a@example.org', 'no address', null]) email;
 
 -- E29: languages, as phones write them.
@@ -134,14 +136,14 @@ select is(tests.as('alice', format('api.register_device(''apns'', ''a1'', null, 
   from unnest(array['de-AT', 'de-1901-1901', 'de-DE-u-fw-mon-hc-h23-mu-celsius-rg-atzzzz', 'en_US', 'C', 'not a tag',
       '', '!', repeat('x', 5000), null]) tag;
 select is(tests.field_of('alice', format('select api.update_me(%L)', json_build_object('language_code', tag))),
-    'PL001 language_code', 'no language of a profile: ' || tag)
+    'PL001 language_code', 'rejects the profile language ' || tag)
   from unnest(array['de-1901-1901', 'de-u-co-phonebk-u-ca-buddhist']) tag;
 select is(tests.as('alice', format('api.update_me(%L) ->> ''language_code''',
         '{"language_code":"de-DE-u-fw-mon-hc-h23-mu-celsius-rg-atzzzz"}')), 'de-DE-u-fw-mon-hc-h23-mu-celsius-rg',
-    'a profile takes a long language, shortened');
+    'shortens a long profile language');
 
 -- E31: times, RFC 3339.
-select is(app.checked_time('until', given), wanted::timestamptz, coalesce(given, 'null') || ' is a time')
+select is(app.checked_time('until', given), wanted::timestamptz, coalesce(given, 'null') || ' is a valid time')
   from (values
         ('2026-11-20T10:00:00Z', '2026-11-20 10:00:00+00'), ('2026-11-20t10:00:00z', '2026-11-20 10:00:00+00'),
         ('2026-11-20T10:00:00.5Z', '2026-11-20 10:00:00.5+00'), ('2026-11-20T10:00:00.123456Z',
@@ -159,7 +161,8 @@ select is(app.checked_time('until', given), wanted::timestamptz, coalesce(given,
         ('2016-12-31T23:59:60Z', '2017-01-01 00:00:00+00'), ('2016-12-31T15:59:60-08:00', '2017-01-01 00:00:00+00'),
         ('2017-01-01T08:59:60+09:00', '2017-01-01 00:00:00+00'), ('1990-06-30T23:59:60.5Z', '1990-07-01 00:00:00.5+00'),
         (null, null)) as t (given, wanted);
-select throws_ok(format('select app.checked_time(''until'', %L)', given), 'PL001', null, format('"%s" is no time',
+select throws_ok(format('select app.checked_time(''until'', %L)', given), 'PL001', null,
+    format('"%s" is not a valid time',
     given))
   from unnest(array[
         '', 'now', 'infinity', 'tomorrow', '2026-11-20', '10:00:00Z', '2026-11-20T10:00:00', '2026-11-20T10:00Z',

@@ -12,73 +12,79 @@ create function pg_temp.found(who text, query text) returns text language sql as
         tests.as(who, format('api.search_profiles(%L, 50) -> ''profiles''', query))::json) with ordinality f (p, place)
       join public.user_profiles u on u.id = (f.p ->> 'id')::uuid where u.username like 'tap\_%'
 $$;
-select matches(pg_temp.found('alice', 'zebulon'), '^(tap_bob,tap_zz|tap_zz,tap_bob)', 'beginnings are found');
+select matches(pg_temp.found('alice', 'zebulon'), '^(tap_bob,tap_zz|tap_zz,tap_bob)',
+    'finds names that begin with the query');
 select is(split_part(pg_temp.found('alice', 'Zebulon Quartzman'), ',', 1),
-    'tap_bob', 'the whole name is the best match');
-select is(split_part(pg_temp.found('alice', 'quarzman'), ',', 1), 'tap_bob', 'a typo is tolerated');
-select is(split_part(pg_temp.found('alice', 'zebuln qartzman'), ',', 1), 'tap_bob', 'two typos are tolerated');
-select is(split_part(pg_temp.found('alice', 'artzma'), ',', 1), 'tap_bob', 'a middle is found');
-select is(split_part(pg_temp.found('alice', 'TAP_BOB'), ',', 1), 'tap_bob', 'a username is found in any case');
-select is(pg_temp.found('alice', '0%'), null, '% is a character: nobody begins so');
-select is(pg_temp.found('alice', '00%'), 'tap_mallory', '% is found as itself');
-select is(pg_temp.found('alice', '%%'), null, 'two % match nobody');
-select is(pg_temp.found('alice', '%%%'), null, 'three % match nobody');
-select is(pg_temp.found('alice', '__'), null, '_ is no wildcard');
-select is(split_part(pg_temp.found('alice', 'b_u\l'), ',', 1), 'tap_mallory', '_ and \ are found as themselves');
-select is(pg_temp.found('alice', '\\'), null, '\ escapes nothing');
-select is(pg_temp.found('bob', 'zebulon quartzman'), null, 'the caller is not found');
+    'tap_bob', 'ranks an exact name first');
+select is(split_part(pg_temp.found('alice', 'quarzman'), ',', 1), 'tap_bob', 'tolerates one typo');
+select is(split_part(pg_temp.found('alice', 'zebuln qartzman'), ',', 1), 'tap_bob', 'tolerates two typos');
+select is(split_part(pg_temp.found('alice', 'artzma'), ',', 1), 'tap_bob', 'finds the middle of a name');
+select is(split_part(pg_temp.found('alice', 'TAP_BOB'), ',', 1), 'tap_bob', 'finds a username in any case');
+select is(pg_temp.found('alice', '0%'), null, 'does not treat % as a wildcard');
+select is(pg_temp.found('alice', '00%'), 'tap_mallory', 'finds % literally');
+select is(pg_temp.found('alice', '%%'), null, 'two % match no user');
+select is(pg_temp.found('alice', '%%%'), null, 'three % match no user');
+select is(pg_temp.found('alice', '__'), null, 'does not treat _ as a wildcard');
+select is(split_part(pg_temp.found('alice', 'b_u\l'), ',', 1), 'tap_mallory', 'finds _ and \ literally');
+select is(pg_temp.found('alice', '\\'), null, 'does not treat \ as an escape');
+select is(pg_temp.found('bob', 'zebulon quartzman'), null, 'does not return the caller');
 select is(tests.as('alice', 'api.search_profiles(''zebulon guest'')') ~ tests.id('visitor')::text,
-    false, 'guests are not found');
+    false, 'does not return guests');
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
-select is(pg_temp.found('alice', 'zebulon quartzman'), null, 'the deleted are not found');
-select is(tests.field_of('alice', 'select api.search_profiles(''x'')'), 'PL001 query', 'one character is too few');
-select is(tests.field_of('alice', 'select api.search_profiles(''  x  '')'), 'PL001 query', 'blanks do not count');
+select is(pg_temp.found('alice', 'zebulon quartzman'), null, 'does not return deleted users');
+select is(tests.field_of('alice', 'select api.search_profiles(''x'')'), 'PL001 query',
+    'rejects a query of one character');
+select is(tests.field_of('alice', 'select api.search_profiles(''  x  '')'), 'PL001 query',
+    'trims the query before it counts characters');
 select is(tests.field_of('alice', format('select api.search_profiles(%L)', repeat('x', 51))),
-    'PL001 query', '51 are too many');
+    'PL001 query', 'rejects a query of 51 characters');
 select is(tests.field_of('alice', 'select api.search_profiles(''xx'', 51)'),
-    'PL001 limit', 'a limit over 50 is refused');
+    'PL001 limit', 'rejects a limit above 50');
 -- Typos.
 update public.user_profiles set full_name = 'Jörmund Ålund' where id = tests.id('carol');
-select is(split_part(pg_temp.found('alice', query), ',', 1), 'tap_zz', query || ' is found')
+select is(split_part(pg_temp.found('alice', query), ',', 1), 'tap_zz', 'finds a name with a typo: ' || query)
   from unnest(array[
         'jörmund', 'ÅLUND', 'jormund', 'jömrund', 'jörmnd', 'jörmuund', 'jörmumd', 'jörmund alund', 'alund jormund',
         'örmun', 'jö', 'ål', 'jörmundson']) query;
-select is(pg_temp.found('alice', 'jörmund qqqqq'), null, 'each word must be found');
-select is(pg_temp.found('alice', 'jörmund ålund the quick brown fox'), null, 'also of many');
+select is(pg_temp.found('alice', 'jörmund qqqqq'), null, 'requires a match for each word');
+select is(pg_temp.found('alice', 'jörmund ålund the quick brown fox'), null, 'requires a match for each of many words');
 update public.user_profiles set full_name = 'Jormund' where id = tests.id('mallory');
-select is(pg_temp.found('alice', 'jormund'), 'tap_mallory,tap_zz', 'an accent makes no other name');
+select is(pg_temp.found('alice', 'jormund'), 'tap_mallory,tap_zz',
+    'a name with an accent matches the query without it');
 update public.user_profiles set full_name = 'Jormunt' where id = tests.id('mallory');
-select is(pg_temp.found('alice', 'jormunt'), 'tap_mallory', 'where somebody is called just so, nobody is guessed');
-select is(pg_temp.found('alice', 'tap_mal'), 'tap_mallory', 'a username begins so');
+select is(pg_temp.found('alice', 'jormunt'), 'tap_mallory', 'tolerates no typo if a name matches exactly');
+select is(pg_temp.found('alice', 'tap_mal'), 'tap_mallory', 'finds the beginning of a username');
 
 -- The words of names.
 select is(app.name_words('tap_x.2', app.folded(' O’Neill  Ann‑Marie 3rd 王伟 Ö '), null),
-    array['ann', 'marie', 'neill', 'rd', 'tap', '王伟'], 'blanks, digits and punctuation part words');
+    array['ann', 'marie', 'neill', 'rd', 'tap', '王伟'], 'splits words at blanks, digits and punctuation');
 select is((select count(*) from app.words where word in ('jormund', 'joermund', 'alund', 'aalund', 'jormunt')),
-    5::bigint, 'every word is kept, as it may be spelled');
+    5::bigint, 'stores every word of names in each of its spellings');
 select is((select count(*) from app.words where word = 'guest'),
-    (select least(count(*), 1) from app.search_names where words @> '{guest}'), 'but those of guests');
+    (select least(count(*), 1) from app.search_names where words @> '{guest}'),
+    'does not store words of guests'' names');
 select tests.age();
 select is(tests.attempt('service_role',
         'update public.user_profiles set full_name = ''Zappa'' where id = tests.id(''carol'')'),
-    '1', 'a trusted backend writes names');
+    '1', 'service_role can change a name');
 update public.user_profiles set full_name = 'Jormunt Zappa' where id = tests.id('carol');
 select set_eq($$select word from app.words where word in ('jormund', 'joermund', 'alund', 'aalund', 'jormunt',
     'zappa')$$,
-    array['jormunt', 'zappa'], 'a word that no name has goes');
+    array['jormunt', 'zappa'], 'deletes a word that no name contains any more');
 update public.user_profiles set is_deleted = true where id = tests.id('carol');
 select set_eq($$select word from app.words where word in ('jormunt', 'zappa', 'zz')$$,
-    array['jormunt'], 'also that of the deleted');
+    array['jormunt'], 'deletes the words of a deleted user''s name');
 update auth.users set is_anonymous = false, email = 'tap.visitor@example.org' where id = tests.id('visitor');
-select ok(exists (select from app.words where word = 'guest'), 'a guest that becomes a full account can be found');
-select is(tests.attempt(who, 'select from app.words'), '42501', who || ' reads no words')
+select ok(exists (select from app.words where word = 'guest'),
+    'stores the words of a guest that becomes a full account');
+select is(tests.attempt(who, 'select from app.words'), '42501', who || ' cannot read words')
   from unnest(array['anon', 'postline_feed', 'postline_accounts', 'postline_sender', 'service_role',
                     'tests_login']) who;
-select is(tests.attempt('alice', 'delete from app.words'), '42501', 'a user writes none');
+select is(tests.attempt('alice', 'delete from app.words'), '42501', 'a user cannot delete words');
 select set_eq('select user_id, username, full_name from app.search_names',
     'select id, username, left(app.folded(full_name), 100) from public.user_profiles
       where not is_guest and not is_deleted',
-    'the names that are searched are those of the profiles, whatever became of them');
+    'search_names contains the names of all current profiles');
 create function pg_temp.bounce() returns trigger language plpgsql as $$ begin
     update public.user_profiles set is_deleted = true where id = new.id;
     return null;
@@ -87,13 +93,14 @@ create trigger bounce after update of full_name on public.user_profiles
     for each row when (new.full_name = 'Evil Spammer') execute function pg_temp.bounce();
 update public.user_profiles set full_name = 'Evil Spammer' where id = tests.id('mallory');
 select is_empty($$select from app.search_names where user_id = tests.id('mallory')$$,
-    'also of whoever is deleted by a trigger of the name''s own change');
+    'search_names does not contain a user that a trigger deletes during the change');
 select is(tests.as('alice', 'api.search_profiles(''evil spammer'')') ~ tests.id('mallory')::text, false,
-    'who is not found');
-select is(tests.attempt(who, 'select from app.search_names'), '42501', who || ' reads none of them')
+    'does not find a user that a trigger deletes during the change');
+select is(tests.attempt(who, 'select from app.search_names'), '42501', who || ' cannot read search_names')
   from unnest(array['anon', 'postline_feed', 'postline_accounts', 'postline_sender', 'service_role',
                     'tests_login']) who;
 
-select lives_ok($$select tests.as('alice', 'api.search_profiles(''''''; drop table x; --'')')$$, 'SQL is text');
+select lives_ok($$select tests.as('alice', 'api.search_profiles(''''''; drop table x; --'')')$$,
+    'treats SQL in a query as text');
 select * from finish();
 rollback;

@@ -4,7 +4,7 @@ select no_plan();
 select tests.make_world();
 
 -- E15, E16: a text and its folded form.
-select is(app.folded(text), folded, format('%s is compared as "%s"', text, folded))
+select is(app.folded(text), folded, format('"%s" is compared as "%s"', text, folded))
   from (values
         ('Anna', 'anna'), ('  Anna   Maria ', 'anna maria'), ('AÀÁÂÃÄÅĀĂĄǍ', 'aaaaaaaaaaa'), ('Đặng Văn Hùng',
         'dang van hung'),
@@ -28,7 +28,7 @@ select is(app.folded(text), folded, format('%s is compared as "%s"', text, folde
         'o''neill'),
         ('Ann' || e'\u200d\u00ad\ufeff' || 'a', 'anna'), ('Ann' || e'\ufe0f' || 'a', 'anna'), (null, null), ('',
         '')) as t (text, folded);
-select is(app.spelled_out(text), spelled, format('%s may be spelled "%s"', text, spelled))
+select is(app.spelled_out(text), spelled, format('"%s" may be spelled "%s"', text, spelled))
   from (values ('Müller', 'mueller'), ('JÖRG ÄRZTE', 'joerg aerzte'), (normalize('Müller', NFD), 'mueller'),
                ('Jørgensen', 'joergensen'), ('Åse', 'aase'), ('Muller', null), ('Đặng', null), (null,
                null)) as t (text, spelled);
@@ -65,27 +65,28 @@ select ok(not pg_temp.finds(name, query), format('%s is not found by %s', name, 
 update public.user_profiles set full_name = 'Mueller' where id = tests.id('bob');
 update public.user_profiles set full_name = 'Müller' where id = tests.id('carol');
 select matches(tests.as('alice', 'api.search_profiles(''Müller'', 50)'),
-    tests.id('carol') || '.*' || tests.id('bob'), 'a name spelled like the query comes first');
+    tests.id('carol') || '.*' || tests.id('bob'), 'ranks a name spelled like the query first');
 select is(tests.field_of('alice', format('select api.search_profiles(%L)', query)), 'PL001 query',
-    'too short: ' || query)
+    'rejects a query that is too short: ' || query)
   from unnest(array[e'\u200b\u200b\u200b', e'x\u0301\u0302', null]) query;
 
 -- Bounds of the cost of a long name.
-select is(cardinality(app.name_words(null, repeat('김', 100), null)), 6, 'suffixes of equal syllables are one word');
+select is(cardinality(app.name_words(null, repeat('김', 100), null)), 6,
+    'equal syllables produce one word per suffix length');
 select ok((select max(char_length(w)) <= 100 and count(*) <= 100
              from unnest(app.name_words(null, (select string_agg(chr(44032 + i * 7), '') from generate_series(1,
              100) i), null)) w),
-    'a name of a hundred syllables has a hundred words at most');
+    'a name of a hundred syllables has at most a hundred words');
 select lives_ok(format('update public.user_profiles set full_name = %L where id = tests.id(''carol'')', repeat(c, 100)),
-    format('a name of a hundred U+%s', upper(to_hex(ascii(c)))))
+    format('accepts a name of a hundred U+%s', upper(to_hex(ascii(c)))))
   from unnest(array[e'\ufdfa', e'\ufdfb', e'\u3316', '김', '龘', e'\u0644', e'\U0001f468', 'ß', 'ﬃ', '㎈']) c;
 
 -- E10: usernames in any case of ASCII, whatever the locale.
 select is(tests.as('alice', format('api.profile_by_username(%L) ->> ''username''', name)), 'tap_bob',
-    name || ' is @tap_bob')
+    name || ' finds @tap_bob')
   from unnest(array['tap_bob', 'TAP_BOB', ' Tap_Bob ']) name;
 select is(tests.attempt('alice', format('select api.profile_by_username(%L)', name)), 'PL008',
-    name || ' is no username')
+    name || ' finds no user')
   from unnest(array['tap_b' || e'\u00f6' || 'b', e'\uff54ap_bob']) name;
 select * from finish();
 rollback;

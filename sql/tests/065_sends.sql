@@ -102,13 +102,14 @@ $$;
 create temporary table trials as
 select n, sends, pg_temp.outcome(sends, true) as grouped, pg_temp.outcome(sends, false) as single
   from (select n, pg_temp.some_sends(1 + n * 2) as sends from generate_series(1, 20) n) s;
-select is(grouped, single, format('%s texts together leave and answer what they do one by one', cardinality(sends)))
+select is(grouped, single,
+    format('a batch of %s texts has the same effects and responses as single sends', cardinality(sends)))
   from trials;
 select cmp_ok((select count(*) from trials, jsonb_array_elements_text(single -> 0) a where a like '{%'),
-    '>', 60::bigint, 'many of them are sent');
+    '>', 60::bigint, 'most of the trials'' texts are sent');
 select is((select array_agg(distinct left(a, 5) order by left(a, 5))
              from trials, jsonb_array_elements_text(single -> 0) a where a not like '{%'),
-    '{PL001,PL008,PL012}', 'and some are refused, in each way');
+    '{PL001,PL008,PL012}', 'the trials include each kind of error');
 
 -- Texts of a batch that must be sent singly.
 create function pg_temp.sends(variadic sends text[]) returns pg_temp.send[] language sql as $$
@@ -122,20 +123,21 @@ select * from pg_temp.together(pg_temp.sends(
     'bob direct 11111111-1111-4111-8111-111111111111', 'bob direct 11111111-1111-4111-8111-111111111111',
     'carol group', 'alice alone', 'bob group'));
 select is((select array_agg(place order by place) from first), '{1,5,6,8,9,10}',
-    'those who are no members, and what repeats another, are left out');
-select is((select count(*) from public.messages), 6::bigint, 'and are not written');
+    'leaves out non-members and repeated client_ids');
+select is((select count(*) from public.messages), 6::bigint, 'does not write texts that are left out');
 select is((select array_agg((answer::json ->> 'is_read')::boolean order by place) from first),
-    '{f,f,f,f,t,f}', 'a message is read where its sender is alone');
+    '{f,f,f,f,t,f}', 'a message is read if its sender is the only member');
 select is((select count(distinct created_at) from public.messages where conversation_id = tests.id('group')), 2::bigint,
-    'each has a time of its own');
+    'each message has its own time');
 select is((select last_message_time from public.conversations where id = tests.id('group')),
     (select created_at from public.messages where conversation_id = tests.id('group') and seq = 2),
-    'and the conversation its newest one''s');
+    'last_message_time is the newest message''s time');
 select is((select array_agg(m.seq order by m.created_at) from public.messages m
-            where m.conversation_id = tests.id('group')), '{1,2}', 'which grow as numbers do');
+            where m.conversation_id = tests.id('group')), '{1,2}', 'times grow with the numbers');
 
 -- E13: a clock that was set back by an hour, so that the previous message is an hour in the future.
-select is(pg_temp.alone(row(1, 'alice', 'group', 'Before', null)::pg_temp.send) is not null, true, 'a message is sent');
+select is(pg_temp.alone(row(1, 'alice', 'group', 'Before', null)::pg_temp.send) is not null, true,
+    'a single message is sent');
 update public.messages set created_at = now() + interval '1 hour'
  where conversation_id = tests.id('group') and seq = (select max(seq) from public.messages where conversation_id =
      tests.id('group'));
@@ -146,23 +148,24 @@ select pg_temp.alone(row(1, 'alice', 'group', 'Another', null)::pg_temp.send);
 select results_eq($$select seq from public.messages where conversation_id = tests.id('group') order by created_at,
     seq desc$$,
     $$select seq from public.messages where conversation_id = tests.id('group') order by seq$$,
-    'times grow as numbers do, also where the clock was set back');
+    'times grow with the numbers, also after the clock was set back');
 select is((select last_message_time from public.conversations where id = tests.id('group')),
-    now() + interval '1 hour 5 microseconds', 'and the newest is the conversation''s');
+    now() + interval '1 hour 5 microseconds', 'last_message_time is the newest message''s time');
 select ok((select last_message_time < now() + interval '1 minute' from public.conversations where id =
     tests.id('direct')),
-    'other conversations have the time that it is');
+    'other conversations use the current time');
 select is(tests.attempt('service_role', format($$insert into public.messages (conversation_id, sender_id, content,
     created_at)
     values (%L, %L, 'Imported', '2020-01-01')$$, tests.id('direct'), tests.id('alice'))), '1',
-        'an import gives times of its own');
+        'service_role can insert messages with their own times');
 
 -- postline_sender writes only for members, and reads no message.
 select is(tests.attempt('postline_sender', format($$
         insert into public.messages (id, conversation_id, seq, sender_id, content, created_at)
-        values (gen_random_uuid(), %L, 99, %L, 'x', now())$$, tests.id('direct'), tests.id(who))), outcome, who)
+        values (gen_random_uuid(), %L, 99, %L, 'x', now())$$, tests.id('direct'), tests.id(who))), outcome,
+        'writes a message only as a member: ' || who)
   from (values ('alice', '1'), ('mallory', '42501'), ('dora', '42501')) t (who, outcome);
-select is(substr(answer::json ->> 'id', 15, 1), '7', 'ids begin with their time here too')
+select is(substr(answer::json ->> 'id', 15, 1), '7', 'ids begin with their time, also in a batch')
   from pg_temp.together(array[row(1, 'alice', 'direct', 'An id', null)::pg_temp.send]);
 select is(tests.attempt('postline_sender', statement), '42501', statement)
   from unnest(array[
@@ -171,9 +174,11 @@ select is(tests.attempt('postline_sender', statement), '42501', statement)
     'select last_read_seq from public.conversation_members', 'update public.conversations set last_seq = 0',
     'update public.conversation_members set last_read_seq = 0', 'select api.me()',
     'select from app.message_objects', 'select accounts.password_hash(null)']) statement;
-select is(tests.attempt(who, $$select app.send_messages('{}', '{}', '{}', '{}')$$), '42501', who || ' sends alone')
+select is(tests.attempt(who, $$select app.send_messages('{}', '{}', '{}', '{}')$$), '42501',
+    who || ' cannot call send_messages')
   from unnest(array['alice', 'anon', 'service_role', 'postline_feed', 'postline_accounts', 'tests_login']) who;
-select is(tests.attempt(who, $$select app.number_messages('{}', '{}', '{}', '{}')$$), '42501', who || ' numbers none')
+select is(tests.attempt(who, $$select app.number_messages('{}', '{}', '{}', '{}')$$), '42501',
+    who || ' cannot call number_messages')
   from unnest(array['alice', 'anon', 'service_role', 'postline_feed', 'postline_accounts', 'tests_login']) who;
 
 select * from finish();

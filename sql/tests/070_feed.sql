@@ -28,43 +28,44 @@ begin
 end $$;
 
 select tests.age();
-select is(tests.poll(), '{}', 'an aged world holds no news');
-select is(cardinality(tests.poll('3:3:')) > 0, true, 'and is all news to a snapshot before it');
+select is(tests.poll(), '{}', 'a poll of the aged world returns no changes');
+select is(cardinality(tests.poll('3:3:')) > 0, true, 'a snapshot before the aged world returns all changes');
 select is(tests.poll('4:4:'), '{}');
-select is(cardinality(tests.poll('3:9:3')) > 0, true, 'a transaction that was open in the snapshot is news');
-select is(tests.poll('2:9:2'), '{}', 'another that was open is not');
+select is(cardinality(tests.poll('3:9:3')) > 0, true, 'returns changes of a transaction that was open in the snapshot');
+select is(tests.poll('2:9:2'), '{}', 'returns nothing for another open transaction');
 
 select tests.say('direct', 'alice', 'new');
-select is(tests.poll(), array['message direct alice 2', 'read direct alice 2'], 'a message, and its sender''s mark');
+select is(tests.poll(), array['message direct alice 2', 'read direct alice 2'],
+    'returns a message and its sender''s read mark');
 select results_eq($$select xid = pg_current_xact_id()::text, object::json ->> 'content' from tests.polled('message')$$,
-    $$values (true, 'new')$$, 'it is whole, and names its transaction');
+    $$values (true, 'new')$$, 'a message change is complete and has its transaction id');
 
 select tests.age();
 update public.messages set content = 'edited' where conversation_id = tests.id('group') and seq = 2;
-select is(tests.poll(), array['message group alice 2'], 'an edit moves no mark');
+select is(tests.poll(), array['message group alice 2'], 'an edit does not return a read mark');
 
 select tests.age();
 select tests.as('carol', format('api.mark_read(%L, 2)', tests.id('group')));
-select is(tests.poll(), array['read group carol 2'], 'a mark');
+select is(tests.poll(), array['read group carol 2'], 'returns a read mark');
 select tests.say('group', 'carol', 'x');
 select is(tests.poll(),
-    array['message group carol 4', 'read group carol 4'], 'a mark that moved in both ways is told once');
+    array['message group carol 4', 'read group carol 4'], 'returns a mark once if it moved in both ways');
 
 select tests.age();
 update public.user_profiles set full_name = 'Tap Neu' where id = tests.id('bob');
-select is(tests.poll(), array['me bob', 'profile bob'], 'a public change goes to both');
+select is(tests.poll(), array['me bob', 'profile bob'], 'a public change returns both profile and Me');
 select results_eq($$
     select audience @> array[tests.id('direct'), tests.id('group')] and cardinality(audience) = 2,
            object::json ->> 'full_name'
       from tests.polled('profile')
-$$, $$values (true, 'Tap Neu')$$, 'with the conversations it concerns');
+$$, $$values (true, 'Tap Neu')$$, 'a profile change names the conversations of its audience');
 select tests.age();
 update public.user_private set phone_number = '+4512345678' where id = tests.id('bob');
-select is(tests.poll(), array['me bob'], 'a private change goes to its own user');
+select is(tests.poll(), array['me bob'], 'a private change returns only the user''s Me');
 
 select tests.age();
 update public.conversations set title = 'Neu' where id = tests.id('group');
-select is(tests.poll(), array['conversation group 4'], 'a title');
+select is(tests.poll(), array['conversation group 4'], 'returns a changed title');
 select results_eq($$
     select (object || '7,"unread_count":8,"muted_until":null' || tail)::jsonb - '{last_read_seq,unread_count}'::text[]
            = tests.as('alice', format('api.conversation(%L)', tests.id('group')))::jsonb
@@ -73,7 +74,7 @@ select results_eq($$
            marks
       from tests.polled('conversation')
 $$, $$values (true, true, array[3, 0, 4, 0, 0, 0]::bigint[])$$,
-    'spliced, it is the object of the answers; members, marks and mutes stand in one order');
+    'a spliced conversation equals the one in responses, with members, marks and mutes in one order');
 
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
@@ -81,28 +82,28 @@ select is(tests.poll(),
     array['joined group mallory', 'conversation group 4', 'opening_profile group alice', 'opening_profile group bob',
         'opening_profile group carol', 'opening_profile group mallory', 'opening_message group alice 1',
         'opening_message group alice 2', 'opening_message group alice 3', 'opening_message group carol 4'],
-    'one who joins gets the whole');
+    'returns the whole conversation to a user who joins');
 
 select tests.age();
 delete from public.conversation_members where user_id = tests.id('carol');
 delete from public.conversation_members where user_id = tests.id('mallory');
 select set_eq('select unnest(tests.poll())', array['left group carol', 'left group mallory', 'conversation group 4'],
-    'who goes, and the conversation without them');
+    'returns users who left, and the conversation without them');
 select tests.age();
 update public.user_profiles set bio = 'gone' where id = tests.id('carol');
 select results_eq($$select audience from tests.polled('profile')$$,
-    $$select array[tests.id('group')]$$, 'who wrote and went is still of concern');
+    $$select array[tests.id('group')]$$, 'a profile of a former member who wrote goes to the group');
 select tests.age();
 update public.user_profiles set bio = 'gone' where id = tests.id('mallory');
 select results_eq($$select audience from tests.polled('profile')$$,
-    $$select '{}'::uuid[]$$, 'who only listened is not');
+    $$select '{}'::uuid[]$$, 'a profile of a former member who did not write goes to no conversation');
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
 select is(tests.poll(),
     array['joined group mallory', 'conversation group 4', 'opening_profile group alice', 'opening_profile group bob',
         'opening_profile group mallory', 'opening_profile group carol', 'opening_message group alice 1',
         'opening_message group alice 2', 'opening_message group alice 3', 'opening_message group carol 4'],
-    'one who joins is told whose messages stand there, also of who has left');
+    'returns the profiles of all senders, also former members, to a user who joins');
 select tests.age();
 delete from public.conversation_members where user_id = tests.id('mallory');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
@@ -110,7 +111,7 @@ set local session_replication_role = replica;
 insert into app.former_members (conversation_id, user_id, wrote, changed_xid)
 select tests.id('group'), gen_random_uuid(), true, '3' from generate_series(1, 5001);
 reset session_replication_role;
-select is(tests.poll(), array['many'], 'where thousands have written and left, that is asked for in pages');
+select is(tests.poll(), array['many'], 'returns "many" if thousands wrote and left');
 delete from app.former_members where user_id not in (select id from tests.ids);
 delete from public.conversation_members where user_id = tests.id('mallory');
 
@@ -118,12 +119,12 @@ select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
 delete from public.conversation_members where user_id = tests.id('carol');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
-select is((tests.poll())[1:2], array['left group carol', 'joined group carol'], 'left stands before joined');
+select is((tests.poll())[1:2], array['left group carol', 'joined group carol'], '"left" comes before "joined"');
 
 select tests.age();
 select tests.as('alice', format('api.open_conversation(%L)', tests.id('mallory')));
 select is((select count(*) from unnest(tests.poll()) l where l like 'joined%'),
-    2::bigint, 'a conversation made is joined by both');
+    2::bigint, 'both users join a new conversation');
 
 -- Notifications.
 create function tests.bells() returns bigint language sql as $$
@@ -133,35 +134,35 @@ create function tests.bells() returns bigint language sql as $$
        and p.prosrc like '%postline.quiet%pg_notify%'
 $$;
 select is(tests.bells(),
-    6::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
-select isnt(app.epoch(), null, 'there is an epoch');
+    6::bigint, 'each table that clients see notifies once per statement, unless suppressed');
+select isnt(app.epoch(), null, 'the database has an epoch');
 
 -- Changes that a cursor covers are flushed.
 create temporary table sealed as select pg_current_wal_insert_lsn() as lsn;
-select is(tests.as('postline_feed', 'app.wait_for_wal_flush()'), '', 'the feed seals');
+select is(tests.as('postline_feed', 'app.wait_for_wal_flush()'), '', 'the feed can wait for the WAL flush');
 select is(tests.as('authenticated', 'app.wait_for_wal_flush()'),
-    '42501 permission denied for function wait_for_wal_flush', 'and nobody else');
+    '42501 permission denied for function wait_for_wal_flush', 'other roles cannot wait for the WAL flush');
 
 -- A restored dump.
-select is(app.renew_epoch_after_restore(), false, 'a database at home needs nothing');
+select is(app.renew_epoch_after_restore(), false, 'a database that was not restored needs no new epoch');
 create temporary table before as select app.epoch() as epoch;
 update public.messages set changed_xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8
  where conversation_id = tests.id('direct');
 select is((select count(*) from unnest(tests.poll()) l where l like 'message direct%'),
-    0::bigint, 'ids of another cluster are no news');
+    0::bigint, 'transaction ids of another cluster are not reported as changes');
 update app.settings set value = 'elsewhere' where name = 'home';
-select is(app.renew_epoch_after_restore(), true, 'one that came here by a dump is settled');
-select isnt(app.epoch(), (select epoch from before), 'which ends all cursors');
+select is(app.renew_epoch_after_restore(), true, 'a database that was restored from a dump gets a new epoch');
+select isnt(app.epoch(), (select epoch from before), 'a new epoch invalidates all cursors');
 select is((select count(*) from public.messages where changed_xid > pg_current_xact_id()),
-    0::bigint, 'and brings foreign ids home');
-select is(app.renew_epoch_after_restore(), false, 'once');
+    0::bigint, 'a new epoch resets foreign transaction ids');
+select is(app.renew_epoch_after_restore(), false, 'the epoch is renewed only once');
 select is_empty($$
     select a.attrelid::regclass, a.attname
       from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
      where a.atttypid = 'xid8'::regtype and c.relkind = 'r' and n.nspname in ('public', 'app', 'admin')
        and pg_get_functiondef('app.renew_epoch'::regproc)
            !~ format('update %s.%s set [^;]*%s', n.nspname, c.relname, a.attname)
-$$, 'of every column that holds one');
+$$, 'every column with a transaction id is reset');
 
 -- More changes than one poll returns: it says so, and the affected users are queried.
 select tests.age();
@@ -176,35 +177,38 @@ begin
     perform tests.owner();
     return concerned;
 end $$;
-select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), '{}', 'nobody is concerned by what is no news');
+select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), '{}',
+    'returns no users if there are no changes');
 insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 1001);
-select is(tests.poll(), array['many'], 'a thousand new profiles are more than a look tells');
-select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), '{}', 'which concern nobody');
+select is(tests.poll(), array['many'], 'a thousand new profiles exceed one poll');
+select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), '{}',
+    'new profiles without conversations affect no users');
 update public.user_profiles set bio = 'changed' where id = tests.id('bob');
 select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob', 'carol'],
-    'a profile concerns its user and whoever shares a conversation with it');
+    'a profile affects its user and all who share a conversation');
 select tests.age();
 select tests.say('direct', 'alice', 'new');
 select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'),
-    array['alice', 'bob'], 'a message, its members');
+    array['alice', 'bob'], 'a message affects the members of its conversation');
 select tests.age();
 update public.messages set content = 'edited anew' where conversation_id = tests.id('direct') and seq = 1;
 select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'),
-    array['alice', 'bob'], 'an edited one likewise');
+    array['alice', 'bob'], 'an edit affects the members of the conversation');
 select tests.say('group', 'alice', 'to read');
 select tests.age();
 select tests.as('carol', format('api.mark_read(%L, 5)', tests.id('group')));
 select is(tests.users_with_changes('alice', 'bob', 'carol', 'mallory'),
-    array['alice', 'bob', 'carol'], 'a mark likewise');
+    array['alice', 'bob', 'carol'], 'a read mark affects the members of the conversation');
 select tests.age();
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
 select is(tests.users_with_changes('carol', 'mallory'), array['carol'],
-    'who is out of a conversation is concerned by that');
+    'a removal affects the removed user');
 select tests.age();
 update public.user_profiles set is_deleted = true where id = tests.id('carol');
-select is((tests.poll())[1], 'deleted carol', 'a deleted user is told, whatever else is');
+select is((tests.poll())[1], 'deleted carol', 'a deleted user is always returned');
 insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 1001);
-select is(tests.poll(), array['deleted carol', 'many'], 'and where there is too much to tell');
+select is(tests.poll(), array['deleted carol', 'many'],
+    'a deleted user is returned also when there are too many changes');
 
 -- The poll that the service runs: with its moment.
 select tests.age();
@@ -214,21 +218,23 @@ grant select on flushed to postline_feed;
 select tests.authenticate_as('postline_feed');
 select results_eq($$
     select kind, xid, conversation_id, user_id, seq, audience, object, tail, marks from feed.poll_changes('4:4:', '{}')
-$$, $$select * from feed.read_changes('4:4:')$$, 'the service''s look is the same');
+$$, $$select * from feed.read_changes('4:4:')$$, 'poll_changes returns the same changes as read_changes');
 select is((select array_agg(distinct l::text) from (select epoch, snapshot from feed.poll_changes('4:4:', '{}')) l),
-    array[row(app.epoch(), pg_current_snapshot())::text], 'of one moment, whose snapshot is the next to ask since');
-select ok(bool_and(coalesce(l.log_end >= f.log_end, true)), 'the log has to be on disk no less far than it is')
+    array[row(app.epoch(), pg_current_snapshot())::text], 'poll_changes returns the snapshot for the next poll');
+select ok(bool_and(coalesce(l.log_end >= f.log_end, true)), 'the log must be flushed at least as far as it was written')
   from feed.poll_changes('4:4:', '{}') l, flushed f;
 select results_eq('select epoch, snapshot, kind from feed.poll_changes(pg_current_snapshot(), ''{}'')',
     $$select app.epoch(), pg_current_snapshot()::text, unnest(array['message', 'read'])$$,
-    'of what a snapshot does not see, also where it is of now: this transaction');
+    'returns changes that the given snapshot does not see, such as of this transaction');
 select results_eq('select epoch, snapshot, kind from feed.poll_changes(null, ''{}'')',
-    'select app.epoch(), pg_current_snapshot()::text, null::text', 'since nothing: the moment alone');
+    'select app.epoch(), pg_current_snapshot()::text, null::text',
+    'without a snapshot, returns only the epoch and snapshot');
 select tests.owner();
 select tests.age();
 select tests.authenticate_as('postline_feed');
 select results_eq($$select epoch, snapshot, kind from feed.poll_changes('4:4:', '{}')$$,
-    'select app.epoch(), pg_current_snapshot()::text, null::text', 'nothing new: the moment alone');
+    'select app.epoch(), pg_current_snapshot()::text, null::text',
+    'without changes, returns only the epoch and snapshot');
 select tests.owner();
 
 -- A poll reads only what has changed, whatever the tables contain.
@@ -245,8 +251,8 @@ create function tests.entries_read() returns bigint language sql as $$
       from pg_index i where i.indrelid = 'public.messages'::regclass
 $$;
 select tests.entries_read() as before \gset
-select is(cardinality(tests.poll()), 2, 'one of many messages is found, and the mark that it moved');
-select cmp_ok(tests.entries_read() - :before, '<', 200::bigint, 'by itself: what was there before is not read');
+select is(cardinality(tests.poll()), 2, 'finds a new message and its read mark among many messages');
+select cmp_ok(tests.entries_read() - :before, '<', 200::bigint, 'reads only new index entries');
 
 -- Users who join, write and leave between two polls.
 with c as (insert into public.conversations (kind, title) values ('group', 'Crew') returning id)
@@ -257,13 +263,13 @@ insert into public.conversation_members (conversation_id, user_id) values (tests
 select tests.say('crew', 'bob', 'Hello, and goodbye.');
 delete from public.conversation_members where conversation_id = tests.id('crew') and user_id = tests.id('bob');
 select is(tests.poll(), array['left crew bob', 'profile bob', 'conversation crew 1', 'message crew bob 1'],
-    'is told of to those who are there');
+    'returns the profile of a user who joined, wrote and left');
 select results_eq($$select audience, object::json ->> 'id' from tests.polled('profile')$$,
-    $$select array[tests.id('crew')], tests.id('bob')::text$$, 'by the whole profile');
+    $$select array[tests.id('crew')], tests.id('bob')::text$$, 'returns the complete profile of that user');
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('bob'));
 delete from public.conversation_members where conversation_id = tests.id('crew') and user_id = tests.id('bob');
-select is(tests.poll(), array['left crew bob', 'conversation crew 1'], 'once');
+select is(tests.poll(), array['left crew bob', 'conversation crew 1'], 'returns that profile only once');
 
 select * from finish();
 rollback;

@@ -72,35 +72,36 @@ begin
 end $$;
 
 -- A reset.
-select is((tests.sync('alice', null)).reset, true, 'without a cursor: a reset');
+select is((tests.sync('alice', null)).reset, true, 'returns a reset without a cursor');
 select is(tests.words((tests.sync('alice', null)).changes),
     array['me', 'profile bob', 'profile carol', 'conversation direct', 'conversation group']
     || tests.numbers('direct', 1, 5) || tests.numbers('group', 11, 30) || array['limited group'],
-    'the whole world, the newest messages, and what is limited');
+    'a reset has the whole view, the newest messages, and limited conversations');
 select set_eq($$select unnest((tests.sync('alice', null)).conversation_ids)$$,
-    $$select tests.id(n) from unnest(array['direct', 'group']) n$$, 'and the conversations it streams on from');
+    $$select tests.id(n) from unnest(array['direct', 'group']) n$$, 'returns the ids of the user''s conversations');
 select is(tests.words((tests.sync('alice', null, messages => 0)).changes),
     array['me', 'profile bob', 'profile carol', 'conversation direct', 'conversation group', 'limited direct',
-        'limited group'], 'of no messages each: all limited');
-select is(tests.words((tests.sync('mallory', null)).changes), array['me'], 'a user alone has itself');
-select is((tests.sync('alice', null)).changes -> 'me' ->> 'email', 'tap.alice@example.org', 'me is a Me');
+        'limited group'], 'with 0 messages per conversation, all are limited');
+select is(tests.words((tests.sync('mallory', null)).changes), array['me'], 'a user without conversations gets only Me');
+select is((tests.sync('alice', null)).changes -> 'me' ->> 'email', 'tap.alice@example.org', 'me is a Me object');
 select is((tests.sync('alice', null)).changes -> 'conversations' -> 0 ? 'unread_count',
-    true, 'a conversation as the user sees it');
-select is((tests.sync('alice')).reset, false, 'with a cursor: a delta');
-select is((tests.sync('alice')).changes, '{}', 'of nothing: empty');
-select is((tests.sync('alice', epoch => 'another')).reset, true, 'of another epoch: a reset');
-select is((tests.sync('alice', '99999999999:99999999999:')).reset, true, 'from the future: a reset');
-select is((tests.sync('alice', null, epoch => null)).reset, true, 'no epoch: a reset');
+    true, 'a conversation has the user''s unread count');
+select is((tests.sync('alice')).reset, false, 'returns a delta with a cursor');
+select is((tests.sync('alice')).changes, '{}', 'a delta without changes is empty');
+select is((tests.sync('alice', epoch => 'another')).reset, true, 'returns a reset for a cursor of another epoch');
+select is((tests.sync('alice', '99999999999:99999999999:')).reset, true,
+    'returns a reset for a cursor from the future');
+select is((tests.sync('alice', null, epoch => null)).reset, true, 'returns a reset without an epoch');
 
 -- In pages.
-select ok((tests.walk('alice', null, bytes)).pages > 2, 'pages of ' || bytes || ' bytes')
+select ok((tests.walk('alice', null, bytes)).pages > 2, 'returns several pages of ' || bytes || ' bytes')
   from unnest(array[0, 900, 5000]) bytes;
 select is((tests.walk('alice', null, bytes)).changes,
-    (tests.sync('alice', null)).changes, 'paged by ' || bytes || ' bytes to its end: the whole world, once')
+    (tests.sync('alice', null)).changes, 'pages of ' || bytes || ' bytes contain the whole view once')
   from unnest(array[0, 900, 5000]) bytes;
 select is((tests.sync('alice', since, '4:4:', bad)).reset,
     true,
-    concat_ws(' ', 'row 58a: a position that is none is answered with a reset:',
+    concat_ws(' ', 'row 58a: returns a reset for an invalid position:',
         quote_literal(split_part(bad, e'\n', 1)), since))
   from unnest(array[
         '', 'x', 'messages', 'messages:x', 'profiles;', 'reads:1:2', 'left:', 'reads:' || gen_random_uuid() || ':123',
@@ -108,7 +109,7 @@ select is((tests.sync('alice', since, '4:4:', bad)).reset,
         'messages:' || gen_random_uuid() || ':9223372036854775808',
         'left:' || gen_random_uuid() || e'\n']) bad, unnest(array[null, '3:3:']) since;
 select is((tests.sync('alice', null, '4:4:', good)).reset,
-    false, 'a position that is one is gone on from: ' || split_part(good, ':', 1))
+    false, 'continues at a valid position: ' || split_part(good, ':', 1))
   from unnest(array[
         'left:', 'profiles:', 'conversations:', 'messages:' || gen_random_uuid() || ':0',
         'reads:' || gen_random_uuid()
@@ -124,80 +125,85 @@ select ok((select words @> tests.numbers('group', 11, 30)
                and not words @> array['group 31'] and not words @> array['profile carol']
              from rest),
     'later pages leave out what changed meanwhile');
-select is(tests.news('alice'), array['profile carol', 'group 31', 'read group bob 31'], 'and the delta brings it');
+select is(tests.news('alice'), array['profile carol', 'group 31', 'read group bob 31'],
+    'the next delta has what changed meanwhile');
 select tests.age();
 
 -- Deltas.
 select tests.say('direct', 'alice', 'new');
-select is(tests.news('alice'), array['direct 6', 'read direct alice 6'], 'a message and its sender''s mark');
-select is(tests.news('bob'), array['direct 6', 'read direct alice 6'], 'for the other too');
-select is(tests.news('carol'), '{}', 'and for nobody else');
+select is(tests.news('alice'), array['direct 6', 'read direct alice 6'],
+    'a delta has a new message and its sender''s read mark');
+select is(tests.news('bob'), array['direct 6', 'read direct alice 6'], 'the other member''s delta has them too');
+select is(tests.news('carol'), '{}', 'a non-member''s delta does not have them');
 select tests.age();
 update public.messages set content = 'edited' where conversation_id = tests.id('group') and seq = 2;
 update public.messages set deleted_at = now() where conversation_id = tests.id('group') and seq = 31;
-select is(tests.news('carol'), array['group 2', 'group 31'], 'edited and deleted messages');
+select is(tests.news('carol'), array['group 2', 'group 31'], 'a delta has edited and deleted messages');
 select tests.say('group', 'carol', 'x');
 select is(tests.news('carol'),
-    array['group 2', 'group 31', 'group 32', 'read group carol 32'], 'beside new ones, each once');
+    array['group 2', 'group 31', 'group 32', 'read group carol 32'], 'a delta has edited and new messages, each once');
 -- A later page shows what its view's first page saw: that must be older than this transaction.
 select tests.age('5', '4');
 select is((tests.walk('carol', '4:4:', 0)).changes,
-    (tests.sync('carol')).changes, 'a delta in pages is the same delta');
+    (tests.sync('carol')).changes, 'a delta in pages equals the delta in one page');
 select tests.age();
 select tests.as('carol', format('api.mark_read(%L, 32)', tests.id('group')));
-select is(tests.news('bob'), '{}', 'a mark that did not move is no news');
+select is(tests.news('bob'), '{}', 'an unmoved mark is not in the delta');
 select tests.as('bob', format('api.mark_read(%L, 32)', tests.id('group')));
-select is(tests.news('alice'), array['read group bob 32'], 'a mark');
+select is(tests.news('alice'), array['read group bob 32'], 'a delta has a moved mark');
 select tests.age();
 update public.user_private set phone_number = '+4512345678' where id = tests.id('bob');
-select is(tests.news('bob'), array['me'], 'a private change is its user''s news');
-select is(tests.news('alice'), '{}', 'and nobody''s else');
+select is(tests.news('bob'), array['me'], 'a private change is in the user''s own delta');
+select is(tests.news('alice'), '{}', 'a private change is in no other user''s delta');
 update public.user_profiles set bio = 'x' where id = tests.id('bob');
-select is(tests.news('alice'), array['profile bob'], 'a public change is its contacts'' news');
-select is(tests.news('mallory'), '{}', 'not a stranger''s');
+select is(tests.news('alice'), array['profile bob'], 'a public change is in the deltas of contacts');
+select is(tests.news('mallory'), '{}', 'a public change is not in a stranger''s delta');
 select tests.age();
 update public.conversations set title = 'Neu' where id = tests.id('group');
-select is(tests.news('alice'), array['conversation group'], 'a title');
+select is(tests.news('alice'), array['conversation group'], 'a delta has a changed title');
 
 -- Many messages.
 select tests.age();
 select tests.say('direct', 'bob', 'flood ' || n) from generate_series(1, 100) n;
 select is(tests.news('alice'),
-    tests.numbers('direct', 7, 106) || array['read direct bob 106'], 'a hundred new messages come all');
+    tests.numbers('direct', 7, 106) || array['read direct bob 106'], 'a delta has up to a hundred new messages');
 select tests.say('direct', 'bob', 'one more');
 select is(tests.news('alice'), tests.numbers('direct', 8, 107) || array['read direct bob 107', 'limited direct'],
-    'of more the newest hundred, limited');
+    'a delta has the newest hundred messages, and is limited');
 select tests.age('5', '4');
-select is((tests.walk('alice', '4:4:', 3000)).changes, (tests.sync('alice')).changes, 'in pages too');
+select is((tests.walk('alice', '4:4:', 3000)).changes, (tests.sync('alice')).changes,
+    'a limited delta is the same in pages');
 
 -- Joining and leaving.
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
 select is(tests.news('mallory'),
     array['profile alice', 'profile bob', 'profile carol', 'conversation group'] || tests.numbers('group', 13, 32)
-    || array['limited group'], 'a conversation joined comes as in a reset');
-select is(tests.news('alice'), array['profile mallory', 'conversation group'], 'its members get the newcomer');
+    || array['limited group'], 'a joined conversation comes as in a reset');
+select is(tests.news('alice'), array['profile mallory', 'conversation group'], 'members get the new member''s profile');
 select tests.say('group', 'mallory', 'hi');
 select tests.age();
 delete from public.conversation_members where user_id = tests.id('mallory');
-select is(tests.news('mallory'), array['left group'], 'one who is removed gets left, and nothing of it');
+select is(tests.news('mallory'), array['left group'], 'a removed user gets only "left"');
 select tests.say('group', 'alice', 'secret');
-select is(tests.news('mallory'), array['left group'], 'also later');
+select is(tests.news('mallory'), array['left group'], 'a removed user still gets only "left" later');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
 select is(tests.news('mallory'),
     array['profile alice', 'profile bob', 'profile carol', 'left group', 'conversation group']
-    || tests.numbers('group', 15, 34) || array['limited group'], 'one who comes back gets left and the whole');
+    || tests.numbers('group', 15, 34) || array['limited group'],
+    'a user who returns gets "left" and the whole conversation');
 delete from public.conversation_members where user_id = tests.id('mallory');
 select tests.age();
-select is(tests.news('mallory'), '{}', 'then nothing');
+select is(tests.news('mallory'), '{}', 'the next delta is empty');
 update public.user_profiles set bio = 'gone' where id = tests.id('mallory');
-select is(tests.news('alice'), array['profile mallory'], 'who wrote and went is still news');
+select is(tests.news('alice'), array['profile mallory'], 'members get the profile of a former member who wrote');
 select tests.age();
 select tests.as('mallory', format('api.open_conversation(%L)', tests.id('carol')));
-select is(tests.news('carol'), array['profile mallory', 'conversation ?'], 'a conversation opened with one');
+select is(tests.news('carol'), array['profile mallory', 'conversation ?'],
+    'a user gets a conversation that another opened');
 select is((tests.sync('carol')).conversation_ids @> array[tests.id('group')]
     and cardinality((tests.sync('carol')).conversation_ids) = 2,
-    true, 'streams on');
+    true, 'conversation_ids include the new conversation');
 
 -- Many left conversations, and many of which the page only says that they are limited.
 select tests.age();
@@ -208,27 +214,31 @@ with made as (
 insert into rooms select id from made;
 insert into app.former_members (conversation_id, user_id, wrote) select id, tests.id('mallory'), false from rooms;
 select tests.age('5', '4');
-select is((tests.walk('mallory', '4:4:', 390)).pages, 4, 'row 58a: conversations that were left come in pages too');
-select is((tests.walk('mallory', '4:4:', 390)).changes, (tests.sync('mallory')).changes, 'each once');
+select is((tests.walk('mallory', '4:4:', 390)).pages, 4, 'row 58a: pages are split within left conversations');
+select is((tests.walk('mallory', '4:4:', 390)).changes, (tests.sync('mallory')).changes,
+    'pages have each left conversation once');
 insert into public.conversation_members (conversation_id, user_id) select r.id, tests.id('mallory') from rooms r;
 insert into public.messages (conversation_id, sender_id, content) select r.id, tests.id('mallory'), 'x' from rooms r;
 select tests.age();
 create temporary table whole as select (tests.sync('mallory', null, messages => 0)).changes;
-select is(jsonb_array_length(changes -> 'limited'), 40, 'of forty conversations no message') from whole;
-select cmp_ok((tests.walk('mallory', null, 0, 0)).pages, '>', 80, 'row 58a: that a conversation is limited takes room');
-select ok((tests.walk('mallory', null, bytes, 0)).changes = changes, 'each once, in pages of ' || bytes)
+select is(jsonb_array_length(changes -> 'limited'), 40, 'forty conversations are limited without messages') from whole;
+select cmp_ok((tests.walk('mallory', null, 0, 0)).pages, '>', 80,
+    'row 58a: a limited conversation counts for the size of a page');
+select ok((tests.walk('mallory', null, bytes, 0)).changes = changes,
+    'has each limited conversation once in pages of ' || bytes)
   from whole, unnest(array[0, 390, 12000]) bytes;
 
 -- The frequent case without changes: the rest of the page is not read.
 select tests.age();
 create temporary table people as select unnest(array['alice', 'bob', 'carol', 'mallory']) as who;
-select is((tests.sync(who)).changes, '{}', who || ' has missed nothing') from people;
+select is((tests.sync(who)).changes, '{}', who || ' gets an empty delta') from people;
 select is((tests.sync(who)).conversation_ids, (tests.sync(who, null)).conversation_ids,
-    'and streams on in the conversations of a whole view') from people;
+    'an empty delta has the conversation ids of a whole view') from people;
 select ok(tests.has_no_changes(who, '4:4:', '{}', (tests.sync(who)).conversation_ids::text),
-    'of ' || who || ' that is said at once, with the same conversations') from people;
+    who || ' has no changes, and the same conversation ids') from people;
 select tests.say('direct', 'alice', 'new');
-select is(tests.has_no_changes(who, '4:4:'), who in ('carol', 'mallory'), 'and not of whom a message is for: ' || who)
+select is(tests.has_no_changes(who, '4:4:'), who in ('carol', 'mallory'),
+    'has_no_changes is true only without new messages: ' || who)
   from people;
 select tests.age();
 -- Several users in one call, each with its cursor.
@@ -240,14 +250,14 @@ select results_eq($$
         array(select tests.id(who) from unnest(array['mallory', 'alice', 'mallory', 'mallory', 'mallory']) who),
         array['4:4:', '4:4:', '4:4:', '99999999999:99999999999:', '3:3:']::pg_snapshot[])
 $$, $$values (1, app.epoch(), pg_current_snapshot()::text, true)$$,
-    'of who missed something, comes from another epoch, from the future or from long ago it does not speak');
-select is((select count(*) from feed.has_no_changes('{}', '{}', '{}')), 0::bigint, 'of nobody: nothing');
+    'does not return users with changes, another epoch, or an old or future cursor');
+select is((select count(*) from feed.has_no_changes('{}', '{}', '{}')), 0::bigint, 'returns nothing for no users');
 select tests.owner();
 select tests.age();
 insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 511);
-select is(tests.has_no_changes('alice', '4:4:'), true, 'of 511 strangers'' profiles it asks whose they are');
+select is(tests.has_no_changes('alice', '4:4:'), true, 'checks the owners of 511 changed profiles');
 insert into auth.users (id, is_anonymous) values (gen_random_uuid(), true);
-select is(tests.has_no_changes('alice', '4:4:'), false, 'of 512 it does not');
+select is(tests.has_no_changes('alice', '4:4:'), false, 'does not check the owners of 512 changed profiles');
 select tests.age();
 with made as (
     insert into public.conversations (kind, title)
@@ -257,16 +267,17 @@ with made as (
     returning id)
 insert into public.conversation_members (conversation_id, user_id) select m.id, tests.id('mallory') from made m;
 select tests.age();
-select is(tests.has_no_changes('mallory', '4:4:'), false, 'nor does it speak of who is in 257 conversations');
+select is(tests.has_no_changes('mallory', '4:4:'), false, 'does not return a user in 257 conversations');
 delete from public.conversation_members m
  where (m.conversation_id, m.user_id) in (
     select o.conversation_id, o.user_id from public.conversation_members o
      where o.user_id = tests.id('mallory') limit 1);
 select tests.age();
-select is(tests.has_no_changes('mallory', '4:4:'), true, 'of who is in 256 it does');
-select is(tests.account(format('accounts.delete_user(%L, null)', tests.id('mallory'))), '{"deleted":true}', 'one goes');
+select is(tests.has_no_changes('mallory', '4:4:'), true, 'returns a user in 256 conversations');
+select is(tests.account(format('accounts.delete_user(%L, null)', tests.id('mallory'))), '{"deleted":true}',
+    'a user is deleted');
 select tests.age();
-select is((tests.sync('mallory')).conversation_ids, '{}', 'who is deleted streams on in none');
+select is((tests.sync('mallory')).conversation_ids, '{}', 'a deleted user has no conversation ids');
 
 -- Users who wrote and left stay visible to the members and to those who join.
 select tests.make_user(name) from unnest(array['dave', 'erin', 'frank']) name;
@@ -278,29 +289,32 @@ select tests.say('crew', 'erin', 'Goodbye.');
 delete from public.conversation_members where user_id in (tests.id('erin'), tests.id('frank'));
 select tests.age();
 select is(tests.words((tests.sync('dave', null)).changes), array['me', 'profile erin', 'conversation crew', 'crew 1'],
-    'a reset has who wrote and left, and not who only listened');
-select is((tests.walk('dave', null, 390)).changes, (tests.sync('dave', null)).changes, 'in pages too');
+    'a reset has former members who wrote, not those who only read');
+select is((tests.walk('dave', null, 390)).changes, (tests.sync('dave', null)).changes,
+    'the reset is the same in pages');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('bob'));
-select is((tests.news('bob'))[1:2], array['profile dave', 'profile erin'], 'who comes is told of it as well');
-select is(tests.news('dave'), array['profile bob', 'conversation crew'], 'and who knows of it is not told again');
+select is((tests.news('bob'))[1:2], array['profile dave', 'profile erin'],
+    'a new member gets the profiles of former members who wrote');
+select is(tests.news('dave'), array['profile bob', 'conversation crew'], 'members do not get those profiles again');
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('frank'));
 select tests.say('crew', 'frank', 'Hello, and goodbye.');
 delete from public.conversation_members where user_id in (tests.id('bob'), tests.id('frank'));
 select is(tests.news('dave'), array['profile frank', 'conversation crew', 'crew 2'],
-    'who came, wrote and left since is told of');
+    'a delta has the profile of a user who joined, wrote and left');
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('frank'));
 delete from public.conversation_members where user_id in (tests.id('frank'));
-select is(tests.news('dave'), array['conversation crew'], 'and no second time');
+select is(tests.news('dave'), array['conversation crew'], 'the next delta does not have that profile');
 
 -- The function that nodes call: the same page, and whether it may become a cursor at once.
 select tests.authenticate_as('alice');
 select results_eq($$
     select epoch_now, snapshot, reset, next_position, changes, conversation_ids
       from app.sync_page(app.epoch(), '3:3:', null, null, 20, 3000)
-$$, $$select * from api.sync(app.epoch(), '3:3:', null, null, 20, 3000)$$, 'the service''s page is the same');
-select isnt(is_durable, null, 'and says whether the log is on disk')
+$$, $$select * from api.sync(app.epoch(), '3:3:', null, null, 20, 3000)$$,
+'sync_page returns the same page as api.sync');
+select isnt(is_durable, null, 'sync_page returns whether the log is flushed')
   from app.sync_page(app.epoch(), '4:4:', null, null, 20, 1000);
 select tests.owner();
 
@@ -321,18 +335,21 @@ select who, since, (tests.sync(who, since)).changes
   from unnest(array['erin', 'frank']) who, unnest(array[null, '4:4:']) since;
 create or replace function app.page_time() returns interval language sql immutable as
     $$ select interval '-1 second' $$;
-select is(w.changes, h.changes, format('what %s has since %s is the same in pages of few conversations', h.who,
+select is(w.changes, h.changes, format('%s gets the same changes since %s in pages of few conversations', h.who,
                                        h.since))
   from views h cross join lateral tests.walk(h.who, h.since, 524288) w;
-select cmp_ok((tests.walk('erin', null, 524288)).pages, '>', 3, 'which are several');
-select is(w.changes, h.changes, 'also where they end by bytes too')
+select cmp_ok((tests.walk('erin', null, 524288)).pages, '>', 3, 'that walk has several pages');
+select is(w.changes, h.changes, 'that walk also has pages that end by size')
   from views h cross join lateral tests.walk(h.who, h.since, 3000) w;
 
 -- Other users' conversations do not appear.
-select unalike((tests.sync('mallory', null)).changes::text, '%secret%', 'a stranger''s world holds nothing of it');
+select unalike((tests.sync('mallory', null)).changes::text, '%secret%',
+    'a stranger''s view contains nothing of the conversation');
 select set_config('role', 'authenticated', true);
-select throws_ok('select api.sync(null, null, null, null, 20, 1)', 'PL002', null, 'nobody has no world');
-select throws_ok('select app.sync_page(null, null, null, null, 20, 1)', 'PL002', null, 'nor by the service''s call');
+select throws_ok('select api.sync(null, null, null, null, 20, 1)', 'PL002', null,
+    'api.sync without claims is unauthenticated');
+select throws_ok('select app.sync_page(null, null, null, null, 20, 1)', 'PL002', null,
+    'app.sync_page without claims is unauthenticated');
 select tests.owner();
 
 select * from finish();

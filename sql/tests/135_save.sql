@@ -15,7 +15,7 @@ select is(tests.as('bob', format('api.save_me(%L)', '{
         "preferred_unit_system":"imperial","preferences":{"theme":"dark"},"username":"Tap_Saved",
         "avatar":{"avatar_type":"built_in","avatar_id":"blue_circle"},
         "physical":{"biological_sex":"other","height_cm":170.5,"date_of_birth":"1990-05-17"}}')),
-    tests.as('bob', 'api.me()'), 'answers the complete Me');
+    tests.as('bob', 'api.me()'), 'save_me returns the complete Me');
 select is((select jsonb_object_agg(key, value) from jsonb_each(own.data)
             where key not in ('updated_at', 'username_changed_at') and value is distinct from before.data -> key),
     '{"full_name":"Saved Bob","bio":"all","website":"https://saved.example","location":"Everywhere",
@@ -24,10 +24,10 @@ select is((select jsonb_object_agg(key, value) from jsonb_each(own.data)
       "avatar_type":"built_in","avatar_id":"blue_circle","biological_sex":"other","height_cm":170.5,
       "username_change_count":1}'::jsonb
     || jsonb_build_object('version', (before.data ->> 'version')::integer + 1),
-    'all of it is saved, and nothing else, in one step of the version')
+    'saves all given fields and only those, with one new version')
   from tests.own join before using (id) where id = tests.id('bob');
 select set_eq('select * from tests.own where id <> tests.id(''bob'')',
-    'select * from before where id <> tests.id(''bob'')', 'and of nobody else');
+    'select * from before where id <> tests.id(''bob'')', 'save_me changes no other user');
 
 -- Nothing of it.
 truncate before;
@@ -65,26 +65,27 @@ select is(tests.field_of('carol', format('select api.save_me(%L)',
         ('"date_of_birth":"1990-01-01","physical":{"date_of_birth":null}', 'physical.date_of_birth'))
        as t (patch, field);
 select is(tests.as('carol', $$api.save_me('{"bio":"unsaved","username":"tap_mallory"}')$$),
-    'PL009 That username is taken.', 'a username that is taken');
+    'PL009 That username is taken.', 'rejects a taken username');
 select matches(tests.as('bob', $$api.save_me('{"bio":"unsaved","username":"tap_again"}')$$), '^PL013 ',
-    'a username that was just changed');
-select is(tests.as('carol', $$api.save_me('{"bio":"unsaved"}', 0)$$), 'PL011 Your profile was changed meanwhile.',
-    'another version');
-select set_eq('select * from tests.own', 'select * from before', 'of what is refused nothing is done');
+    'rejects a username during the cooldown');
+select is(tests.as('carol', $$api.save_me('{"bio":"unsaved"}', 0)$$),
+    'PL011 Your profile has changed since this version. Read it again before you change it.',
+    'rejects an outdated version');
+select set_eq('select * from tests.own', 'select * from before', 'a rejected change changes nothing');
 
 -- Some of it.
 select is(tests.as('carol', format('api.save_me(%L, %s) ->> ''version''', patch, data ->> 'version')),
-        data ->> 'version', 'no change is no step: ' || patch)
+        data ->> 'version', 'an update without a change keeps the version: ' || patch)
   from before, unnest(array['{}', '{"physical":{}}', '{"username":"tap_carol","avatar":{"avatar_type":null}}']) patch
  where id = tests.id('carol');
 select is(tests.as('carol', $$api.save_me('{"preferences":{"a":1}}') -> 'preferences'$$)::jsonb, '{"a":1}',
-    'preferences are merged');
+    'merges preferences');
 select is(tests.as('carol', $$api.save_me('{"preferences":{"a":null,"b":2}}') -> 'preferences'$$)::jsonb, '{"b":2}',
-    'by key');
+    'merges preferences by key');
 select is(tests.as('carol', $$api.save_me('{"physical":{"date_of_birth":"1990-05-17"}}') ->> 'date_of_birth'$$),
-    '1990-05-17', 'there is one date of birth');
+    '1990-05-17', 'sets date_of_birth through physical');
 select is(tests.as('carol', $$api.save_me('{"physical":{"height_cm":170}}') ->> 'date_of_birth'$$), '1990-05-17',
-    'what is absent stays');
+    'absent fields keep their values');
 
 select * from finish();
 rollback;

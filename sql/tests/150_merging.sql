@@ -88,116 +88,119 @@ create temporary table before as select id, conversation_id, content, version, c
 select tests.age();
 
 -- Refused merges change nothing.
-select matches(tests.merge('alice', gen_random_uuid()), '^PL004 ', 'an unknown session');
-select matches(tests.merge('alice', bob), '^PL004 ', 'one of a full account') from s;
-select matches(tests.merge('alice', alice), '^PL004 ', 'one of the account itself') from s;
-select matches(tests.merge('alice', guest, 2), '^PL004 ', 'a token that was never given') from s;
-select matches(tests.merge('guest', guest), '^PL004 ', 'a guest into itself') from s;
-select matches(tests.merge('mallory', guest), '^PL004 ', 'into a deleted account') from s;
+select matches(tests.merge('alice', gen_random_uuid()), '^PL004 ', 'rejects an unknown session');
+select matches(tests.merge('alice', bob), '^PL004 ', 'rejects a session of a full account') from s;
+select matches(tests.merge('alice', alice), '^PL004 ', 'rejects a session of the account itself') from s;
+select matches(tests.merge('alice', guest, 2), '^PL004 ', 'rejects a token that was never issued') from s;
+select matches(tests.merge('guest', guest), '^PL004 ', 'rejects a merge of a guest into itself') from s;
+select matches(tests.merge('mallory', guest), '^PL004 ', 'rejects a merge into a deleted account') from s;
 select is((select count(*) from public.messages where version > 1 and deleted_at is null)
         + (select count(*) from app.merged_guests),
-    0::bigint, 'nothing happened');
+    0::bigint, 'rejected merges change nothing');
 -- The rule is enforced without a merge too.
 select throws_ok('update public.messages set sender_id = tests.id(''alice'') where sender_id = tests.id(''guest'')',
-    '23001', null, 'a message keeps its sender');
+    '23001', null, 'the sender of a message cannot be changed');
 select throws_ok(
     'update public.conversations set participant1_id = tests.id(''carol'') where id = tests.id(''direct'')',
-    'PL007', null, 'a direct conversation its participants');
+    'PL007', null, 'the participants of a direct conversation cannot be changed');
 
-select is(tests.merge('alice', guest), '{"conversations":5,"messages":10}', 'the guest comes into the account') from s;
-select is(tests.merge('alice', guest), '{"conversations":5,"messages":10}', 'again: the same answer') from s;
-select is(tests.merge('alice', guest, 0), '{"conversations":5,"messages":10}', 'whichever token') from s;
-select matches(tests.merge('bob', guest), '^PL004 ', 'another account gets nothing') from s;
+select is(tests.merge('alice', guest), '{"conversations":5,"messages":10}', 'merges the guest into the account') from s;
+select is(tests.merge('alice', guest), '{"conversations":5,"messages":10}',
+    'a repeated merge returns the same result') from s;
+select is(tests.merge('alice', guest, 0), '{"conversations":5,"messages":10}',
+    'a repeated merge with another token returns the same result') from s;
+select matches(tests.merge('bob', guest), '^PL004 ', 'rejects a merge of the same guest into another account') from s;
 
 -- Two direct conversations with one user become one.
 select is(tests.lines('direct'),
     '1 alice a1, 2 bob b2, 3 alice a3, 4 bob b4, 5 alice g1, 6 bob b2, 7 alice -, 8 alice g4, 9 bob b5, 10 alice g6',
-    'the guest''s stand at the end, in order');
-select is(tests.marks('direct'), 'alice 10, bob 9', 'the marks are where each had read, and not before what it wrote');
+    'appends the guest''s messages in order');
+select is(tests.marks('direct'), 'alice 10, bob 9',
+    'read marks keep their messages and cover the members'' own messages');
 select results_eq($$
     select last_seq, last_message_content, last_message_sender_id, last_message_xid > '3'
       from public.conversations where id = tests.id('direct')
-$$, $$values (10::bigint, 'g6', tests.id('alice'), true)$$, 'the conversation tells the newest');
+$$, $$values (10::bigint, 'g6', tests.id('alice'), true)$$, 'the conversation has its newest message');
 select results_eq($$
     select last_seq, last_message_content, (select count(*) from public.messages m where m.conversation_id = c.id),
            (select count(*) from public.conversation_members m where m.conversation_id = c.id)
       from public.conversations c where id = tests.id('guest bob')
-$$, $$values (0::bigint, null::text, 0::bigint, 0::bigint)$$, 'the emptied one stands in nobody''s list');
+$$, $$values (0::bigint, null::text, 0::bigint, 0::bigint)$$, 'the emptied conversation has no messages or members');
 select results_eq($$
     select seq, client_id::text from public.messages
      where conversation_id = tests.id('direct') and (client_id is not null or seq = 9) order by seq
 $$, $$
     values (4::bigint, '00000000-0000-4000-8000-00000000000b'), (9, null), (10, '00000000-0000-4000-8000-00000000000c')
-$$, 'a client_id stays, where it is not taken');
+$$, 'messages keep their client_ids unless they are taken');
 select is(tests.as('alice', format('api.open_conversation(%L) ->> ''id''', tests.id('bob'))),
-    tests.id('direct')::text, 'it is the one they have');
+    tests.id('direct')::text, 'open_conversation returns the merged conversation');
 select is(tests.as('alice', format($$api.send_message(%L, 'next') ->> 'seq'$$, tests.id('direct'))),
-    '11', 'and it goes on');
+    '11', 'the merged conversation accepts new messages');
 -- A conversation that the account did not have becomes its own.
 select is(tests.as('alice', format('api.open_conversation(%L) ->> ''id''', tests.id('carol'))),
-    tests.id('guest carol')::text, 'the guest''s direct conversation is the account''s');
+    tests.id('guest carol')::text, 'the account takes over the guest''s direct conversation');
 select is(tests.lines('guest carol') || ' / ' || tests.marks('guest carol'),
-    '1 alice g1, 2 carol c2 / alice 1, carol 2', 'with its messages and marks');
+    '1 alice g1, 2 carol c2 / alice 1, carol 2', 'that conversation keeps its messages and marks');
 select set_eq($$select user_id from public.conversation_members where conversation_id = tests.id('guest dead')$$,
-    array[tests.id('alice'), tests.id('mallory')], 'also one with somebody deleted');
+    array[tests.id('alice'), tests.id('mallory')], 'the account takes over a conversation with a deleted user');
 -- Groups.
 select is(tests.lines('club') || ' / ' || tests.marks('club'),
-    '1 alice g1, 2 carol c2 / alice 1, carol 2', 'the guest''s group is the account''s');
-select is((tests.member('club', 'alice')).role::text, 'owner', 'with its role');
+    '1 alice g1, 2 carol c2 / alice 1, carol 2', 'the account takes over the guest''s group');
+select is((tests.member('club', 'alice')).role::text, 'owner', 'the account takes over the guest''s role');
 select is(tests.lines('common') || ' / ' || tests.marks('common'),
     '1 alice g1, 2 alice a2, 3 alice g3, 4 alice a4, 5 alice g5 / alice 5, bob 0',
-    'in a common group the later mark stays');
-select is((tests.member('common', 'alice')).role::text, 'owner', 'and the stronger role');
+    'in a shared group the later read mark is kept');
+select is((tests.member('common', 'alice')).role::text, 'owner', 'in a shared group the stronger role is kept');
 select is(tests.lines('gone') || ' / ' || tests.marks('gone'),
-    '1 alice g1, 2 carol c2 / carol 2', 'where the guest had written and gone, so has the account');
+    '1 alice g1, 2 carol c2 / carol 2', 'the account is a former sender where the guest was one');
 select ok((select wrote from app.former_members
             where conversation_id = tests.id('gone') and user_id = tests.id('alice')),
-    'whose profile is told there');
+    'the account is recorded as a former member who wrote');
 -- The direct conversation of guest and account.
-select is(tests.marks('guest alice'), null, 'a conversation of guest and account with each other goes');
+select is(tests.marks('guest alice'), null, 'the conversation between guest and account is removed');
 select set_eq($$
     select conversation_id from app.former_members where user_id = tests.id('alice') and changed_xid > '3'
 $$, array[tests.id('guest alice'), tests.id('gone')],
-    'and that and what it wrote in is all that it hears to have left');
+    'the account has left only that conversation and the group that the guest left');
 select is((select joined_xid > '3' from app.former_members
             where conversation_id = tests.id('gone') and user_id = tests.id('alice')), true,
-    'so that those who are there are told of it');
+    'members of that group get the account''s profile');
 
 -- No message is lost or duplicated.
 select set_eq('select id, content, created_at from public.messages where content is distinct from ''next''',
-    'select id, content, created_at from before', 'every message is there, once, with its id and time');
+    'select id, content, created_at from before', 'keeps every message once, with its id and time');
 select is_empty($$
     select c.id
       from public.conversations c
      where c.last_seq <> (select count(*) from public.messages m where m.conversation_id = c.id)
         or c.last_seq <> coalesce((select max(seq) from public.messages m where m.conversation_id = c.id), 0)
-$$, 'numbers have no gap');
+$$, 'message numbers have no gaps');
 select is_empty($$
     select c.id
       from public.conversations c
       join public.messages m on m.conversation_id = c.id and m.seq = c.last_seq
      where row(c.last_message_content, c.last_message_sender_id, c.last_message_time)
            is distinct from row(left(m.content, 200), m.sender_id, m.created_at)
-$$, 'each conversation tells its newest message');
+$$, 'each conversation has its newest message');
 select is_empty($$
     select 1
       from public.conversation_members m
      where m.last_read_seq < m.sent_seq
         or m.sent_seq <> coalesce((select max(seq) from public.messages n
                                     where n.conversation_id = m.conversation_id and n.sender_id = m.user_id), 0)
-$$, 'each mark is at or past what its member wrote');
+$$, 'each read mark covers its member''s own messages');
 select is((select count(*) from public.messages where sender_id = tests.id('guest')),
-    1::bigint, 'but for what it wrote to the account, nothing is the guest''s any more');
+    1::bigint, 'only the guest''s messages to the account keep the guest as sender');
 select is_empty($$
     select n.id from public.messages n
       join before b using (id)
      where (n.version > b.version) <> (n.changed_xid > '3') and n.content <> 'next'
-$$, 'what changed is a new version');
+$$, 'exactly the changed messages have a new version');
 select is_empty($$
     select n.id from public.messages n
       join before b using (id)
      where (n.conversation_id <> b.conversation_id) <> (n.sent_xid > '3')
-$$, 'what came to another conversation is sent there now');
+$$, 'exactly the moved messages have a new sent_xid');
 
 -- The two users.
 select results_eq($$
@@ -207,19 +210,20 @@ select results_eq($$
 $$, $$
     values ('Tap Alice', 'of the guest', 'custom', null::text, 'tap_alice', '{"a":2,"b":1}'::jsonb, date '1990-05-17',
                180.00, '{"a":2,"b":1,"c":2}'::jsonb)
-$$, 'the account''s own values win, preferences merge by key');
+$$, 'the account''s own values are kept, and preferences merge by key');
 select results_eq($$select is_deleted, username, bio from public.user_profiles where id = tests.id('guest')$$,
-    $$values (true, null::text, null::text)$$, 'the guest is a tombstone');
+    $$values (true, null::text, null::text)$$, 'the guest becomes a tombstone');
 select is((select count(*) from app.sessions where user_id = tests.id('guest') and revoked_at is null),
-    0::bigint, 'whose sessions ended');
-select matches(tests.as('carol', 'api.change_username(''tap_guest'')'), '^PL009 ', 'its name is held');
-select is(tests.as('alice', 'api.change_username(''tap_guest'') ->> ''username'''), 'tap_guest', 'for its holder');
+    0::bigint, 'the guest''s sessions end');
+select matches(tests.as('carol', 'api.change_username(''tap_guest'')'), '^PL009 ', 'the guest''s username is held');
+select is(tests.as('alice', 'api.change_username(''tap_guest'') ->> ''username'''), 'tap_guest',
+    'the account can take the guest''s username');
 select matches(tests.account(format('accounts.upgrade(%L, ''tap.late@example.org'', ''x'')', tests.id('guest'))),
-    '^PL007 ', 'it is not upgraded any more');
+    '^PL007 ', 'a merged guest cannot be upgraded');
 select is((select count(*) from app.sessions where user_id = tests.id('guest') and forget_at is not null),
-    0::bigint, 'its sessions are kept, by which a retry finds the merge');
+    0::bigint, 'the guest''s sessions are kept for repeated merges');
 select matches(tests.account(format('accounts.merge_guest(%L, ''old'', %L, 1, 10)', tests.id('alice'), guest)),
-    '^PL003 ', 'a password that was changed since it was verified merges nothing')
+    '^PL003 ', 'rejects a merge if the password has changed since it was verified')
   from s;
 
 -- The changes that other users get. (In one transaction, a membership that ended and one that began have one id.)
@@ -235,25 +239,25 @@ create function tests.named(list jsonb) returns text[] language sql as $$
     select array_agg(i.name order by i.name) from jsonb_array_elements(list) e
       join tests.ids i on i.id = coalesce(e ->> 'id', e #>> '{}')::uuid
 $$;
-select is(tests.named(tests.heard('bob') -> 'left'), array['guest bob'], 'bob left the emptied conversation');
+select is(tests.named(tests.heard('bob') -> 'left'), array['guest bob'], 'bob leaves the emptied conversation');
 select is((select count(*) from jsonb_array_elements(tests.heard('bob') -> 'messages') m
             where (m ->> 'conversation_id')::uuid = tests.id('direct')),
-    7::bigint, 'and hears the appended messages');
+    7::bigint, 'bob gets the appended messages');
 select is((select count(*) from jsonb_array_elements(tests.heard('bob') -> 'messages') m
             where (m ->> 'conversation_id')::uuid = tests.id('common')),
-    3::bigint, 'and the guest''s of the common group');
+    3::bigint, 'bob gets the guest''s messages of the shared group');
 select is((select bool_and((m ->> 'sender_id')::uuid <> tests.id('guest')
                               and m -> 'sender' ->> 'username' = 'tap_guest'
                            or (m ->> 'sender_id')::uuid = tests.id('bob'))
              from jsonb_array_elements(tests.heard('bob') -> 'messages') m),
-    true, 'as the account''s');
+    true, 'the messages have the account as sender');
 select is(tests.named(tests.heard('carol') -> 'conversations'),
-    array['club', 'guest carol'], 'carol hears who she talks with');
-select ok(tests.named(tests.heard('carol') -> 'profiles') @> array['alice'], 'and its profile');
+    array['club', 'guest carol'], 'carol gets the conversations with the account');
+select ok(tests.named(tests.heard('carol') -> 'profiles') @> array['alice'], 'carol gets the account''s profile');
 select ok(tests.named(tests.heard('alice') -> 'conversations') @> array['club', 'common', 'guest carol'],
-    'the account gets its conversations');
+    'the account gets its new conversations');
 select is(tests.named(tests.heard('alice') -> 'left'), array['gone', 'guest alice'],
-    'and loses one, and hears of another that it wrote in and is not in');
+    'the account leaves its conversation with the guest and the group that the guest left');
 
 -- A rotated token whose response was lost; more data than the bounds; a deleted guest.
 select tests.make_user('second', true);
@@ -263,16 +267,16 @@ update public.user_private set preferences = jsonb_build_object('big', repeat('x
  where id = tests.id('second');
 update public.user_private set preferences = jsonb_build_object('own', repeat('x', 10000)) where id = tests.id('alice');
 select matches(tests.merge('alice', 'f0000000-0000-4000-8000-0000000000b1', 3),
-    '^PL004 ', 'a grandparent is not taken');
+    '^PL004 ', 'rejects a grandparent token');
 select is(tests.merge('alice', 'f0000000-0000-4000-8000-0000000000b1', 4),
-    '{"conversations":0,"messages":0}', 'a parent is, within the window, and a guest without anything');
+    '{"conversations":0,"messages":0}', 'accepts a parent token within the reuse window');
 select is((select array(select jsonb_object_keys(preferences)) from public.user_private where id = tests.id('alice')),
-    array['own'], 'preferences that are too much together stay the account''s');
+    array['own'], 'keeps the account''s preferences if the merged ones are too large');
 select tests.make_user('third', true);
 insert into app.sessions (id, user_id) values ('f0000000-0000-4000-8000-0000000000b2', tests.id('third'));
 select tests.account(format('accounts.delete_user(%L, null)', tests.id('third')));
 select matches(tests.merge('alice', 'f0000000-0000-4000-8000-0000000000b2'),
-    '^PL004 ', 'a deleted guest is not merged');
+    '^PL004 ', 'rejects a deleted guest');
 
 -- Held names of many guests.
 do $$
@@ -285,11 +289,13 @@ begin
     end loop;
 end $$;
 select is((select count(*) from app.merged_guests where account_id = tests.id('bob')),
-    8::bigint, 'an account takes in many guests');
+    8::bigint, 'an account can merge many guests');
 select is((select array_agg(old_username order by old_username) from public.username_history
             where user_id = tests.id('bob')),
-    array['tap_many4', 'tap_many5', 'tap_many6', 'tap_many7', 'tap_many8'], 'and five of their names are held for it');
-select is(tests.as('carol', 'api.change_username(''tap_many1'') ->> ''username'''), 'tap_many1', 'the others are free');
+    array['tap_many4', 'tap_many5', 'tap_many6', 'tap_many7', 'tap_many8'],
+    'at most five of the guests'' usernames are held for the account');
+select is(tests.as('carol', 'api.change_username(''tap_many1'') ->> ''username'''), 'tap_many1',
+    'the other usernames are free');
 
 select * from finish();
 rollback;

@@ -69,8 +69,8 @@ create function tests.page(who text, room text, before_seq bigint) returns jsonb
     select tests.as(who, format('api.messages(%L, %L, null, 50)', tests.id(room), before_seq))::jsonb -> 'messages'
 $$;
 
-select is(tests.move(), 'none', 'where nothing is to be moved nothing is done');
-select is((select count(*) from app.leases), 0::bigint, 'and nothing is written');
+select is(tests.move(), 'none', 'does nothing if no messages are left to move');
+select is((select count(*) from app.leases), 0::bigint, 'takes no lease if no messages are left to move');
 
 -- The guest has written 2,500 messages in a group, and talks with bob, as alice does.
 select tests.talk('club', 'group', array['guest', 'bob', 'alice']),
@@ -91,40 +91,43 @@ create temporary table before as
     select id, conversation_id, seq, sender_id, client_id, content, created_at from public.messages;
 select tests.age();
 
-select is(tests.merge('guest', 'alice'), '{"conversations":2,"messages":3798}', 'all messages are counted');
+select is(tests.merge('guest', 'alice'), '{"conversations":2,"messages":3798}', 'counts all messages of the guest');
 select is(tests.written('club', 'alice') || ' ' || tests.written('direct', 'alice'), '501 502',
-    'and the newest are moved: of each conversation its share of 1,000');
-select is(tests.left_to_move('guest'), 'club below 2011, guest bob below 801', 'what is left is noted');
-select is((select count(*) from app.message_moves), 2::bigint, 'once for each conversation');
+    'moves the newest messages during the sign-in, up to 1,000 in total');
+select is(tests.left_to_move('guest'), 'club below 2011, guest bob below 801',
+    'records the conversations with messages left to move');
+select is((select count(*) from app.message_moves), 2::bigint, 'records each conversation once');
 -- Bob's read mark is after what alice has read.
 select results_eq($$
     select c.last_seq, m.sent_seq, m.last_read_seq >= m.sent_seq from public.conversations c
       join public.conversation_members m on m.conversation_id = c.id and m.user_id = tests.id('alice')
      where c.id = tests.id('direct')
-$$, 'values (1303::bigint, 1303::bigint, true)', 'numbers are reserved for all, and the marks are where they will be');
+$$, 'values (1303::bigint, 1303::bigint, true)', 'reserves numbers and moves marks for all messages');
 
 -- Before they are moved.
-select is(tests.page('bob', 'direct', 804) -> -1 ->> 'seq', '3', 'a page leaves out what is to be moved there');
+select is(tests.page('bob', 'direct', 804) -> -1 ->> 'seq', '3',
+    'a page leaves out messages that are still to be moved into the conversation');
 select is((select m from jsonb_array_elements(tests.page('bob', 'club', 600)) m where m ->> 'seq' = '599') -> 'sender',
     jsonb_build_object('id', tests.id('guest'), 'username', null, 'full_name', null, 'avatar_type', null,
         'avatar_id', null, 'avatar_url', null,
         'version', (select version from public.user_profiles where id = tests.id('guest'))),
-    'a message that is not moved is of a deleted user');
+    'an unmoved message has the deleted guest as sender');
 select ok((select bool_or(p ->> 'id' = tests.id('guest')::text and (p ->> 'is_deleted')::boolean)
-             from jsonb_array_elements(tests.changes('bob') -> 'profiles') p), 'whose profile is known');
+             from jsonb_array_elements(tests.changes('bob') -> 'profiles') p), 'members get the guest''s profile');
 select matches(tests.as('bob', format('api.edit_message(%L, 1, ''x'')', tests.id('club'))),
-    '^PL007 ', 'who was not its sender does not edit it');
+    '^PL007 ', 'a user who is not the sender cannot edit an unmoved message');
 select matches(tests.as('mallory', format('app.move_message(%L, 1)', tests.id('club'))),
-    '^PL008 ', 'nor does a stranger get it');
-select is(tests.as('bob', format('app.move_message(%L, 1)', tests.id('club'))), 'false', 'nor another member');
+    '^PL008 ', 'a non-member cannot move a message');
+select is(tests.as('bob', format('app.move_message(%L, 1)', tests.id('club'))), 'false',
+    'another member cannot move a message');
 select is(tests.as('carol', format('api.messages(%L)', tests.id('guest bob')))::text like 'PL008%', true,
-    'what has left its conversation is seen by nobody');
+    'a message that has left its conversation is not visible there');
 select is(tests.as('alice', format('api.edit_message(%L, 1, ''edited'')', tests.id('club')))::jsonb
             - '{id,conversation_id,sender,client_id,created_at,edited_at,is_read,attachment}'::text[],
     jsonb_build_object('seq', 1, 'sender_id', tests.id('alice'), 'kind', 'text', 'content', 'edited', 'version', 3,
-        'deleted_at', null), 'the account edits it at once, and it is the account''s');
+        'deleted_at', null), 'the account can edit an unmoved message, which moves it');
 select ok(tests.as('alice', format('api.delete_message(%L, 2) ->> ''deleted_at''', tests.id('club'))) is not null,
-    'and deletes it');
+    'the account can delete an unmoved message');
 
 -- The rule of moves.
 select is(tests.attempt('none', format('update public.messages set %s where conversation_id = %L and seq = 3',
@@ -136,7 +139,7 @@ select is(tests.attempt('none', format('update public.messages set %s where conv
     format('conversation_id = %L, seq = 90000', tests.id('direct'))]) change;
 select is(tests.attempt('none', format('update public.messages set conversation_id = %L, seq = 4 '
         'where conversation_id = %L and seq = 1', tests.id('group'), tests.id('guest bob'))), '23001',
-    'a message goes to its own place alone');
+    'a message can move only to its reserved number');
 
 -- Permissions.
 select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
@@ -145,7 +148,8 @@ select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
                     'select app.move_messages(gen_random_uuid(), false)',
                     'select app.move_batch(gen_random_uuid(), gen_random_uuid(), 1)',
                     'select app.reassign_messages(''{}'', gen_random_uuid(), gen_random_uuid(), 0)']) statement;
-select is(tests.attempt('postline_feed', 'select from app.message_moves'), '42501', 'the feed reads no row of it');
+select is(tests.attempt('postline_feed', 'select from app.message_moves'), '42501',
+    'the feed cannot read message_moves');
 
 -- Batches.
 do $$ begin
@@ -153,17 +157,18 @@ do $$ begin
     raise exception 'killed';
 exception when others then end $$;
 select is(tests.left_to_move('guest'), 'club below 2011, guest bob below 801',
-    'a batch that ends early changes nothing');
-select is(tests.move('node one'), 'moved', 'the next does it');
-select is(tests.move('node two'), 'led', 'another node does nothing');
+    'a batch that is interrupted changes nothing');
+select is(tests.move('node one'), 'moved', 'the next batch moves the messages');
+select is(tests.move('node two'), 'led', 'another node does not move messages without the lease');
 update app.leases set expires_at = clock_timestamp() - interval '1 ms';
-select is(tests.move('node two', true), 'moved', 'until the lease expires');
-select is(tests.move('node one'), 'led', 'from then on it moves');
+select is(tests.move('node two', true), 'moved', 'another node moves messages after the lease has expired');
+select is(tests.move('node one'), 'led', 'the first node then no longer has the lease');
 update app.leases set expires_at = clock_timestamp() - interval '1 ms';
-select ok(tests.move_all() <= 4, 'some batches move all');
-select is((select count(*) from app.message_moves), 0::bigint, 'and then nothing is left');
-select is(tests.move(), 'none', 'the next finds nothing');
-select is((select count(*) from public.messages where sender_id = tests.id('guest')), 0::bigint, 'nor is the guest''s');
+select ok(tests.move_all() <= 4, 'at most four batches move all messages');
+select is((select count(*) from app.message_moves), 0::bigint, 'no conversations are left to move');
+select is(tests.move(), 'none', 'the next batch finds nothing to do');
+select is((select count(*) from public.messages where sender_id = tests.id('guest')), 0::bigint,
+    'no messages of the guest are left');
 select is_empty($$
     select n.id from public.messages n full join before b using (id)
      where n.id is null or b.id is null or n.created_at <> b.created_at
@@ -172,50 +177,53 @@ select is_empty($$
         or n.conversation_id <> case when b.conversation_id = tests.id('guest bob') then tests.id('direct')
                                      else b.conversation_id end
         or n.sender_id <> case when b.sender_id = tests.id('guest') then tests.id('alice') else b.sender_id end
-$$, 'every message is there, once, in its place, by its sender');
+$$, 'keeps every message once, with its number and sender');
 select is((select count(*) from public.messages n join before b using (id)
-            where n.client_id is distinct from b.client_id), 2::bigint, 'a client_id stays, where it is not taken');
+            where n.client_id is distinct from b.client_id), 2::bigint,
+            'messages keep their client_ids unless they are taken');
 select is_empty($$
     select c.id from public.conversations c
      where c.last_seq <> (select count(*) from public.messages m where m.conversation_id = c.id)
         or c.last_seq <> coalesce((select max(seq) from public.messages m where m.conversation_id = c.id), 0)
-$$, 'numbers have no gap');
+$$, 'message numbers have no gaps');
 select is((select count(*) from jsonb_array_elements(tests.changes('bob') -> 'messages') m
             where m ->> 'conversation_id' = tests.id('club')::text),
-    2500::bigint, 'a cursor of before brings each of the guest''s messages');
-select is((select messages from app.merged_guests where guest_id = tests.id('guest')), 3798, 'the count stays');
+    2500::bigint, 'a delta from before the merge has all of the guest''s messages');
+select is((select messages from app.merged_guests where guest_id = tests.id('guest')), 3798,
+    'the recorded number of messages does not change');
 
 -- Long texts: a batch ends after 1 MiB of them, and has at least one message.
 select tests.talk('texts', 'group', array['long', 'bob']);
 select tests.say_many('texts', 'long', 300, repeat('x', 7000));
-select is(tests.merge('long', 'alice'), '{"conversations":1,"messages":300}', 'long ones are counted');
-select ok(tests.written('texts', 'alice') between 140 and 160, 'and moved a mebibyte at a time');
-select is(tests.move_all() || ' ' || tests.written('texts', 'alice'), '1 300', 'to the last');
+select is(tests.merge('long', 'alice'), '{"conversations":1,"messages":300}', 'counts long messages');
+select ok(tests.written('texts', 'alice') between 140 and 160, 'moves about 1 MiB of text per batch');
+select is(tests.move_all() || ' ' || tests.written('texts', 'alice'), '1 300', 'moves all long messages');
 
 -- A guest that wrote in a group and left: its newest message is far back. The account's marks follow.
 select tests.talk('left', 'group', array['bob', 'other', 'alice']);
 select tests.say_many('left', 'other', 30);
 delete from public.conversation_members where conversation_id = tests.id('left') and user_id = tests.id('other');
 select tests.say_many('left', 'bob', 10050);
-select is(tests.merge('other', 'alice'), '{"conversations":0,"messages":30}', 'all are counted, however far back');
-select is(tests.written('left', 'alice'), 0::bigint, 'the sign-in looks at 10,000 messages of a conversation');
-select is(tests.move_all() || ' ' || tests.written('left', 'alice'), '1 30', 'a batch finds them');
+select is(tests.merge('other', 'alice'), '{"conversations":0,"messages":30}', 'counts all messages, however old');
+select is(tests.written('left', 'alice'), 0::bigint, 'the sign-in searches the last 10,000 messages of a conversation');
+select is(tests.move_all() || ' ' || tests.written('left', 'alice'), '1 30', 'a batch finds older messages');
 select is((select sent_seq || ' ' || (last_read_seq >= sent_seq)
              from public.conversation_members where conversation_id = tests.id('left') and user_id = tests.id('alice')),
-    '30 true', 'and moves the mark');
+    '30 true', 'a batch moves the read mark');
 
 -- The account is deleted before all messages are moved.
 select tests.talk('early', 'group', array['last', 'bob']);
 select tests.say_many('early', 'last', 1200);
-select is(tests.merge('last', 'carol'), '{"conversations":1,"messages":1200}', 'another guest');
-select is(tests.left_to_move('last'), 'early below 201', 'has more than is moved at once');
+select is(tests.merge('last', 'carol'), '{"conversations":1,"messages":1200}', 'merges another guest');
+select is(tests.left_to_move('last'), 'early below 201', 'that guest has more messages than one batch moves');
 select is(tests.account(format('accounts.delete_user(%L, ''hash'')', tests.id('carol'))), '{"deleted":true}',
-    'its account is deleted');
+    'deletes the account');
 select is(tests.move_all() || ' ' || tests.written('early', 'carol') || ' ' || tests.written('early', 'last'),
-    '1 1200 0', 'its messages are then under the account''s tombstone');
-select is((select count(*) from app.message_moves), 0::bigint, 'and nothing is left');
+    '1 1200 0', 'the rest of the messages moves to the account''s tombstone');
+select is((select count(*) from app.message_moves), 0::bigint, 'no conversations are left to move');
 select ok((select bool_and(m -> 'sender' -> 'full_name' = 'null' and m ->> 'sender_id' = tests.id('carol')::text)
-             from jsonb_array_elements(tests.page('bob', 'early', 100)) m), 'as bob sees');
+             from jsonb_array_elements(tests.page('bob', 'early', 100)) m),
+             'members see those messages under the tombstone');
 
 -- Two guests who talk with each other are merged into two accounts that do.
 select tests.talk('near far', 'direct', array['near', 'far']),
@@ -223,18 +231,18 @@ select tests.talk('near far', 'direct', array['near', 'far']),
 select tests.say('alice mallory', 'mallory', 'm1');
 select tests.say_many('near far', 'near', 1300, 'near'), tests.say_many('near far', 'far', 1300, 'far');
 update auth.users set encrypted_password = 'hash' where id = tests.id('mallory');
-select is(tests.merge('near', 'alice'), '{"conversations":1,"messages":1300}', 'the one comes');
-select is(tests.left_to_move('near'), 'near far below 301', 'with more than is moved at once');
-select is(tests.merge('far', 'mallory'), '{"conversations":1,"messages":1300}', 'and the other');
+select is(tests.merge('near', 'alice'), '{"conversations":1,"messages":1300}', 'merges the first of two guests');
+select is(tests.left_to_move('near'), 'near far below 301', 'the first guest has messages left to move');
+select is(tests.merge('far', 'mallory'), '{"conversations":1,"messages":1300}', 'merges the second guest');
 select is(tests.left_to_move('near') is null and tests.left_to_move('far') is not null, true,
-    'what was left of the one goes along with the other''s');
-select ok(tests.move_all() > 0, 'all are moved');
+    'the second guest''s move takes over the first one''s rest');
+select ok(tests.move_all() > 0, 'moves the messages of both guests');
 select results_eq($$
     select i.name, min(m.seq), max(m.seq), count(*)
       from public.messages m join tests.ids i on i.id = m.sender_id
      where m.conversation_id = tests.id('alice mallory') and m.content <> 'm1' group by i.name order by i.name
 $$, $$values ('alice', 2::bigint, 1301::bigint, 1300::bigint), ('mallory', 1302, 2601, 1300)$$,
-    'to their accounts, in their order');
+    'both accounts get their messages in order');
 
 -- Two guests of one account, who talk with one user: the numbers of one are reserved before those of the other.
 select tests.make_user(name, true) from unnest(array['left one', 'right one']) name;
@@ -243,17 +251,17 @@ select tests.talk('left bob', 'direct', array['left one', 'bob']),
 select tests.say_many('left bob', 'left one', 1100, 'left'),
        tests.say_many('right bob', 'right one', 1100, 'right');
 select is(tests.merge('left one', 'alice') || tests.merge('right one', 'alice'),
-    '{"conversations":1,"messages":1100}{"conversations":1,"messages":1100}', 'two guests come one after the other');
+    '{"conversations":1,"messages":1100}{"conversations":1,"messages":1100}', 'merges two guests into one account');
 select is(tests.left_to_move('left one') || ' ' || tests.left_to_move('right one'),
-    'left bob below 101 right bob below 101', 'with some left of each');
+    'left bob below 101 right bob below 101', 'both guests have messages left to move');
 select tests.say('direct', 'alice', 'after');
-select ok(tests.move_all() = 2, 'all are moved');
+select ok(tests.move_all() = 2, 'moves the messages of both guests');
 select results_eq($$
     select split_part(m.content, ' ', 1), min(m.seq), max(m.seq), count(*)
       from public.messages m where m.conversation_id = tests.id('direct') and m.seq > 1303 group by 1 order by 2
 $$, $$
     values ('left', 1304::bigint, 2403::bigint, 1100::bigint), ('right', 2404, 3503, 1100), ('after', 3504, 3504, 1)
-$$, 'each to its place');
+$$, 'each message gets its reserved number');
 
 select * from finish();
 rollback;

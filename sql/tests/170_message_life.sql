@@ -32,50 +32,54 @@ select tests.age();
 create temporary table edited as select tests.edit('carol', 4, ' carol, \n again ')::json as o;
 select is((select string_agg(key, ',') from edited, json_object_keys(o) key),
     'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,created_at,edited_at,'
-    'deleted_at', 'an edit is answered with the whole Message');
+    'deleted_at', 'edit_message returns the complete Message');
 select results_eq($$
     select o ->> 'content', o ->> 'version', o ->> 'seq', o ->> 'edited_at' > o ->> 'created_at', o ->> 'deleted_at'
       from edited
-$$, $$values (' carol, \n again ', '2', '4', true, null)$$, 'as it is now, in a new version');
+$$, $$values (' carol, \n again ', '2', '4', true, null)$$, 'the message has the new content and version');
 select is(tests.as('alice', format('api.messages(%L, 5, null, 1)::json -> ''messages'' -> 0',
         tests.id('group')))::jsonb,
-    (select o::jsonb from edited), 'and so others see it');
+    (select o::jsonb from edited), 'other members see the edited message');
 select tests.age();
 select is(tests.edit('carol', 4, ' carol, \n again ')::jsonb,
-    (select o::jsonb from edited), 'the same content is no change');
-select is((tests.message(4)).changed_xid::text, '3', 'nor news');
+    (select o::jsonb from edited), 'an edit with the same content changes nothing');
+select is((tests.message(4)).changed_xid::text, '3', 'an edit with the same content is not in the feed');
 select is((tests.conversation('group')).last_seq, 7::bigint, 'an edit takes no number');
-select matches(tests.edit(who, 4, 'x'), '^PL007 ', who || ' does not edit another''s')
+select matches(tests.edit(who, 4, 'x'), '^PL007 ', who || ' cannot edit another''s message')
   from unnest(array['alice', 'bob']) who;
-select matches(tests.edit(who, 4, 'carol, \n again'), '^PL007 ', who || ' not to what it is')
+select matches(tests.edit(who, 4, 'carol, \n again'), '^PL007 ',
+    who || ' cannot edit another''s message to the same content')
   from unnest(array['alice', 'bob']) who;
-select matches(tests.edit('alice', 1, 'x'), '^PL007 ', 'nor of one who went');
-select is(tests.edit('gone', 1, 'x'), 'PL008 There is no such conversation.', 'who went edits nothing any more');
+select matches(tests.edit('alice', 1, 'x'), '^PL007 ', 'a former member''s message cannot be edited');
+select is(tests.edit('gone', 1, 'x'), 'PL008 There is no such conversation.', 'a former member cannot edit a message');
 select is(tests.edit('mallory', 4, 'x'),
-    tests.as('mallory', 'api.edit_message(gen_random_uuid(), 4, ''x'')'), 'a hidden message and none are one');
-select is(tests.edit('carol', n, 'x'), 'PL008 There is no such message.', 'there is no message ' || n)
+    tests.as('mallory', 'api.edit_message(gen_random_uuid(), 4, ''x'')'),
+    'a hidden and a missing message give the same error');
+select is(tests.edit('carol', n, 'x'), 'PL008 There is no such message.', 'rejects the message number ' || n)
   from unnest(array[0, 8, -1]) n;
 select is(tests.as('carol', format('api.edit_message(%L, null, ''x'')', tests.id('group'))),
-    'PL008 There is no such message.', 'nor one without a number');
+    'PL008 There is no such message.', 'rejects a null message number');
 select is(tests.field_of('carol', format('select api.edit_message(%L, 4, %s)', tests.id('group'), bad)),
-    'PL001 content', 'content ' || bad)
+    'PL001 content', 'rejects the content ' || bad)
   from unnest(array['''''', 'null', 'repeat(''x'', 8001)']) bad;
-select is(char_length(tests.edit('carol', 4, repeat('😀', 8000))::json ->> 'content'), 8000, '8000 code points');
+select is(char_length(tests.edit('carol', 4, repeat('😀', 8000))::json ->> 'content'), 8000, 'accepts 8000 code points');
 select is(tests.edit('alice', 2, '''); drop table messages; --')::json ->> 'content',
-    '''); drop table messages; --', 'SQL is text');
+    '''); drop table messages; --', 'treats SQL in content as text');
 select is(tests.edit('bob', 2, 'bob, again', 'direct')::json ->> 'content',
-    'bob, again', 'in a direct conversation too');
-select matches(tests.edit('bob', 1, 'x', 'direct'), '^PL007 ', 'each its own');
+    'bob, again', 'a member can edit a message in a direct conversation');
+select matches(tests.edit('bob', 1, 'x', 'direct'), '^PL007 ',
+    'a member cannot edit the other''s message in a direct conversation');
 
 -- The caption of an image can be edited; a system message cannot.
 select results_eq($$
     select o ->> 'content', o -> 'attachment' ->> 'url' from (select tests.edit('carol', 5, 'another')::json as o) e
-$$, $$values ('another', 'https://x.example/a')$$, 'an image''s caption');
-select is(tests.edit('carol', 5, c)::json ->> 'content', '', 'which may be empty') from unnest(array['', null]) c;
-select is((tests.message(5)).version, 3::bigint, 'twice empty is no change');
-select matches(tests.edit(who, 6, 'x'), '^PL007 ', who || ' edits no system message')
+$$, $$values ('another', 'https://x.example/a')$$, 'the sender can edit an image''s caption');
+select is(tests.edit('carol', 5, c)::json ->> 'content', '', 'a caption can be empty') from unnest(array['', null]) c;
+select is((tests.message(5)).version, 3::bigint, 'two empty captions are one change');
+select matches(tests.edit(who, 6, 'x'), '^PL007 ', who || ' cannot edit a system message')
   from unnest(array['carol', 'alice']) who;
-select matches(tests.edit('bob', 3, 'x', 'direct'), '^PL007 ', 'nor in a direct conversation');
+select matches(tests.edit('bob', 3, 'x', 'direct'), '^PL007 ',
+    'a system message in a direct conversation cannot be edited');
 
 -- A repeated send after an edit.
 select tests.edit('carol', 7, 'second');
@@ -83,13 +87,15 @@ create function tests.resend(content text) returns text language sql as $$
     select tests.as('carol', format('api.sent_message(%L, %L, %L)',
         tests.id('group'), content, '11111111-1111-4111-8111-111111111111'))
 $$;
-select is(tests.resend('first')::json ->> 'content', 'second', 'what was first sent: the message as it is');
-select matches(tests.resend('second'), '^PL012 ', 'what it was edited to is other content');
+select is(tests.resend('first')::json ->> 'content', 'second',
+    'a repeated send of the original content returns the edited message');
+select matches(tests.resend('second'), '^PL012 ', 'a repeated send of the edited content is rejected as other content');
 select tests.edit('carol', 7, 'first');
-select is(tests.resend('first')::json ->> 'version', '3', 'edited back: the message as it is');
-select is(tests.newest(), 'first', 'last_message_content follows');
+select is(tests.resend('first')::json ->> 'version', '3',
+    'after a second edit to the original content, a repeated send returns the message');
+select is(tests.newest(), 'first', 'last_message_content follows the edit');
 select tests.edit('carol', 7, 'e' || repeat('x', 300));
-select is(tests.newest(), 'e' || repeat('x', 199), 'with 200 characters');
+select is(tests.newest(), 'e' || repeat('x', 199), 'last_message_content has 200 characters');
 
 -- Deleting.
 select tests.age();
@@ -99,47 +105,52 @@ select results_eq($$
            o ->> 'deleted_at' is not null
       from deleted
 $$, $$values (null, null, '5', '7', '11111111-1111-4111-8111-111111111111', true)$$,
-    'a deleted message keeps its place, without content');
-select is(tests.newest(), null, 'last_message_content follows');
-select is((tests.conversation('group')).last_seq, 7::bigint, 'no number is free again');
+    'a deleted message keeps its number without content');
+select is(tests.newest(), null, 'last_message_content is null after the deletion');
+select is((tests.conversation('group')).last_seq, 7::bigint, 'a deletion frees no number');
 select results_eq($$select changed_xid > '3', first_sent is not null from (select (tests.message(7)).*) m$$,
-    $$values (true, true)$$, 'it is news');
+    $$values (true, true)$$, 'a deletion is in the feed');
 select tests.age();
-select is(tests.remove(who, 7)::jsonb, (select o::jsonb from deleted), 'again, by ' || who || ': no change')
+select is(tests.remove(who, 7)::jsonb, (select o::jsonb from deleted),
+    'a second deletion by ' || who || ' changes nothing')
   from unnest(array['carol', 'alice', 'bob']) who;
-select is((tests.message(7)).changed_xid::text, '3', 'nor news');
-select matches(tests.edit(who, 7, 'x'), '^PL007 ', who || ' does not edit a deleted one')
+select is((tests.message(7)).changed_xid::text, '3', 'a second deletion is not in the feed');
+select matches(tests.edit(who, 7, 'x'), '^PL007 ', who || ' cannot edit a deleted message')
   from unnest(array['carol', 'alice']) who;
 select is(tests.resend('first')::json ->> 'deleted_at' is not null,
-    true, 'what was first sent, sent again: the deleted message');
-select matches(tests.resend('else'), '^PL012 ', 'with other content: reused');
-select is((tests.conversation('group')).last_seq, 7::bigint, 'and no number taken');
+    true, 'a repeated send of the original content returns the deleted message');
+select matches(tests.resend('else'), '^PL012 ', 'a repeated send with other content is rejected');
+select is((tests.conversation('group')).last_seq, 7::bigint, 'a repeated send takes no number');
 select results_eq($$
     select o ->> 'content', o ->> 'attachment', o ->> 'kind' from (select tests.remove('carol', 5)::json as o) d
-$$, $$values (null, null, 'image')$$, 'of an image both go');
-select matches(tests.remove('carol', 3), '^PL007 ', 'a member deletes no other''s');
-select matches(tests.remove('carol', 6), '^PL007 ', 'nor what a service wrote in its name');
-select is(tests.remove('bob', 2)::json ->> 'content', null, 'an admin deletes the owner''s');
-select is(tests.remove('alice', 1)::json ->> 'content', null, 'the owner that of one who went');
-select is(tests.remove('alice', 6)::json ->> 'content', null, 'and a system message');
-select is(tests.remove('gone', 1), 'PL008 There is no such conversation.', 'who went deletes nothing');
+$$, $$values (null, null, 'image')$$, 'a deleted image has neither caption nor attachment');
+select matches(tests.remove('carol', 3), '^PL007 ', 'a member cannot delete another''s message');
+select matches(tests.remove('carol', 6), '^PL007 ', 'a member cannot delete a system message in its name');
+select is(tests.remove('bob', 2)::json ->> 'content', null, 'an admin can delete the owner''s message');
+select is(tests.remove('alice', 1)::json ->> 'content', null, 'the owner can delete a former member''s message');
+select is(tests.remove('alice', 6)::json ->> 'content', null, 'the owner can delete a system message');
+select is(tests.remove('gone', 1), 'PL008 There is no such conversation.', 'a former member cannot delete a message');
 select is(tests.remove('mallory', 4),
-    tests.as('mallory', 'api.delete_message(gen_random_uuid(), 4)'), 'a hidden message and none are one');
-select is(tests.remove('alice', n), 'PL008 There is no such message.', 'there is no message ' || n)
+    tests.as('mallory', 'api.delete_message(gen_random_uuid(), 4)'),
+    'a hidden and a missing message give the same error');
+select is(tests.remove('alice', n), 'PL008 There is no such message.', 'rejects the message number ' || n)
   from unnest(array[0, 8]) n;
-select matches(tests.remove('alice', 2, 'direct'), '^PL007 ', 'in a direct conversation nobody deletes the other''s');
-select is(tests.remove('alice', 1, 'direct')::json ->> 'content', null, 'each its own');
-select is(tests.newest('direct'), 'called', 'an older one''s deletion leaves last_message_content');
-select matches(tests.remove('bob', 3, 'direct'), '^PL007 ', 'a system message is nobody''s there');
+select matches(tests.remove('alice', 2, 'direct'), '^PL007 ',
+    'a member cannot delete the other''s message in a direct conversation');
+select is(tests.remove('alice', 1, 'direct')::json ->> 'content', null,
+    'a member can delete its own message in a direct conversation');
+select is(tests.newest('direct'), 'called', 'deleting an older message keeps last_message_content');
+select matches(tests.remove('bob', 3, 'direct'), '^PL007 ',
+    'a system message in a direct conversation cannot be deleted');
 select results_eq($$
     select m.role::text, m.last_read_seq from public.conversation_members m
      where conversation_id = tests.id('group') and user_id = tests.id('carol')
-$$, $$values ('member', 7::bigint)$$, 'marks stay where they are');
+$$, $$values ('member', 7::bigint)$$, 'deletions do not move read marks');
 
 -- Former admins have a member's rights.
 select tests.as('alice', format('api.set_member_role(%L, %L, ''member'')', tests.id('group'), tests.id('bob')));
-select matches(tests.remove('bob', 4), '^PL007 ', 'who is no admin any more deletes no other''s');
-select is(tests.remove('bob', 3)::json ->> 'content', null, 'its own still');
+select matches(tests.remove('bob', 4), '^PL007 ', 'a former admin cannot delete another''s message');
+select is(tests.remove('bob', 3)::json ->> 'content', null, 'a former admin can delete its own message');
 
 -- The user's own SQL.
 select tests.say('group', who, who) from unnest(array['alice', 'bob', 'carol']) who;  -- 8, 9, 10
@@ -184,7 +195,7 @@ update public.messages set deleted_at = 'infinity', content = 'left behind'
  where conversation_id = tests.id('group') and seq = 10;
 select results_eq($$
     select content::text, deleted_at between now() and clock_timestamp() from (select (tests.message(10)).*) m
-$$, $$values (null::text, true)$$, 'when it was deleted is not for others to say');
+$$, $$values (null::text, true)$$, 'the database sets deleted_at, whatever the statement gives');
 
 select * from finish();
 rollback;

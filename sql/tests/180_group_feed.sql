@@ -74,18 +74,18 @@ select tests.age();
 
 -- A title, a role.
 select tests.act('alice', 'api.update_conversation($, ''Neu'')');
-select is(tests.poll(), array['conversation group 3'], 'a title');
+select is(tests.poll(), array['conversation group 3'], 'a poll returns a changed title');
 select is(tests.object('conversation') - '{last_read_seq,unread_count,audience}'::text[],
     tests.as('bob', format('api.conversation(%L)', tests.id('group')))::jsonb - '{last_read_seq,unread_count}'::text[],
-    'whole');
-select is(tests.object('conversation') ->> 'version', '6', 'in a grown version');
-select is(tests.news('carol'), array['conversation group 6'], 'and by a delta');
+    'the poll returns the complete conversation');
+select is(tests.object('conversation') ->> 'version', '6', 'the conversation has the new version');
+select is(tests.news('carol'), array['conversation group 6'], 'a delta has the conversation with the new version');
 select tests.age();
 select tests.act('alice', format('api.set_member_role($, %L, ''owner'')', tests.id('carol')));
-select is(tests.poll(), array['conversation group 3'], 'handing over');
+select is(tests.poll(), array['conversation group 3'], 'a poll returns a transfer of ownership');
 select is(jsonb_path_query_array(tests.object('conversation'), '$.members[*].role'),
-    '["admin", "admin", "owner"]', 'with the roles');
-select is(tests.object('conversation') ->> 'version', '7', 'one version on');
+    '["admin", "admin", "owner"]', 'the conversation has the new roles');
+select is(tests.object('conversation') ->> 'version', '7', 'the version increases by one');
 select tests.act('carol', format('api.set_member_role($, %L, ''owner'')', tests.id('alice')));
 select tests.act('alice', format('api.set_member_role($, %L, ''member'')', tests.id('carol')));
 
@@ -95,7 +95,7 @@ select tests.act('alice', 'api.update_conversation($, ''Neu'')'),
        tests.act('alice', format('api.add_members($, %s)', tests.users('bob', 'carol'))),
        tests.act('alice', format('api.set_member_role($, %L, ''member'')', tests.id('carol'))),
        tests.act('bob', 'api.edit_message($, 1, ''old 1'')');
-select is(tests.poll(), '{}', 'what changes nothing is no news');
+select is(tests.poll(), '{}', 'calls without a change return nothing');
 
 -- Creating a group.
 select tests.age();
@@ -105,9 +105,10 @@ select 'made', (tests.as('alice', format('api.create_group(''Made'', %s)',
 select set_eq('select unnest(tests.poll())',
     array['joined made alice', 'joined made bob', 'joined made mallory', 'conversation made 0',
         'opening_profile made alice', 'opening_profile made bob', 'opening_profile made mallory'],
-    'a group made is joined by all its members');
-select is(tests.news('mallory'), array['profile alice', 'profile bob', 'conversation made 1'], 'and is in their delta');
-select is(tests.news('carol'), '{}', 'and in no other''s');
+    'all members join a new group');
+select is(tests.news('mallory'), array['profile alice', 'profile bob', 'conversation made 1'],
+    'a member''s delta has the new group');
+select is(tests.news('carol'), '{}', 'another user''s delta does not have the new group');
 
 -- A user who joins, leaves, and joins again.
 select tests.age();
@@ -115,77 +116,85 @@ select tests.act('bob', format('api.add_members($, %s)', tests.users('mallory'))
 select is(tests.poll(),
     array['joined group mallory', 'conversation group 3', 'opening_profile group alice', 'opening_profile group bob',
         'opening_profile group carol', 'opening_profile group mallory', 'opening_message group bob 1',
-        'opening_message group bob 2', 'opening_message group bob 3'], 'a new member joins with its opening');
+        'opening_message group bob 2', 'opening_message group bob 3'], 'a new member gets the whole conversation');
 savepoint bounded;
 create or replace function app.opening_bytes() returns bigint language sql immutable as $$ select 100::bigint $$;
 select is(tests.poll(),
     array['joined group mallory', 'behind mallory', 'conversation group 3', 'opening_profile group mallory'],
-    'a newcomer to a group beyond the bound resyncs, and the others get its profile');
+    'a new member of a large group must resync; the others get its profile');
 rollback to bounded;
-select is(tests.object('conversation') -> 'audience', '["alice", "bob", "carol", "mallory"]', 'and all are told');
+select is(tests.object('conversation') -> 'audience', '["alice", "bob", "carol", "mallory"]',
+    'all members are in the audience');
 select is(tests.news('mallory'),
     array['profile alice', 'profile bob', 'profile carol', 'conversation group 8', 'group 1 v1 old 1',
-        'group 2 v1 old 2', 'group 3 v1 old 3'], 'all of it');
-select is(tests.news('carol'), array['profile mallory', 'conversation group 8'], 'the others get the newcomer');
+        'group 2 v1 old 2', 'group 3 v1 old 3'], 'the new member''s delta has the whole conversation');
+select is(tests.news('carol'), array['profile mallory', 'conversation group 8'],
+    'the other members'' delta has the new member');
 select tests.age();
 select tests.act('mallory', 'api.send_message($, ''hi'')'),
        tests.act('alice', format('api.remove_member($, %L)', tests.id('mallory')));
-select is((tests.poll())[1:2], array['left group mallory', 'conversation group 4'], 'one who is removed has left');
+select is((tests.poll())[1:2], array['left group mallory', 'conversation group 4'],
+    'a poll returns "left" for a removed member');
 select is(tests.object('conversation') -> 'audience',
-    '["alice", "bob", "carol"]', 'and is not among those who are told');
-select is(tests.news('mallory'), array['left group'], 'its delta says so, and no more: not even its own last message');
+    '["alice", "bob", "carol"]', 'the removed member is not in the audience');
+select is(tests.news('mallory'), array['left group'],
+    'a removed member''s delta has only "left", not its own last message');
 select tests.act('alice', 'api.send_message($, ''behind its back'')'), tests.act('alice', 'api.delete_message($, 4)'),
        tests.act('bob', 'api.edit_message($, 1, ''edited'')'),
        tests.act('alice', 'api.update_conversation($, ''Ours'')');
-select is(tests.news('mallory'), array['left group'], 'whatever happens there');
+select is(tests.news('mallory'), array['left group'], 'later changes do not appear in a removed member''s delta');
 select is(tests.news('carol'),
     array['conversation group 9', 'group 1 v2 edited', 'group 4 v2', 'group 5 v1 behind its back'],
-    'the others get all of it, whole and once');
+    'the other members'' delta has each change once');
 select tests.act('alice', format('api.add_members($, %s)', tests.users('mallory')));
 select is(tests.news('mallory'),
     array['profile alice', 'profile bob', 'profile carol', 'left group', 'conversation group 9', 'group 1 v2 edited',
         'group 2 v1 old 2', 'group 3 v1 old 3', 'group 4 v2', 'group 5 v1 behind its back'],
-    'one who comes back sees all');
-select is((tests.poll())[1:2], array['left group mallory', 'joined group mallory'], 'left stands before joined');
+    'a member who returns gets "left" and the whole conversation');
+select is((tests.poll())[1:2], array['left group mallory', 'joined group mallory'], '"left" comes before "joined"');
 select tests.age();
 select is(tests.poll(), '{}');
-select is(tests.news('mallory'), '{}', 'then nothing');
+select is(tests.news('mallory'), '{}', 'the next delta is empty');
 select tests.act('bob', 'api.mark_read($, 5)');
-select is(tests.news('mallory'), array['read group bob 5'], 'and what is new again');
+select is(tests.news('mallory'), array['read group bob 5'], 'later changes are in the delta of a member who returned');
 
 -- Leaving, also by the owner.
 select tests.age();
 select tests.act('mallory', format('api.remove_member($, %L)', tests.id('mallory')));
-select is(tests.poll(), array['left group mallory', 'conversation group 5'], 'one who leaves has left');
+select is(tests.poll(), array['left group mallory', 'conversation group 5'],
+    'a poll returns "left" for a member who leaves');
 select tests.age();
 select tests.act('alice', format('api.remove_member($, %L)', tests.id('alice')));
-select is(tests.poll(), array['left group alice', 'conversation group 5'], 'the owner too');
+select is(tests.poll(), array['left group alice', 'conversation group 5'],
+    'a poll returns "left" for an owner who leaves');
 select is(jsonb_path_query_array(tests.object('conversation'), '$.members[*].role'),
-    '["owner", "member"]', 'and the next is told in the same');
-select is(tests.object('conversation') ->> 'version', '11', 'version');
-select is(tests.news('alice'), array['left group'], 'by a delta: left');
+    '["owner", "member"]', 'the same change has the new owner');
+select is(tests.object('conversation') ->> 'version', '11', 'leaving increases the version');
+select is(tests.news('alice'), array['left group'], 'the former member''s delta has "left"');
 -- The two still share the direct conversation.
-select is(tests.news('bob'), array['conversation group 11'], 'by a delta: the conversation');
+select is(tests.news('bob'), array['conversation group 11'], 'the remaining member''s delta has the conversation');
 select is(tests.delta('alice', '3:3:')::text like '%' || tests.id('group') || '%',
-    true, 'a cursor from before the world says left as well');
-select is(tests.delta('alice', '3:3:') -> 'left', to_jsonb(array[tests.id('group')]), 'and nothing else of it');
-select unalike((tests.delta('alice', '3:3:') - 'left')::text, '%' || tests.id('group') || '%', 'not its id');
+    true, 'a delta from before the first snapshot also has "left"');
+select is(tests.delta('alice', '3:3:') -> 'left', to_jsonb(array[tests.id('group')]),
+    'that delta has only the group in "left"');
+select unalike((tests.delta('alice', '3:3:') - 'left')::text, '%' || tests.id('group') || '%',
+    'that delta has no other data of the group');
 
 -- Messages.
 select tests.age();
 select tests.act('bob', 'api.edit_message($, 2, ''two'')');
-select is(tests.poll(), array['message group bob 2'], 'an edit');
+select is(tests.poll(), array['message group bob 2'], 'a poll returns an edit');
 select results_eq($$
     select o ->> 'version', o ->> 'content', o ->> 'edited_at' is not null from tests.object('message') o
-$$, $$values ('2', 'two', true)$$, 'whole, in a grown version');
+$$, $$values ('2', 'two', true)$$, 'the edit is the complete message with a new version');
 select tests.act('bob', 'api.delete_message($, 2)');
-select is(tests.poll(), array['message group bob 2'], 'edited and deleted are told once');
+select is(tests.poll(), array['message group bob 2'], 'a poll returns a message once that was edited and deleted');
 select results_eq($$
     select o ->> 'version', o ->> 'content', o ->> 'deleted_at' is not null from tests.object('message') o
-$$, $$values ('3', null, true)$$, 'as it is last');
-select is(tests.news('carol'), array['group 2 v3'], 'by a delta too');
-select is(tests.news('alice'), '{}', 'but not to who went, though it was there when it was sent');
-select is(tests.news('mallory'), '{}', 'nor to who went before');
+$$, $$values ('3', null, true)$$, 'the message is in its latest state');
+select is(tests.news('carol'), array['group 2 v3'], 'a delta has the message once');
+select is(tests.news('alice'), '{}', 'a former member who was there when it was sent does not get it');
+select is(tests.news('mallory'), '{}', 'a former member who left before does not get it');
 
 select * from finish();
 rollback;

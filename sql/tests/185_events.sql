@@ -55,11 +55,11 @@ select is(tests.seen('carol'), array[
     '3 system bob renamed Neu The group is called “Neu” now.',
     '4 system bob member_removed dora A member was removed.',
     '5 system erik member_left erik Left the group.'],
-    'each change is one event of whoever made it, and what changes nothing is none');
-select is(tests.seen('dora') || tests.seen('erik'), '{}', 'one who is gone sees none');
+    'each change causes one event, and a call without a change none');
+select is(tests.seen('dora') || tests.seen('erik'), '{}', 'a removed member sees no events');
 select is((select f.wrote from app.former_members f
             where f.conversation_id = tests.id('group') and f.user_id = tests.id('dora')), true,
-    'the profile of one who is named stays in the members'' sight');
+    'members keep access to the profile of a user in an event');
 
 -- The objects, and the last message of the conversation.
 select is((tests.as('carol', 'api.messages(' || quote_literal(tests.id('group')) || ')')::jsonb -> 'messages' -> -1)
@@ -67,29 +67,29 @@ select is((tests.as('carol', 'api.messages(' || quote_literal(tests.id('group'))
     jsonb_build_object('conversation_id', tests.id('group'), 'seq', 5, 'sender_id', tests.id('erik'),
         'client_id', null, 'kind', 'system', 'content', 'Left the group.', 'attachment', null,
         'event', jsonb_build_object('type', 'member_left', 'user_ids', jsonb_build_array(tests.id('erik'))),
-        'version', 1, 'edited_at', null, 'deleted_at', null), 'a message has its event');
+        'version', 1, 'edited_at', null, 'deleted_at', null), 'a message of an event has the event');
 select ok(not (tests.as('carol', 'api.messages(' || quote_literal(tests.id('group')) || ')')::jsonb
-               -> 'messages' -> 0 ? 'event'), 'others have none');
+               -> 'messages' -> 0 ? 'event'), 'other messages have no event');
 select is(row((tests.conversation('group')).last_seq, (tests.conversation('group')).last_message_content)::text,
-    '(5,"Left the group.")', 'it is the conversation''s newest message');
+    '(5,"Left the group.")', 'the event is the conversation''s last message');
 
 -- Users cannot write or change one.
 select is(tests.attempt('carol', format($$
     insert into public.messages (conversation_id, sender_id, content, event)
     values (%L, %L, 'x', '{"type":"renamed","title":"Mine"}')$$, tests.id('group'), tests.id('carol'))),
-    '42501', 'a user writes no event');
+    '42501', 'a user cannot insert an event');
 select is(tests.attempt('bob', format('select app.write_event(%L, ''{}'', ''x'')', tests.id('group'))), '42501',
-    'nor by its function');
+    'a user cannot call write_event');
 select matches(tests.as('bob', 'api.edit_message(' || quote_literal(tests.id('group')) || ', 3, ''x'')'), '^PL007 ',
-    'nor edits one of its own');
+    'a user cannot edit an event');
 select alike(tests.as('alice', 'api.delete_message(' || quote_literal(tests.id('group')) || ', 3)'), '{%',
-    'an admin deletes one');
+    'an admin can delete an event');
 select is((select m.event from public.messages m where m.conversation_id = tests.id('group') and m.seq = 3), null,
-    'with what it said');
+    'a deleted event has no content');
 
 -- The user's own SQL.
 select is(tests.attempt('alice', format('insert into public.conversation_members (conversation_id, user_id)
-    values (%L, %L)', tests.id('group'), tests.id('dora'))), '1', 'a user''s own insert is possible');
+    values (%L, %L)', tests.id('group'), tests.id('dora'))), '1', 'a user can insert a member by SQL');
 select tests.authenticate_as('alice');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('dora'));
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('dora');
@@ -98,19 +98,19 @@ select tests.owner();
 select is(tests.seen('carol', 6), array[
     '6 system alice members_added dora A member was added.',
     '7 system alice member_removed dora A member was removed.',
-    '8 system alice renamed By SQL The group is called “By SQL” now.'], 'and is told alike');
+    '8 system alice renamed By SQL The group is called “By SQL” now.'], 'SQL changes of users cause events too');
 
 -- No events: an operator's changes, a new group, the last member's departure.
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('dora'));
 update public.conversations set title = 'By psql' where id = tests.id('group');
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('dora');
-select is(tests.seen('carol', 9), '{}', 'what an operator does is no event');
+select is(tests.seen('carol', 9), '{}', 'changes of an operator cause no events');
 insert into tests.ids
 select 'made', (tests.as('alice', format('api.create_group(''Made'', %s)', tests.ids_of('bob')))::json ->> 'id')::uuid;
-select is((tests.conversation('made')).last_seq, 0::bigint, 'to make a group is none');
+select is((tests.conversation('made')).last_seq, 0::bigint, 'creating a group causes no event');
 select tests.as('bob', format('api.remove_member(%L, %L)', tests.id('made'), tests.id('bob')));
 select tests.as('alice', format('api.remove_member(%L, %L)', tests.id('made'), tests.id('alice')));
-select is((tests.conversation('made')).last_seq, 1::bigint, 'nor is that the last member leaves');
+select is((tests.conversation('made')).last_seq, 1::bigint, 'the departure of the last member causes no event');
 
 select * from finish();
 rollback;

@@ -104,47 +104,47 @@ select tests.connect('one'), tests.connect('two');
 -- Users who remove and are removed at once.
 select tests.fresh_world();
 select is(tests.race('alice', 'select api.remove_member($, {bob})', 'bob', 'select api.remove_member($, {carol})'),
-    'ok waits PL008', 'an admin that is removed removes nobody any more');
+    'ok waits PL008', 'a removed admin cannot remove a member');
 select is(tests.seats(), 'alice owner, carol member, dora admin');
 select tests.fresh_world();
 select is(tests.race('alice', 'select api.set_member_role($, {bob}, ''member'')',
         'bob', 'select api.remove_member($, {carol})'),
-    'ok waits PL007', 'nor one that is none any more');
+    'ok waits PL007', 'a demoted admin cannot remove a member');
 select is(tests.race('dora', 'select api.remove_member($, {carol})', 'alice', 'select api.remove_member($, {carol})'),
-    'ok waits PL008', 'who was removed is not there to remove');
+    'ok waits PL008', 'a removed member cannot be removed again');
 select tests.fresh_world();
 select is(tests.race('bob', 'select api.remove_member($, {dora})', 'dora', 'select api.remove_member($, {bob})'),
-    'PL007 done PL007', 'two admins do not remove each other');
+    'PL007 done PL007', 'an admin cannot remove another admin');
 select is(tests.race('alice', 'select api.remove_member($, {bob})', 'bob', 'select api.remove_member($, {bob})'),
-    'ok waits PL008', 'who is removed does not leave as well');
+    'ok waits PL008', 'a removed member cannot leave');
 select is(tests.race('alice', 'select api.set_member_role($, {dora}, ''member'')',
         'dora', 'insert into public.conversation_members (conversation_id, user_id) values ($, {erik})'),
-    'ok waits 42501', 'a user''s own insert is judged by what the lock''s holder left');
+    'ok waits 42501', 'a user''s own insert is checked after the lock''s holder has committed');
 
 -- The owner.
 select tests.fresh_world();
 select is(tests.race('alice', 'select api.set_member_role($, {carol}, ''owner'')',
         'alice', 'select api.remove_member($, {alice})'),
-    'ok waits ok', 'the owner hands over and leaves');
-select is(tests.seats(), 'bob admin, carol owner, dora admin', 'and who got it stays the owner');
+    'ok waits ok', 'the owner can transfer the ownership and leave');
+select is(tests.seats(), 'bob admin, carol owner, dora admin', 'the new owner stays the owner');
 select tests.fresh_world();
 select is(tests.race('alice', 'select api.remove_member($, {alice})',
         'alice', 'select api.set_member_role($, {carol}, ''owner'')'),
-    'ok waits PL008', 'the owner leaves and hands over');
-select is(tests.seats(), 'bob owner, carol member, dora admin', 'and the oldest admin follows');
+    'ok waits PL008', 'an owner who left cannot transfer the ownership');
+select is(tests.seats(), 'bob owner, carol member, dora admin', 'the oldest admin is the new owner');
 select tests.fresh_world();
 select is(tests.race('bob', 'select api.remove_member($, {bob})', 'alice', 'select api.remove_member($, {alice})'),
-    'ok waits ok', 'the owner and its heir leave');
-select is(tests.seats(), 'carol member, dora owner', 'the next one follows');
+    'ok waits ok', 'the owner and its successor can leave at once');
+select is(tests.seats(), 'carol member, dora owner', 'the next member is the new owner');
 select tests.fresh_world();
 select is(tests.race('bob', 'select api.remove_member($, {bob})',
         'alice', 'select api.set_member_role($, {bob}, ''owner'')'),
-    'ok waits PL008', 'who has left is not made the owner');
+    'ok waits PL008', 'a member who left cannot become the owner');
 select is(tests.seats(), 'alice owner, carol member, dora admin');
 select is(tests.race('alice', 'select api.set_member_role($, {carol}, ''owner'')',
         'alice', 'select api.set_member_role($, {dora}, ''owner'')'),
-    'ok waits PL007', 'handing over to two');
-select is(tests.seats(), 'alice admin, carol owner, dora admin', 'makes one');
+    'ok waits PL007', 'the second of two transfers of ownership is rejected');
+select is(tests.seats(), 'alice admin, carol owner, dora admin', 'the group has one owner');
 
 -- A full group.
 select tests.fresh_world();
@@ -153,69 +153,70 @@ insert into public.conversation_members (conversation_id, user_id)
 select tests.id('group'), tests.id('m' || n) from generate_series(1, 251) n;
 select is(tests.race('alice', 'select api.add_members($, array[{erik}]::uuid[])',
         'bob', 'select api.add_members($, array[{frank}]::uuid[])'),
-    'ok waits PL001', 'the last seat is taken once');
+    'ok waits PL001', 'the last place of a group is taken once');
 delete from public.conversation_members where user_id = tests.id('erik');
 select is(tests.race('alice', 'insert into public.conversation_members (conversation_id, user_id) values ($, {erik})',
         'bob', 'insert into public.conversation_members (conversation_id, user_id) values ($, {frank})'),
-    'INSERT 0 1 waits PL001', 'by users'' own inserts too');
+    'INSERT 0 1 waits PL001', 'users'' own inserts take the last place once');
 delete from public.conversation_members where user_id = tests.id('erik');
 select is(tests.race('alice', 'select api.add_members($, array[{erik}]::uuid[])',
         'bob', 'select api.add_members($, array[{erik}]::uuid[])'),
-    'ok waits ok', 'the same one added by two comes once');
+    'ok waits ok', 'a user added by two members is added once');
 select is((select count(*) from public.conversation_members where conversation_id = tests.id('group')),
-    256::bigint, 'there are 256');
+    256::bigint, 'the group has 256 members');
 
 -- Messages of a user who is being removed.
 select tests.fresh_world();
 select is(tests.race('alice', 'select api.remove_member($, {carol})', 'carol', 'select api.send_message($, ''late'')'),
-    'ok waits PL008', 'one who is removed sends no more');
-select is(tests.last_seq(), 2::bigint, 'and takes no number behind the event of it');
+    'ok waits PL008', 'a removed member cannot send');
+select is(tests.last_seq(), 2::bigint, 'the rejected send takes no number');
 select tests.fresh_world();
 select is(tests.race('carol', 'select api.send_message($, ''in time'')',
         'alice', 'select api.remove_member($, {carol})'),
-    'ok waits ok', 'what was sent before stays');
+    'ok waits ok', 'a message sent before the removal stays');
 select is((select wrote from app.former_members
             where conversation_id = tests.id('group') and user_id = tests.id('carol')),
-    true, 'and it is known who wrote');
+    true, 'the former member is recorded as having written');
 select tests.fresh_world();
 select is(tests.race('alice', 'select api.remove_member($, {carol})',
         'carol', 'select api.edit_message($, 1, ''late'')'),
-    'ok waits PL008', 'one who is removed edits no more');
+    'ok waits PL008', 'a removed member cannot edit');
 select tests.fresh_world();
 select is(tests.race('alice', 'select api.remove_member($, {carol})', 'carol', 'select api.delete_message($, 1)'),
-    'ok waits PL008', 'nor deletes');
+    'ok waits PL008', 'a removed member cannot delete');
 select tests.fresh_world();
 select is(tests.race('alice', 'select api.set_member_role($, {bob}, ''member'')',
         'bob', 'select api.delete_message($, 1)'),
-    'ok waits PL007', 'one who is no admin any more deletes no other''s');
+    'ok waits PL007', 'a demoted admin cannot delete another''s message');
 select tests.fresh_world();
 select is(tests.race('alice', 'select api.delete_message($, 1)', 'carol', 'select api.edit_message($, 1, ''late'')'),
-    'ok waits PL007', 'a message deleted is not edited');
+    'ok waits PL007', 'a deleted message cannot be edited');
 select is(tests.race('carol', 'select api.send_message($, ''two'')',
         'carol', 'select api.edit_message($, 1, ''late'')'),
-    'ok waits PL007', 'not by its sender either');
+    'ok waits PL007', 'the sender cannot edit a deleted message either');
 select is(tests.race('carol', 'select api.edit_message($, 2, ''edited'')',
         'bob', 'select api.send_message($, ''three'')'),
-    'ok waits ok', 'the newest is edited while another is sent');
-select is((tests.conversation('group')).last_message_content, 'three', 'last_message_content is the newest one''s');
+    'ok waits ok', 'the newest message can be edited while another is sent');
+select is((tests.conversation('group')).last_message_content, 'three', 'last_message_content is the newest message''s');
 select is(tests.race('bob', 'select api.send_message($, ''four'')', 'bob', 'select api.edit_message($, 3, ''edited'')'),
-    'ok waits ok', 'and the other way round');
-select is((tests.conversation('group')).last_message_content, 'four', 'too');
+    'ok waits ok', 'a message can be sent before an edit of the previous one');
+select is((tests.conversation('group')).last_message_content, 'four',
+    'last_message_content is the newest message''s after the edit');
 select is(tests.race('carol', 'select api.edit_message($, 2, ''once'')',
         'carol', 'select api.edit_message($, 2, ''once'')'),
-    'ok waits ok', 'one edit sent twice');
+    'ok waits ok', 'two identical edits both succeed');
 select is((select version from public.messages where conversation_id = tests.id('group') and seq = 2),
-    3::bigint, 'is one version');
+    3::bigint, 'two identical edits create one version');
 
 -- Messages of a user who returns.
 select tests.fresh_world();
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
 select is(tests.race('alice', 'select api.add_members($, array[{carol}]::uuid[])',
         'carol', 'select api.send_message($, ''just in time'')'),
-    'ok waits ok', 'one who is added while its send waits sends');
+    'ok waits ok', 'a send that waits for its sender to be added succeeds');
 select is(tests.race('bob', 'select api.send_message($, ''twice'', ''22222222-2222-4222-8222-222222222222'')',
         'bob', 'select api.send_message($, ''twice'', ''22222222-2222-4222-8222-222222222222'')'),
-    'ok waits 23505', 'the same client_id twice at once is sent once');
+    'ok waits 23505', 'of two sends with one client_id the second is rejected');
 
 -- A transaction that is older than the one that wrote last.
 create function tests.version_of(who text) returns bigint language sql as $$
@@ -227,13 +228,14 @@ do $$ begin
 end $$;
 select tests.version_of('erik') as version \gset
 update public.user_private set preferences = '{"by": "the younger"}' where id = tests.id('erik');
-select is(tests.version_of('erik'), (:version + 1)::bigint, 'a change of the private part is a version');
+select is(tests.version_of('erik'), (:version + 1)::bigint, 'a change of private data increases the version');
 do $$ begin
     perform dblink_exec('one', tests.with_ids(
         'update public.user_private set preferences = ''{"by": "the older"}'' where id = {erik}'));
     perform dblink_exec('one', 'commit');
 end $$;
-select is(tests.version_of('erik'), (:version + 2)::bigint, 'and so is one by a transaction that began before it');
+select is(tests.version_of('erik'), (:version + 2)::bigint,
+    'a change by an older transaction increases the version too');
 
 -- Presence of a user who arrives at one node and leaves another at once.
 create function tests.report(node integer, arrived text, gone text, is_whole boolean default false) returns text
@@ -259,49 +261,49 @@ begin
     return answers || ': ' || coalesce(tests.online(), 'nobody');
 end $$;
 select is(tests.presence_race(tests.report(1, '', '', true), tests.report(2, '', '', true)),
-    'true done true: nobody', 'two nodes begin');
+    'true done true: nobody', 'two nodes report for the first time');
 select is(tests.presence_race(tests.report(1, '{alice},{bob}', ''), tests.report(2, '{bob},{alice}', '')),
-    'true waits true: alice bob', 'two users come to both at once: their rows are made once');
+    'true waits true: alice bob', 'two nodes report the same new users: each row is inserted once');
 select is(tests.presence_race(tests.report(1, '', '{alice},{bob}'), tests.report(2, '{carol}', '{alice}')),
-    'true done true: bob carol', 'one goes from both, one from one');
+    'true done true: bob carol', 'a user leaves both nodes, another only one');
 select is(tests.presence_race(tests.report(2, '', '{bob}'), tests.report(1, '{bob}', '')),
-    'true done true: bob carol', 'goes first, comes second');
+    'true done true: bob carol', 'a user leaves one node and then arrives at another');
 select is(tests.presence_race(tests.report(2, '{bob}', ''), tests.report(1, '', '{bob}')),
-    'true done true: bob carol', 'comes first, goes second');
+    'true done true: bob carol', 'a user arrives at one node and then leaves another');
 select is(tests.presence_race(tests.report(1, '{dora}', ''), tests.report(1, '', '{dora}')),
-    'true waits true: bob carol', 'one node says both: in its order');
+    'true waits true: bob carol', 'two reports of one node apply in order');
 select is(tests.presence_race(tests.report(1, '{erik}', ''), tests.report(2, '{erik}', '{carol}')),
-    'true waits true: bob erik', 'the first row of a user is made once');
+    'true waits true: bob erik', 'two nodes report one new user: its row is inserted once');
 -- A node that was paused.
 select tests.lapse(2);
 select is(tests.presence_race('select app.end_nodes()::text', tests.report(2, '{frank}', '')),
-    '2 waits false: erik', 'a node that is being ended says nothing any more');
+    '2 waits false: erik', 'a node that is being ended cannot report');
 select is(tests.presence_race(tests.report(2, '{bob},{frank}', '', true), 'select app.end_nodes()::text'),
-    'true done 0: bob erik frank', 'it says the whole');
+    'true done 0: bob erik frank', 'the node then reports its whole state');
 select tests.lapse(2);
 select is(tests.presence_race(tests.report(2, '', ''), 'select app.end_nodes()::text'),
-    'true done 0: bob erik frank', 'one that goes on before it is ended stays');
+    'true done 0: bob erik frank', 'a node that reports before it is ended stays');
 select tests.lapse(2);
 select is(tests.presence_race('select app.end_nodes()::text', tests.report(2, '{dora}', '', true)),
-    '2 waits true: dora erik', 'ended and back at once: who is there is online');
+    '2 waits true: dora erik', 'a user of a node that was ended and returned is online');
 select tests.lapse(1), tests.lapse(2);
 select is(tests.presence_race('select app.end_nodes()::text', 'select app.end_nodes()::text'),
-    '2 done 0: nobody', 'two who end the same nodes');
+    '2 done 0: nobody', 'two calls end the same nodes once');
 select is(tests.presence_race(tests.report(1, '{alice}', '', true), tests.report(2, '{alice}', '', true)),
-    'true done true: alice', 'two nodes back with one user');
+    'true done true: alice', 'two nodes return with one user');
 select tests.lapse(1);
 select is(tests.presence_race('select app.end_nodes()::text', tests.report(2, '', '{alice}')),
-    '1 done true: nobody', 'one ended while the user goes from the other');
+    '1 done true: nobody', 'a node is ended while the user leaves another');
 -- A user who hides its presence, or is deleted.
 create function tests.hide(value text) returns text language sql as $$
     select format('select api.update_me(''{"preferences":{"presence":%s}}'')', to_json(value))
 $$;
 select is(tests.presence_race(tests.report(2, '{alice}', ''), tests.hide('nobody'), 'alice'),
-    'true waits ok: nobody', 'one comes and hides');
+    'true waits ok: nobody', 'a user arrives and hides its presence');
 select is(tests.presence_race(tests.report(2, '', '{alice}'), tests.hide('contacts'), 'alice'),
-    'true waits ok: nobody', 'goes, and shows itself');
+    'true waits ok: nobody', 'a user leaves and shows its presence');
 select is(tests.presence_race(tests.report(2, '{carol}', ''), 'select app.hide_presence({carol})::text', 'none'),
-    'true waits : nobody', 'comes, and is deleted');
+    'true waits : nobody', 'a user arrives and is deleted');
 -- A transaction that stays open for long.
 select tests.report(2, '{alice}', '') as arrival \gset
 select from dblink('two', tests.with_ids(:'arrival')) as t (answer text);
@@ -312,32 +314,34 @@ do $$ begin
 end $$;
 select tests.report(2, '{bob}', '{alice}') as leaving \gset
 select from dblink('two', tests.with_ids(:'leaving')) as t (answer text);
-select is(tests.online(), 'alice bob', 'holds nobody up but its own user');
-select is((select count(*) from app.unsettled_users), 1::bigint, 'which is noted');
+select is(tests.online(), 'alice bob', 'an open transaction delays only its own user');
+select is((select count(*) from app.unsettled_users), 1::bigint, 'the delayed user is recorded');
 select tests.report(2, '', '') as renewal \gset
 select from dblink('two', tests.with_ids(:'renewal')) as t (answer text);
-select is((select count(*) from app.unsettled_users), 1::bigint, 'as long as that lasts');
+select is((select count(*) from app.unsettled_users), 1::bigint,
+    'the user stays recorded while the transaction is open');
 do $$ begin
     perform from dblink_get_result('one') as t (answer text);
     perform from dblink_get_result('one') as t (answer text);
     perform dblink_exec('one', 'rollback');
 end $$;
 select from dblink('two', tests.with_ids(:'renewal')) as t (answer text);
-select is(tests.online() || (select count(*) from app.unsettled_users), 'bob0', 'the call after that sees to it');
+select is(tests.online() || (select count(*) from app.unsettled_users), 'bob0',
+    'the next call applies the user''s presence');
 
 -- An operator's command and a sign-in.
 select is(tests.race('postline_accounts',
         'select generation from accounts.open_session(gen_random_uuid(), {frank}, null)',
         'none', 'select admin.end_sessions(''me'', ''tap_frank'', null) ->> ''ended_sessions'''),
-    '1 waits 1', 'a sign-in under way is waited for, and ended');
+    '1 waits 1', 'end_sessions waits for a concurrent sign-in and ends its session');
 select is(tests.race('postline_accounts',
         'select generation from accounts.open_session(gen_random_uuid(), {frank}, null)',
         'none', 'select admin.disable(''me'', ''tap_frank'', null, null) ->> ''ended_sessions'''),
-    '1 waits 1', 'so it is where the user is disabled');
+    '1 waits 1', 'disable waits for a concurrent sign-in and ends its session');
 select admin.enable('me', 'tap_frank');
 select is(tests.race('none', 'select admin.disable(''me'', ''tap_frank'', null, null) ->> ''ended_sessions''',
         'postline_accounts', 'select generation from accounts.open_session(gen_random_uuid(), {frank}, null)'),
-    '0 waits PL003', 'a sign-in that came second is refused');
+    '0 waits PL003', 'a sign-in after disable is rejected');
 
 -- Another program's transaction delays its own user only.
 create function tests.call_beside(statement text, call text) returns text language plpgsql as $$
@@ -357,12 +361,12 @@ delete from public.presence where user_id in (tests.id('dora'), tests.id('erik')
 select is(tests.call_beside(
         $$update public.user_private set preferences = '{"presence":"nobody"}' where id = {dora}$$,
         $$select app.report_presence({alice}, 60, array[{dora}, {erik}]::uuid[], '{}', true)$$), 't',
-    'who is just hiding keeps no node from telling of others');
+    'a user who is hiding its presence does not delay a node''s report');
 select is((select string_agg(i.name, ' ') from public.presence p join tests.ids i on i.id = p.user_id and p.is_online
-            where i.name in ('dora', 'erik')), 'erik', 'who are shown');
+            where i.name in ('dora', 'erik')), 'erik', 'the report shows the other users');
 select app.report_presence(tests.id('alice'), 60, '{}', '{}');
 select is((select count(*) from public.presence p where p.is_online and p.user_id = tests.id('dora')), 1::bigint,
-    'and so is that one once it is over');
+    'the delayed user is shown after the transaction');
 delete from app.node_users;
 select tests.fresh_world();
 delete from app.push_cursor;
@@ -375,10 +379,10 @@ create function tests.noted() returns text language sql as $$
       from app.pushes p join app.devices d on d.id = p.device_id and d.token like 'race %'
 $$;
 select tests.call_beside('delete from app.devices where token = ''race dora''', 'select app.queue_pushes()');
-select is(tests.noted(), 'race carol', 'a device that is just going keeps nobody''s pushes back');
+select is(tests.noted(), 'race carol', 'a device that is being deleted does not delay other users'' pushes');
 select tests.call_beside('lock table tests.ids in access share mode', 'select app.queue_pushes()');
-select is(tests.noted(), 'race carol, race dora', 'and where it stays it is told too');
-select is((select count(*) from app.push_backlog), 0::bigint, 'once');
+select is(tests.noted(), 'race carol, race dora', 'the device''s pushes are queued if it is kept');
+select is((select count(*) from app.push_backlog), 0::bigint, 'the backlog is processed once');
 drop function tests.call_beside, tests.noted();
 delete from app.devices where token like 'race %';
 delete from app.push_cursor;

@@ -4,7 +4,7 @@ select no_plan();
 select tests.make_world();
 
 -- A JSON value is counted as written without blanks, whatever it contains.
-select is(app.json_bytes(value::jsonb), octet_length(value)::bigint, 'counted truly: ' || left(value, 40))
+select is(app.json_bytes(value::jsonb), octet_length(value)::bigint, 'counts the bytes of ' || left(value, 40))
   from unnest(array[
         '{}', '{"a":null}', '{"k":{"a":null,"b":[null,{"c":null}]}}', '{"null":"null","a":[1,true,1.50]}',
         '{"a":"x: y, z","b: ,":" null, null: "}', e'{"a":"\\null","b":"\\\\null","c":"\\u0001 \\"null\\" é"}',
@@ -18,17 +18,17 @@ create function tests.nulls(name text, members integer) returns text language sq
 $$;
 select is(tests.field_of('alice', format('select api.update_me(%L)',
         '{"preferences":' || tests.nulls('a', 1300) || '}')),
-    'PL001 preferences', 'row 58a: nested nulls count');
+    'PL001 preferences', 'row 58a: rejects nested nulls beyond the bound');
 select is(tests.field_of('alice', format('select api.update_me(%L)',
         '{"preferences":' || tests.nulls('a', 1000) || '}')),
-    'no error', 'so many may be');
+    'no error', 'accepts nested nulls within the bound');
 select is(tests.field_of('alice', format('select api.update_me(%L)',
         '{"preferences":' || tests.nulls('b', 1000) || '}')),
-    'PL001 preferences', 'row 58a: and do not grow by one change after another');
+    'PL001 preferences', 'row 58a: several changes cannot exceed the bound');
 select is(tests.attempt('alice', format('update public.user_private set preferences = %L', tests.nulls('a', 1300))),
-    'PL001', 'nor by SQL');
+    'PL001', 'plain SQL cannot exceed the bound');
 select is(tests.attempt('alice', format('update public.user_private set preferences = %L', tests.nulls('a', 1050))),
-    '1', 'which may write what the method may');
+    '1', 'plain SQL can store what the method can store');
 
 -- Values that exceed the bound, which was once counted differently.
 set local session_replication_role = replica;
@@ -37,30 +37,32 @@ update public.user_profiles set attributes = jsonb_build_object('a', repeat('x',
     website = 'https://x.example/' || repeat('é', 2000)
  where id = tests.id('bob');
 set local session_replication_role = origin;
-select is(tests.as('bob', $$length((api.me() -> 'preferences')::text) > 60000$$), 'true', 'are read');
+select is(tests.as('bob', $$length((api.me() -> 'preferences')::text) > 60000$$), 'true',
+    'reads preferences that exceed the bound');
 select is(tests.field_of('bob', $$select api.update_me('{"bio":"x","phone_number":"+4512345678"}')$$),
-    'no error', 'nothing else is refused for them');
+    'no error', 'accepts other changes if stored preferences exceed the bound');
 select is(tests.field_of('bob', $$select api.update_me('{"preferences":{"b":1}}')$$),
-    'PL001 preferences', 'they do not grow');
+    'PL001 preferences', 'oversized preferences cannot grow');
 select is(tests.attempt('bob',
         'update public.user_private set preferences = ''' || replace(tests.nulls('a', 5000), '"a"', '"b"') || ''''),
-    'PL001', 'nor change and stay as long');
+    'PL001', 'oversized preferences cannot change at the same size');
 select is(tests.attempt('bob', 'update public.user_private set preferences = ''' || tests.nulls('a', 4999) || ''''),
-    '1', 'they may shrink');
+    '1', 'oversized preferences can shrink');
 select is(tests.field_of('bob', $$select api.update_me('{"preferences":{"a":null,"b":2}}')$$),
-    'no error', 'and be gone');
-select is((select preferences from public.user_private where id = tests.id('bob')), '{"b": 2}', 'which they then are');
+    'no error', 'oversized preferences can shrink below the bound');
+select is((select preferences from public.user_private where id = tests.id('bob')), '{"b": 2}',
+    'the smaller preferences are stored');
 select is((select length(website) from public.user_profiles where id = tests.id('bob')),
-    2018, 'a longer address stays while others change');
+    2018, 'a change of other fields keeps an oversized website');
 select is(tests.attempt('service_role',
         format('update public.user_profiles set attributes = %L where id = tests.id(''bob'')',
             jsonb_build_object('a', repeat('x', 50000 - shorter), 'b', ''))),
-    outcome, shorter || ' shorter attributes')
+    outcome, 'attributes that are ' || shorter || ' bytes shorter')
   from (values (0, 'PL001'), (9, 'PL001'), (10, '1'), (20000, '1')) t (shorter, outcome);
 select is(tests.attempt('service_role',
         format('update public.user_profiles set attributes = %L where id = tests.id(''carol'')',
             jsonb_build_object('a', repeat('é', most / 2)))),
-    outcome, 'attributes of ' || most + 9)
+    outcome, 'attributes of ' || most + 9 || ' bytes')
   from (values (32768 - 10, '1'), (32768 - 8, 'PL001')) t (most, outcome);
 
 -- Numbers that do not fit in a double: JSON parsers refuse the whole line.
@@ -85,7 +87,7 @@ select a.attrelid::regclass as relation, a.attname as name,
    and coalesce(nullif(t.typbasetype, 0), t.oid)::regtype::text
        in ('text', 'jsonb', 'bytea', 'json', 'character varying', 'numeric');
 select cmp_ok((select count(*)::integer from columns),
-    '>=', 14, 'columns of text, JSON and numbers that a user writes');
+    '>=', 14, 'a user can write at least 14 columns of text, JSON and numbers');
 select tests.say('group', 'alice', 'x');
 select is_empty($$
     select c.relation, c.name, left(long, 20) from columns c, unnest(array[
@@ -97,7 +99,7 @@ select is_empty($$
      where (c.type in ('jsonb', 'json', 'numeric')
             or octet_length(long) > case c.name when 'content' then 32000 else 2048 end)
        and tests.attempt('alice', format('update %s set %I = %L', c.relation, c.name, long)) !~ '^(PL001|23514|22...)$'
-$$, 'row 58a: a user stores no more than the bounds by one statement of SQL, whatever the column');
+$$, 'row 58a: one SQL statement cannot exceed the bound of any column');
 select is(tests.attempt('alice', format($$
         insert into public.messages (conversation_id, sender_id, kind, content, attachment) values (%L, %L, %s)$$,
         tests.id('group'), tests.id('alice'), vals)),
@@ -112,7 +114,7 @@ select is(tests.attempt('alice', format($$
         ($$'image', repeat('x', 8001), '{"url":"https://x.example/a"}'$$, '23514'),
         ($$'text', repeat('x', 8000), null$$, '1')) t (vals, outcome);
 select is(tests.attempt('alice', format('update public.user_profiles set website = %L', website)),
-    outcome, 'a website of ' || octet_length(website))
+    outcome, 'a website of ' || octet_length(website) || ' bytes')
   from (values
         ('https://x.example/' || repeat('a', 2030), '1'),
         ('https://x.example/' || repeat('a', 2031), 'PL001'),
@@ -136,12 +138,12 @@ select is(tests.attempt('alice',
 
 -- The objects of a response.
 select is(length(app.joined(array_fill(repeat('x', 1000000), array[n]), last)),
-    length, format('%s of a million, from the last: %s', n, last))
+    length, format('joins %s objects of a megabyte; from the last: %s', n, last))
   from (values (4, 4000003), (5, 4000003), (1, 1000000)) t (n, length), unnest(array[true, false]) last;
-select is(app.joined('{}'), '', 'of none nothing');
-select is(app.joined(null), '', 'nor of null');
-select is(length(app.joined(array[repeat('x', 5000000), 'y'])), 5000000, 'one at least, however long');
-select is(app.joined(array[repeat('x', 5000000), 'y'], true), 'y', 'from the last on');
+select is(app.joined('{}'), '', 'joins no objects to an empty text');
+select is(app.joined(null), '', 'joins null to an empty text');
+select is(length(app.joined(array[repeat('x', 5000000), 'y'])), 5000000, 'returns at least one object, however long');
+select is(app.joined(array[repeat('x', 5000000), 'y'], true), 'y', 'starts at the last object if requested');
 
 -- A hundred profiles of the longest kind fit into a response.
 create function tests.make_long(number integer) returns uuid language plpgsql as $$
@@ -162,18 +164,18 @@ create temporary table long as select n, tests.make_long(n) as id from generate_
 create temporary table answer as
 select tests.as('alice', format('api.profiles(%L)', (select array_agg(id) from long where n <= 100))) as text;
 select is(json_array_length(text::json -> 'profiles'),
-    100, 'row 58a: a hundred profiles as long as they may be are all given')
+    100, 'row 58a: returns a hundred profiles of the longest kind')
   from answer;
-select cmp_ok(octet_length(text), '>', 3900000, 'which they are') from answer;
-select cmp_ok(octet_length(text), '<', 4 * 1024 * 1024 - 65536, 'in less than 4 MiB, whatever the id') from answer;
+select cmp_ok(octet_length(text), '>', 3900000, 'the response is larger than 3.9 MB') from answer;
+select cmp_ok(octet_length(text), '<', 4 * 1024 * 1024 - 65536, 'the response fits into 4 MiB with any id') from answer;
 set local session_replication_role = replica;
 update public.user_profiles set attributes = jsonb_build_object('a', repeat('x', 50000))
  where id in (select id from long where n <= 100);
 set local session_replication_role = origin;
 select is(tests.field_of('alice', format('select api.profiles(%L)', (select array_agg(id) from long where n <= 100))),
-    'PL001 ids', 'row 58a: longer ones, from before, are to be asked for in parts, not left out');
+    'PL001 ids', 'row 58a: rejects profiles that exceed a response');
 select is(tests.field_of('alice', format('select api.profiles(%L)', (select array_agg(id) from long where n <= 70))),
-    'no error', 'and are given so');
+    'no error', 'returns the same profiles in smaller requests');
 
 -- Conversations come with all their members, or on the next page.
 create function tests.make_room(name text, first integer, last integer, age interval) returns void
@@ -207,9 +209,9 @@ create temporary table on_page as
 select place, c ->> 'title' as title, n, tests.id(c ->> 'title') as id
   from pages, json_array_elements(page -> 'conversations') with ordinality w (c, n);
 select is((select string_agg(title, ',' order by place, n) from on_page),
-    'first,second,third,fourth,huge,last', 'row 58a: each conversation once, in order, on pages that end early');
+    'first,second,third,fourth,huge,last', 'row 58a: pages that end early list each conversation once, in order');
 select cmp_ok((select max(bytes) from pages),
-    '<', 4 * 1024 * 1024 - 65536, 'none of which is longer than an answer may be');
+    '<', 4 * 1024 * 1024 - 65536, 'no page exceeds the size of a response');
 select is_empty($$
     select place, bytes from pages p
      where bytes > app.page_bytes() + 1024 and (select count(*) from on_page o where o.place = p.place) > 1
@@ -221,16 +223,16 @@ $$, $$
     select o.place, count(distinct m.user_id) from on_page o
       join public.conversation_members m on m.conversation_id = o.id
      where o.place not in (select place from on_page where title = 'huge') group by o.place order by o.place
-$$, 'each page has all people of its conversations');
+$$, 'each page has the profiles of all members of its conversations');
 select is((select count(*) from on_page where place = (select place from on_page where title = 'huge')), 1::bigint,
-    'a group that is more than an answer has a page of its own');
+    'a group that exceeds a response has its own page');
 select cmp_ok((select json_array_length(page -> 'profiles') from pages p join on_page o using (place)
                 where o.title = 'huge'),
-    '>', 60, 'with as many of its people as there is room for');
+    '>', 60, 'that page has as many profiles as fit');
 select is((select count(distinct p ->> 'id') from pages join on_page o using (place),
                   json_array_elements(page -> 'profiles') p where o.title = 'huge'),
     (select json_array_length(page -> 'profiles')::bigint from pages join on_page o using (place)
-      where o.title = 'huge'), 'each once');
+      where o.title = 'huge'), 'that page has each profile once');
 
 -- Messages: a page ends where the next continues.
 select tests.say('direct', 'alice', repeat(e'\u0001', 8000)) from generate_series(1, 200);
@@ -243,11 +245,13 @@ begin
               from (select (m ->> 'seq')::bigint as seq from json_array_elements(answer::json -> 'messages') m) s);
 end $$;
 create temporary table ranges as select tests.seqs('null, null') as newest, tests.seqs('null, 0') as oldest;
-select is(upper(newest), 201::bigint, 'row 58a: of the newest the newest end is given') from ranges;
-select is(lower(oldest), 1::bigint, 'row 58a: of those after one the oldest end') from ranges;
-select cmp_ok(upper(newest) - lower(newest), '>=', 10::bigint, 'as many as there is room for') from ranges;
-select is(upper(tests.seqs(lower(newest) || ', null')), lower(newest), 'those before go on without a gap') from ranges;
-select is(lower(tests.seqs('null, ' || upper(oldest) - 1)), upper(oldest), 'and those after') from ranges;
+select is(upper(newest), 201::bigint, 'row 58a: a long newest page ends at the newest message') from ranges;
+select is(lower(oldest), 1::bigint, 'row 58a: a long page after a message begins right after it') from ranges;
+select cmp_ok(upper(newest) - lower(newest), '>=', 10::bigint, 'a page has as many messages as fit') from ranges;
+select is(upper(tests.seqs(lower(newest) || ', null')), lower(newest),
+    'the page before continues without a gap') from ranges;
+select is(lower(tests.seqs('null, ' || upper(oldest) - 1)), upper(oldest),
+    'the page after continues without a gap') from ranges;
 
 -- Errors do not reveal who is a member, or which client_ids were used.
 create function tests.refusal(who text, statement text) returns text language plpgsql as $$
@@ -276,24 +280,23 @@ select tests.refusal(who, format($$
        unnest(array[$$'text', 'x', null$$, $$'text', '', null$$,
                     $$'image', '', '{}'$$, $$'system', 'x', null$$]) content,
        unnest(array['', ' on conflict do nothing', ' returning id']) ending;
-select is((select count(*) from asked), 576::bigint, 'so many questions');
+select is((select count(*) from asked), 576::bigint, 'the test asks 576 questions');
 select is((select array_agg(distinct said) from asked),
-    array['PL008|There is no such conversation.||The sender of a message is a member of its conversation.|'],
-    'row 58a: a message in another''s name is refused alike, whatever the conversation, '
-    'its members and what was sent in it');
+    array['PL008|There is no such conversation.||The sender of a message must be a member of its conversation.|'],
+    'row 58a: a send in another''s name always gives the same error');
 select is(tests.refusal('mallory', format(
         'insert into public.messages (conversation_id, sender_id, content) values (%L, %L, ''x'')',
         room, tests.id('mallory'))),
-    (select said from asked limit 1), 'as one in one''s own is where one is no member')
+    (select said from asked limit 1), 'the error equals that of a non-member''s send in its own name')
   from unnest(array[tests.id('direct'), gen_random_uuid()]) room;
 select is(tests.attempt('carol',
         format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, ''x'')',
             tests.id('group'), tests.id('carol'))),
-    '1', 'a member sends in its own name');
+    '1', 'a member can send in its own name');
 select is(tests.attempt('service_role',
         format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, ''x'')',
             tests.id('group'), tests.id('carol'))),
-    '1', 'a trusted backend in anybody''s');
+    '1', 'service_role can send in any user''s name');
 
 -- A page of a list has half a mebibyte; the next continues after it (A9).
 select tests.make_user('wide' || n) from generate_series(1, 60) n;
@@ -325,9 +328,9 @@ begin
     end loop;
 end $$;
 select cmp_ok(max(bytes), '<=', 540000::bigint, 'a page of conversations is bounded') from walked;
-select cmp_ok(max(page), '>', 2, 'there are several') from walked;
-select is(count(*), 10::bigint, 'they are all of them') from walked;
-select is(count(distinct conversation), 10::bigint, 'each once') from walked;
+select cmp_ok(max(page), '>', 2, 'the list has several pages') from walked;
+select is(count(*), 10::bigint, 'the pages list all conversations') from walked;
+select is(count(distinct conversation), 10::bigint, 'the pages list each conversation once') from walked;
 
 -- Conversations of a user.
 create function tests.set_max_conversations(most integer) returns void language plpgsql as $f$
@@ -339,11 +342,11 @@ create function tests.group_with_bob() returns text language sql as $$
     select tests.field_of('alice', format('select api.create_group(%L, array[%L]::uuid[])', 'more', tests.id('bob')))
 $$;
 select tests.set_max_conversations(100);
-select is(tests.group_with_bob(), 'no error', 'a user in few conversations is added to a group');
+select is(tests.group_with_bob(), 'no error', 'adds a user in few conversations to a group');
 select tests.set_max_conversations(1);
-select is(tests.group_with_bob(), 'PL001 user_ids', 'a user in too many is not');
+select is(tests.group_with_bob(), 'PL001 user_ids', 'rejects a user in too many conversations');
 select is(tests.field_of('mallory', format('select api.open_conversation(%L)', tests.id('bob'))), 'no error',
-    'and others may write to that user');
+    'a direct conversation with that user can still be opened');
 
 select * from finish();
 rollback;

@@ -215,7 +215,7 @@ select is(tests.outcome(tests.document(who, query, schema, me)), to_json(q) ->> 
                ('dave', 'dave', 'dave'), ('gone', 'gone', 'gone'), ('mallory', 'alice', 'posing'))
            as t (who, me, outcome);
 select is(tests.outcome(tests.document('anon', query, schema, 'alice')), '42501',
-          format('%s: %s, by nobody', schema, name))
+          format('%s: %s, by anon', schema, name))
   from queries, unnest(schemas) schema;
 
 -- Other effects of a send: the last message's content and time, also for the other user, who has it unread until it
@@ -225,15 +225,15 @@ select tests.request('alice', format('INSERT INTO messages (conversation_id, sen
 select is(tests.shown(tests.request('bob', 'select * from conversations where kind = ''direct''', 'rest'),
         $$concat_ws(' ', r ->> 'last_message_content', (r ->> 'last_message_time')::timestamptz > now(),
                     r ->> 'unread_count')$$),
-    'Hello! t 1', 'the other sees the last message, its time, and that it is unread');
+    'Hello! t 1', 'the other user sees the last message and its time, unread');
 select tests.request('bob', format('update messages set is_read = true where conversation_id = %L and sender_id <> %L
     returning id', tests.id('direct'), tests.id('bob')), 'rest');
 select is(tests.shown(tests.request('bob', 'select * from conversations order by kind', 'rest'),
         $$r ->> 'unread_count'$$),
-    '0, 2', 'has read it, and the group not');
+    '0, 2', 'the other user has read the direct conversation, not the group');
 select is(tests.shown(tests.document('alice', 'select * from messages where conversation_id = {direct}
                                                order by created_at', 'rest', 'alice'), $$r ->> 'is_read'$$),
-    'true, true, true, true', 'and who sent it sees that');
+    'true, true, true, true', 'the sender sees that its messages are read');
 
 select * from finish();
 rollback;

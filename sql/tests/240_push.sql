@@ -71,25 +71,31 @@ end $$;
 select tests.register('bob', 'b1') as first \gset
 select is(tests.register('bob', 'b1'), :'first'::uuid, 'the same token of the same user is the same device');
 select isnt(tests.register('carol', 'b1'), :'first'::uuid, 'a token that another user registers is a new device');
-select is(tests.devices_of('bob'), 'none', 'and not the first one''s any more');
+select is(tests.devices_of('bob'), 'none', 'a token belongs only to the user who registered it last');
 select tests.register('carol', 'a token that is long', 'webhook');
-select is(tests.devices_of('carol'), 'apns b1, webhook s long', 'a user sees its own, of tokens the end');
-select is(tests.field_of('bob', $$select api.register_device('pager', 'x')$$), 'PL001 platform', 'no such platform');
-select is(tests.field_of('bob', $$select api.register_device('apns', '')$$), 'PL001 token', 'no token');
+select is(tests.devices_of('carol'), 'apns b1, webhook s long',
+    'a user sees its own devices with the ends of their tokens');
+select is(tests.field_of('bob', $$select api.register_device('pager', 'x')$$), 'PL001 platform',
+    'rejects an unknown platform');
+select is(tests.field_of('bob', $$select api.register_device('apns', '')$$), 'PL001 token', 'rejects an empty token');
 select is(tests.field_of('bob', $$select api.register_device('apns', repeat('x', 2049))$$),
-    'PL001 token', 'a long one');
-select is(tests.field_of('bob', $$select api.register_device('apns', 'x', 'staging')$$), 'PL001 environment', 'no env');
+    'PL001 token', 'rejects a token of 2049 bytes');
+select is(tests.field_of('bob', $$select api.register_device('apns', 'x', 'staging')$$), 'PL001 environment',
+    'rejects an unknown environment');
 select is(tests.as('bob', format('api.remove_device(%L)', d.id)), 'PL008 There is no such device.',
-    'nobody removes another''s') from app.devices d where d.token = 'b1';
-select is(tests.as('carol', format('api.remove_device(%L)', d.id)), '{}', 'its user does')
+    'a user cannot remove another user''s device') from app.devices d where d.token = 'b1';
+select is(tests.as('carol', format('api.remove_device(%L)', d.id)), '{}', 'a user can remove its own device')
   from app.devices d where d.token = 'b1';
-select is(tests.devices_of('carol'), 'webhook s long', 'and it is gone');
+select is(tests.devices_of('carol'), 'webhook s long', 'a removed device is gone');
 select count(tests.register('mallory', 'm' || n)) from generate_series(1, 40) n;
-select is((select count(*) from app.devices where user_id = tests.id('mallory')), 32::bigint, 'a user has 32 at most');
+select is((select count(*) from app.devices where user_id = tests.id('mallory')), 32::bigint,
+    'a user has at most 32 devices');
 select is(tests.attempt('bob', 'insert into app.devices (user_id, platform, token, environment) values '
-    || format('(%L, ''apns'', ''x'', ''production'')', tests.id('alice'))), '42501', 'by SQL nobody registers');
-select is(tests.attempt('bob', 'select session_id from app.devices'), '42501', 'nor reads sessions');
-select is(tests.attempt('alice', 'select from app.pushes'), '42501', 'nor what is pushed');
+    || format('(%L, ''apns'', ''x'', ''production'')', tests.id('alice'))), '42501',
+    'a user cannot insert a device by SQL');
+select is(tests.attempt('bob', 'select session_id from app.devices'), '42501',
+    'a user cannot read sessions of devices');
+select is(tests.attempt('alice', 'select from app.pushes'), '42501', 'a user cannot read pushes');
 
 -- A device is deleted with its session, and an ended session registers none.
 insert into app.sessions (id, user_id, refreshed_at) values (tests.id('direct'), tests.id('bob'), now());
@@ -106,38 +112,41 @@ exception
         perform tests.owner();
         return sqlstate;
 end $$;
-select is(tests.in_session('b2'), 'registered', 'a session registers a device');
+select is(tests.in_session('b2'), 'registered', 'a session can register a device');
 update app.sessions set revoked_at = now() where id = tests.id('direct');
-select is(tests.devices_of('bob'), 'none', 'which goes with it');
-select is(tests.in_session('b3'), 'PL006', 'and one that has ended registers none');
+select is(tests.devices_of('bob'), 'none', 'a device is removed when its session ends');
+select is(tests.in_session('b3'), 'PL006', 'an ended session cannot register a device');
 
 -- Mutes.
 select tests.age();
 select is(tests.as('alice', format('api.mute_conversation(%L, %L)', tests.id('direct'), '2030-01-02T03:04:05.5+01:00'))
-    ::json ->> 'muted_until', '2030-01-02T02:04:05.500000Z', 'a mute is answered with the conversation');
+    ::json ->> 'muted_until', '2030-01-02T02:04:05.500000Z', 'mute_conversation returns the conversation');
 select results_eq(
     $$select kind, tests.name_of(user_id), object::json ->> 'muted_until' from feed.poll_changes('4:4:', '{mutes}')$$,
-    $$values ('own_conversation', 'alice', '2030-01-02T02:04:05.500000Z')$$, 'and told to whoever muted it');
+    $$values ('own_conversation', 'alice', '2030-01-02T02:04:05.500000Z')$$,
+    'the feed returns a mute to the user who set it');
 select is(tests.as('bob', format('api.conversation(%L)', tests.id('direct')))::jsonb -> 'muted_until', 'null'::jsonb,
-    'nobody else is told');
-select is(tests.attempt('bob', 'select from public.conversation_mutes'), '0', 'nor sees it by SQL');
+    'another member does not see the mute');
+select is(tests.attempt('bob', 'select from public.conversation_mutes'), '0',
+    'another member does not see the mute by SQL');
 select is(tests.attempt('bob', format('insert into public.conversation_mutes values (%L, %L, now())',
-    tests.id('group'), tests.id('alice'))), '42501', 'nor mutes for another');
+    tests.id('group'), tests.id('alice'))), '42501', 'a user cannot mute for another user');
 select is(tests.attempt('mallory', format('insert into public.conversation_mutes (conversation_id, user_id, muted_until)
-    values (%L, %L, now())', tests.id('group'), tests.id('mallory'))), '42501', 'nor what it is not in');
+    values (%L, %L, now())', tests.id('group'), tests.id('mallory'))), '42501',
+    'a user cannot mute a conversation without being a member');
 select is(tests.as('mallory', format('api.mute_conversation(%L, null)', tests.id('group'))),
-    'PL008 There is no such conversation.', 'a stranger is told of no conversation');
+    'PL008 There is no such conversation.', 'a non-member does not find the conversation');
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'), time)),
-    'PL001 until', 'no time: ' || time)
+    'PL001 until', 'rejects the time ' || time)
   from unnest(array['tomorrow', '2030-02-30T00:00:00Z', '1969-12-31T00:00:00Z', 'infinity', '2030-01-01']) time;
-select ok(c.answer -> 'conversations' -> 0 ->> 'muted_until' is not null, 'a delta of sync has it')
+select ok(c.answer -> 'conversations' -> 0 ->> 'muted_until' is not null, 'the user''s delta has the mute')
   from (select tests.delta_of('alice') as answer) c;
-select is(tests.delta_of('bob') -> 'conversations', null, 'that of the other has not');
+select is(tests.delta_of('bob') -> 'conversations', null, 'another member''s delta does not have the mute');
 select is(tests.as('alice', format('api.mute_conversation(%L, null)', tests.id('direct')))::jsonb -> 'muted_until',
-    'null'::jsonb, 'and it ends');
+    'null'::jsonb, 'null ends a mute');
 select is(tests.as('alice', format('api.mute_conversation(%L, %L)', tests.id('direct'), '2020-01-01T00:00:00Z'))
-    ::jsonb -> 'muted_until', 'null'::jsonb, 'a mute that has ended is answered as null');
-select is(answer, 'null'::jsonb, 'and so it is in ' || place)
+    ::jsonb -> 'muted_until', 'null'::jsonb, 'an expired mute is returned as null');
+select is(answer, 'null'::jsonb, 'an expired mute is null in ' || place)
   from (values
     ('api.conversation', tests.as('alice', format('api.conversation(%L)', tests.id('direct')))::jsonb -> 'muted_until'),
     ('api.conversations', jsonb_path_query_first(tests.as('alice', 'api.conversations()')::jsonb,
@@ -146,95 +155,98 @@ select is(answer, 'null'::jsonb, 'and so it is in ' || place)
         '$.conversations[*] ? (@.id == $id).muted_until', jsonb_build_object('id', tests.id('direct')))),
     ('what the feed tells', (select object::jsonb -> 'muted_until' from feed.poll_changes('4:4:', '{mutes}')
         where kind = 'own_conversation'))) v (place, answer);
-select is(feed.mutes(tests.id('direct'), array[tests.id('alice')]), '{0}', 'nor does a push to all members tell of it');
+select is(feed.mutes(tests.id('direct'), array[tests.id('alice')]), '{0}', 'an expired mute is not in feed.mutes');
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
-    '9999-12-31T23:59:59-23:59')), 'PL001 until', 'a zone that there is not');
+    '9999-12-31T23:59:59-23:59')), 'PL001 until', 'rejects an offset beyond 23:59');
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
-    '9999-12-31T23:59:59-01:00')), 'PL001 until', 'a year that there is not');
+    '9999-12-31T23:59:59-01:00')), 'PL001 until', 'rejects a time beyond the year 9999');
 
 -- Receivers of a push.
 delete from app.devices;
 select count(tests.register(who, who)) from unnest(array['alice', 'bob', 'carol', 'mallory']) who;
 select tests.age();
 select tests.say('group', 'alice', 'hello all');
-select is(tests.queue(), 2, 'a message is noted for the devices of the other members');
-select is(tests.due('0 seconds'), '{}', 'and judged two seconds later');
+select is(tests.queue(), 2, 'a message is queued for the devices of the other members');
+select is(tests.due('0 seconds'), '{}', 'a push is due after two seconds');
 select is(tests.due(), array['tell bob group 1 Tap Alice hello all 1', 'tell carol group 1 Tap Alice hello all 1'],
-    'each is told, with the number of its unread messages');
-select is(tests.due(), '{}', 'once');
+    'a push has the text and the number of unread messages');
+select is(tests.due(), '{}', 'a claimed push is not due again at once');
 select is(tests.due('2 minutes'), array['tell bob group 1 Tap Alice hello all 1',
-    'tell carol group 1 Tap Alice hello all 1'], 'and again where nobody noted what became of it');
+    'tell carol group 1 Tap Alice hello all 1'], 'a push without a recorded result is due again');
 select tests.record_result('bob', 'group', 1, 'tell', 'taken'),
        tests.record_result('carol', 'group', 1, 'tell', 'taken');
-select is(tests.due('1 day'), '{}', 'what was taken is told no more');
+select is(tests.due('1 day'), '{}', 'a delivered push is not due again');
 update public.messages set content = 'hello, all' where conversation_id = tests.id('group');
-select is(tests.queue(), 0, 'an edit is nothing to tell');
+select is(tests.queue(), 0, 'an edit queues no push');
 
 select tests.say('group', 'alice', 'one'), tests.say('group', 'alice', 'two'), tests.say('direct', 'alice', 'you');
 select tests.queue();
 select is(tests.due(with_text => false), array['tell bob direct 1 Tap Alice 4', 'tell bob group 3 Tap Alice 4',
-    'tell carol group 3 Tap Alice 3'], 'of several messages of one conversation the newest; without previews no text');
+    'tell carol group 3 Tap Alice 3'],
+    'several messages of a conversation are one push, without text if previews are off');
 select tests.record_result('bob', 'direct', 1, 'tell', 'taken'),
        tests.record_result('bob', 'group', 3, 'tell', 'taken'),
        tests.record_result('carol', 'group', 3, 'tell', 'later', 60);
-select is(tests.due('30 seconds'), '{}', 'what is to be tried later waits');
-select is(tests.due('40 seconds', false), array['tell carol group 3 Tap Alice 3'], 'and is tried then');
+select is(tests.due('30 seconds'), '{}', 'a push to be retried later is not due yet');
+select is(tests.due('40 seconds', false), array['tell carol group 3 Tap Alice 3'],
+    'a push is retried at the given time');
 select tests.record_result('carol', 'group', 3, 'tell', 'later', 3600);
-select is(tests.due('2 days'), array['late carol group 3 Tap Alice two 3'], 'for a day');
-select is(tests.due('2 days'), '{}', 'and then no more');
+select is(tests.due('2 days'), array['late carol group 3 Tap Alice two 3'], 'a push is retried for a day');
+select is(tests.due('2 days'), '{}', 'a push expires after a day');
 
 -- Read elsewhere.
 select tests.as('bob', format('api.mark_read(%L, 3)', tests.id('group')));
 select tests.queue();
 select is(tests.due('0 seconds'), array['read bob group 3 1'],
-    'what was told and is read is taken back, with the badge');
+    'a delivered push is withdrawn with a new badge when the message is read');
 select tests.record_result('bob', 'group', 3, 'read', 'taken');
 select is((select count(*) from app.pushes p join tests.ids i on i.id = p.conversation_id
             where i.name = 'group' and p.device_id = (select id from app.devices where token = 'bob')), 0::bigint,
-    'and nothing is kept of it');
+    'a withdrawn push is deleted');
 select tests.say('direct', 'bob', 'an answer');
 select tests.queue();
-select is(tests.due('0 seconds'), array['read bob direct 2 0'], 'who answers has read too');
+select is(tests.due('0 seconds'), array['read bob direct 2 0'], 'a reply counts as reading');
 select tests.record_result('bob', 'direct', 2, 'read', 'taken');
-select is(tests.due(), array['tell alice direct 2 Tap Bob an answer 1'], 'and the other is told');
+select is(tests.due(), array['tell alice direct 2 Tap Bob an answer 1'], 'a reply is pushed to the other member');
 delete from app.devices where token = 'alice';
 
 -- Users who get no push.
 select tests.say('direct', 'alice', 'read at once');
 select tests.queue();
 select tests.as('bob', format('api.mark_read(%L, 3)', tests.id('direct')));
-select is(tests.due(), '{}', 'who has read it');
+select is(tests.due(), '{}', 'a read message is not pushed');
 select tests.as('bob', format('api.mute_conversation(%L, %L)', tests.id('direct'), '9999-12-31T00:00:00Z'));
 select tests.age();
 select tests.say('direct', 'alice', 'muted');
 select tests.queue();
-select is(tests.due(), '{}', 'who has muted the conversation');
+select is(tests.due(), '{}', 'a muted conversation is not pushed');
 select tests.as('bob', format('api.mute_conversation(%L, null)', tests.id('direct')));
 select tests.age();
 select app.report_presence(gen_random_uuid(), 10, array[tests.id('bob')], '{}', true);
 select tests.say('direct', 'alice', 'seen');
 select tests.queue();
-select is(tests.due(), '{}', 'who is online');
-select is(tests.due('6 seconds'), '{}', 'and still is when its node would have said that it is gone');
-select is((select count(*) from app.pushes where due_at is not null), 0::bigint, 'for good');
+select is(tests.due(), '{}', 'a message is not pushed to an online user');
+select is(tests.due('6 seconds'), '{}', 'a message is not pushed to a user who stays online');
+select is((select count(*) from app.pushes where due_at is not null), 0::bigint, 'a push to an online user is deleted');
 select tests.say('direct', 'alice', 'just gone');
 select tests.queue();
-select is(tests.due(), '{}', 'who is said to be online');
+select is(tests.due(), '{}', 'a push waits while the user is reported online');
 delete from app.node_users;
-select is(tests.due('6 seconds'), array['tell bob direct 6 Tap Alice just gone 3'], 'and has just gone is told');
+select is(tests.due('6 seconds'), array['tell bob direct 6 Tap Alice just gone 3'],
+    'a push to a user who has gone offline is due');
 select tests.record_result('bob', 'direct', 6, 'tell', 'taken');
 select tests.say('direct', 'alice', 'deleted');
 select tests.queue();
 update public.messages set deleted_at = now() where content = 'deleted';
-select is(tests.due(), '{}', 'of a message that was deleted nobody');
+select is(tests.due(), '{}', 'a deleted message is not pushed');
 select tests.say('group', 'alice', 'for members');
 select tests.queue();
 delete from public.conversation_members where user_id = tests.id('carol') and conversation_id = tests.id('group');
-select is(tests.due(), array['tell bob group 4 Tap Alice for members 5'], 'who is no member any more');
+select is(tests.due(), array['tell bob group 4 Tap Alice for members 5'], 'a message is not pushed to a former member');
 select tests.say('group', 'alice', 'another owner');
 select tests.queue();
 select tests.register('mallory', 'bob');
-select is(tests.due('2 minutes'), '{}', 'the device that became another user''s');
+select is(tests.due('2 minutes'), '{}', 'a message is not pushed to a device that another user registered');
 
 -- Responses of providers.
 select tests.register('bob', 'bob');
@@ -243,19 +255,20 @@ select tests.say('group', 'alice', 'unwanted');
 select tests.queue();
 select tests.due();
 select tests.record_result('bob', 'group', 6, 'tell', 'refused');
-select is(tests.due('1 hour'), '{}', 'what was refused is not tried again');
+select is(tests.due('1 hour'), '{}', 'a rejected push is not retried');
 select tests.say('group', 'alice', 'first');
 select tests.queue();
 select tests.due();
 select tests.say('group', 'alice', 'second');
 select tests.queue();
 select tests.record_result('bob', 'group', 7, 'tell', 'taken');
-select is(tests.due(), array['tell bob group 8 Tap Alice second 9'], 'what came while one was told is told after it');
+select is(tests.due(), array['tell bob group 8 Tap Alice second 9'],
+    'a message that arrives during a delivery is pushed after it');
 select tests.record_result('bob', 'group', 8, 'tell', 'unregistered');
-select is(tests.devices_of('bob'), 'none', 'a device that its provider does not know is forgotten');
+select is(tests.devices_of('bob'), 'none', 'an unregistered device is deleted');
 select is((select count(*) from app.pushes),
     (select count(*) from app.pushes p join app.devices d on d.id = p.device_id),
-    'with what it was to be told');
+    'the pushes of a deleted device are deleted');
 select tests.register('bob', 'b9');
 
 -- Late and crossing calls.
@@ -266,7 +279,8 @@ select tests.due();
 select tests.as('bob', format('api.mark_read(%L, 9)', tests.id('group')));
 select tests.queue();
 select tests.record_result('b9', 'group', 9, 'tell', 'taken');
-select matches((tests.due('0 seconds'))[1], '^read b9 group 9 ', 'what was read on its way is taken back');
+select matches((tests.due('0 seconds'))[1], '^read b9 group 9 ',
+    'a push that is read during its delivery is withdrawn');
 select tests.record_result('b9', 'group', 9, 'read', 'taken');
 select tests.say('group', 'alice', 'of a leader that stands still');
 select tests.queue();
@@ -276,28 +290,28 @@ select tests.queue();
 select tests.due('2 minutes');
 select tests.record_result('b9', 'group', 11, 'tell', 'taken');
 select tests.record_result('b9', 'group', 10, 'tell', 'taken');
-select is(tests.due('1 hour'), '{}', 'what a leader says late of an older message has no newer one told again');
+select is(tests.due('1 hour'), '{}', 'a late result of an older push does not repeat a newer one');
 select tests.say('group', 'alice', 'to a provider that is away');
 select tests.queue();
 select tests.due();
 select tests.record_result('b9', 'group', 12, 'tell', 'later', 3600);
 select tests.say('group', 'alice', 'and is back');
 select tests.queue();
-select matches((tests.due('61 seconds'))[1], '^tell b9 group 13 ', 'a new message is not kept back by long refusals');
+select matches((tests.due('61 seconds'))[1], '^tell b9 group 13 ', 'long retry times do not delay a new message');
 update app.devices set registered_at = clock_timestamp() + interval '1 second' where token = 'b9';
 select tests.record_result('b9', 'group', 13, 'tell', 'unregistered');
-select is(tests.devices_of('bob'), 'apns b9', 'a device that has registered again meanwhile is not forgotten');
-select matches((tests.due('2 minutes'))[1], '^tell b9 group 13 ', 'and told');
+select is(tests.devices_of('bob'), 'apns b9', 'a device that registered again is not deleted by an old result');
+select matches((tests.due('2 minutes'))[1], '^tell b9 group 13 ', 'a device that registered again gets pushes');
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is((select count(*) from app.devices where user_id = tests.id('bob')), 0::bigint,
-    'and so are a deleted user''s');
+    'a deleted user has no devices');
 
 -- If the cursor belongs to another history, earlier messages are not pushed.
 update app.push_cursor set epoch = 'another';
 select tests.authenticate_as('postline_feed');
-select is(app.queue_pushes(), 0, 'of a restored database nothing of before is told');
+select is(app.queue_pushes(), 0, 'a restored database queues no pushes for old messages');
 select tests.owner();
-select is((select epoch from app.push_cursor), app.epoch(), 'and it goes on from now');
+select is((select epoch from app.push_cursor), app.epoch(), 'the queue continues from the new epoch');
 
 select * from finish();
 rollback;

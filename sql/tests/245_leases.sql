@@ -15,13 +15,13 @@ begin
 end $$;
 insert into tests.ids values ('one', gen_random_uuid()), ('two', gen_random_uuid());
 
-select ok(tests.lead(tests.id('one')), 'the first node that asks leads');
-select ok(not tests.lead(tests.id('two')), 'a second does not');
-select ok(tests.lead(tests.id('one')), 'the first goes on');
-select ok(tests.lead(tests.id('two'), 'other'), 'each lease is by itself');
+select ok(tests.lead(tests.id('one')), 'the first node acquires the lease');
+select ok(not tests.lead(tests.id('two')), 'a second node cannot acquire the lease');
+select ok(tests.lead(tests.id('one')), 'the first node renews the lease');
+select ok(tests.lead(tests.id('two'), 'other'), 'leases with different names are independent');
 update app.leases set expires_at = clock_timestamp() - interval '1 ms';
-select ok(tests.lead(tests.id('two')), 'another leads when the lease has expired');
-select ok(not tests.lead(tests.id('one')), 'and not the first any more');
+select ok(tests.lead(tests.id('two')), 'another node acquires an expired lease');
+select ok(not tests.lead(tests.id('one')), 'the first node cannot renew an expired lease');
 create function tests.release_lease(holder uuid) returns void language plpgsql as $$
 begin
     perform tests.authenticate_as('postline_feed');
@@ -29,9 +29,9 @@ begin
     perform tests.owner();
 end $$;
 select tests.release_lease(tests.id('one'));
-select ok(not tests.lead(tests.id('one')), 'a node gives back its own lease alone');
+select ok(not tests.lead(tests.id('one')), 'a node can release only its own lease');
 select tests.release_lease(tests.id('two'));
-select ok(tests.lead(tests.id('one')), 'a lease that was given back is free');
+select ok(tests.lead(tests.id('one')), 'a released lease can be acquired');
 
 -- Neither row nor table can be locked or written by others.
 select is(tests.attempt(who, statement), '42501', who || ': ' || statement)

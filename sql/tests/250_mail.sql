@@ -76,195 +76,207 @@ create function tests.pass(since interval) returns void language sql as $$
 $$;
 
 -- Registering.
-select is(tests.register('new'), 'made', 'an account is made');
-select is(tests.proof('new'), 'tap.new@example.org f f', 'whose address is not confirmed yet');
-select is(tests.queued(), array['confirm_email tap.new@example.org new'], 'and with it the mail that asks for it');
-select is(tests.register('new'), 'PL010', 'an address that is taken');
-select is(tests.queued(), array['confirm_email tap.new@example.org new'], 'queues nothing');
-select is(tests.register('unasked', false), 'made', 'where no mail is sent');
-select is(tests.proof('unasked'), 'tap.unasked@example.org t f', 'it is taken for confirmed, and proves nothing');
-select is((select array_length(tests.queued(), 1)), 1, 'and nothing is queued');
+select is(tests.register('new'), 'made', 'creates an account');
+select is(tests.proof('new'), 'tap.new@example.org f f', 'the address of a new account is not confirmed');
+select is(tests.queued(), array['confirm_email tap.new@example.org new'],
+    'registration queues a mail for confirmation');
+select is(tests.register('new'), 'PL010', 'rejects a taken address');
+select is(tests.queued(), array['confirm_email tap.new@example.org new'], 'a rejected registration queues no mail');
+select is(tests.register('unasked', false), 'made', 'registers without a mail if mail is not set up');
+select is(tests.proof('unasked'), 'tap.unasked@example.org t f',
+    'such an address counts as confirmed, but is not proven');
+select is((select array_length(tests.queued(), 1)), 1, 'such a registration queues no mail');
 select is(tests.account($$accounts.register('tap.four@example.org', 'h', null, 'Four')$$) ~ '^[0-9a-f-]{36}$', true,
-    'a node of the version before registers as before');
-select is((select email_confirmed_at is not null from auth.users where email = 'tap.four@example.org'), true, 'too');
+    'registers by the previous version''s function');
+select is((select email_confirmed_at is not null from auth.users where email = 'tap.four@example.org'), true,
+    'the previous version''s function confirms the address');
 
 -- Sending.
-select is(tests.claim('t1', 't2'), array['confirm_email tap.new@example.org new 0 t1'], 'what is due is taken');
-select is(tests.claim('t3'), '{}', 'once');
+select is(tests.claim('t1', 't2'), array['confirm_email tap.new@example.org new 0 t1'], 'claims a due mail');
+select is(tests.claim('t3'), '{}', 'a claimed mail is not due again at once');
 select is((select array_agg(encode(hash, 'hex')) from app.mail_tokens), array[tests.hash_of('t1')],
-    'of its token there is the hash alone');
+    'stores only the hash of the token');
 select tests.record_result('confirm_email', 'later', '451 greylisted', 300);
-select is(tests.claim('t3'), '{}', 'what is to be tried later waits');
-select is((select last_error from app.mails), '451 greylisted', 'and says why');
+select is(tests.claim('t3'), '{}', 'a mail to be retried later is not due yet');
+select is((select last_error from app.mails), '451 greylisted', 'stores the error of the last attempt');
 select tests.pass('301 seconds');
 select is(tests.claim('t3'), array['confirm_email tap.new@example.org new 1 t3'],
-    'and is tried then, with a new token');
+    'retries the mail with a new token');
 select tests.pass('241 seconds');
 select is(tests.claim('t4'), array['confirm_email tap.new@example.org new 2 t4'],
-    'what nobody says the outcome of is due again');
+    'a mail without a recorded result is due again');
 select tests.record_result('confirm_email', 'taken');
-select is(tests.queued(), '{}', 'what was taken is gone');
-select is((select count(*) from app.mail_tokens), 3::bigint, 'its tokens are not');
+select is(tests.queued(), '{}', 'a sent mail is deleted');
+select is((select count(*) from app.mail_tokens), 3::bigint, 'the tokens of a sent mail are kept');
 insert into app.mails (kind, email, user_id) values ('email_changed', 'tap.old@example.org', tests.id('new'));
 select is(tests.claim('t5'), array['email_changed tap.old@example.org new 0 -'], 'a notice has no token');
 select tests.record_result('email_changed', 'refused', '550 ' || repeat('x', 600));
-select is(tests.queued(), array['email_changed tap.old@example.org new given up'], 'what is refused is given up');
-select is((select octet_length(last_error) from app.mails), 500, 'with what was said of it, within bounds');
+select is(tests.queued(), array['email_changed tap.old@example.org new given up'], 'a rejected mail is not retried');
+select is((select octet_length(last_error) from app.mails), 500, 'stores at most 500 bytes of the error');
 update app.mails set due_at = now(), attempts = 0;
 select is(tests.claim('t5'), array['email_changed tap.old@example.org new 0 -'],
-    'until an operator has it tried again');
+    'an operator can retry a rejected mail');
 select accounts.record_mail_results(array[m.id], array[m.attempts - 2], '{refused}', '{late}', '{0}') from app.mails m;
-select is((select due_at is not null and last_error <> 'late' from app.mails), true, 'who says so late is not heard');
+select is((select due_at is not null and last_error <> 'late' from app.mails), true, 'ignores a late result');
 update app.mails set due_at = null;
 select tests.pass('31 days');
 select tests.claim('t5');
-select is(tests.queued(), '{}', 'what was given up a month ago is forgotten');
-select is((select count(*) from app.mail_tokens), 0::bigint, 'as are tokens that have expired');
+select is(tests.queued(), '{}', 'deletes failed mails after a month');
+select is((select count(*) from app.mail_tokens), 0::bigint, 'deletes expired tokens');
 
 -- Invented addresses.
 insert into app.mails (kind, email, due_at)
 select 'reset_password', 'tap.nobody' || n || '@example.org', now() - interval '1 hour' from generate_series(1, 400) n;
 insert into app.mails (kind, email, due_at) values ('reset_password', 'tap.new@example.org', now());
 select is(tests.claim('n1', 'n2'), array['reset_password tap.new@example.org new 0 n1'],
-    'hold nobody''s mail back, however many they are');
-select is(tests.queued(), array['reset_password tap.new@example.org nobody'], 'and are gone');
+    'unneeded mails do not delay others');
+select is(tests.queued(), array['reset_password tap.new@example.org nobody'], 'deletes unneeded mails');
 delete from app.mails;
 select is(left(tests.account(format('accounts.register(%L, ''hash'', null, ''X'', true, null)', address)), 5), 'PL001',
-    'where mail is set up, to this none could be sent: ' || address)
+    'with mail set up, rejects the address ' || address)
   from unnest(array['a,b@example.org', '<x>@example.org', 'x@[127.0.0.1]', 'x@example.org,y.org', 'ü@example.org',
                     'x"@example.org', 'x@example.org;rm']) address;
 
 -- Confirming.
 insert into app.mails (kind, email, user_id) values ('confirm_email', 'tap.new@example.org', tests.id('new'));
 select tests.claim('c1'), tests.record_result('confirm_email', 'taken');
-select is(left(tests.confirm('c2'), 5), 'PL004', 'a token that is guessed is none');
-select is(left(tests.reset('c1'), 5), 'PL004', 'nor is one of another kind');
-select is(tests.proof('new'), 'tap.new@example.org f f', 'and nothing is confirmed');
-select is(tests.confirm('c1'), '{"email":"tap.new@example.org"}', 'the right one is');
-select is(tests.proof('new'), 'tap.new@example.org t t', 'it confirms the address, and proves it');
-select is(left(tests.confirm('c1'), 5), 'PL004', 'once');
+select is(left(tests.confirm('c2'), 5), 'PL004', 'rejects an unknown token');
+select is(left(tests.reset('c1'), 5), 'PL004', 'rejects a token of another kind');
+select is(tests.proof('new'), 'tap.new@example.org f f', 'a rejected token confirms nothing');
+select is(tests.confirm('c1'), '{"email":"tap.new@example.org"}', 'accepts the token of the mail');
+select is(tests.proof('new'), 'tap.new@example.org t t', 'the token confirms and proves the address');
+select is(left(tests.confirm('c1'), 5), 'PL004', 'rejects a used token');
 insert into app.mails (kind, email, user_id) values ('confirm_email', 'tap.new@example.org', tests.id('new'));
-select is(tests.claim('c3'), '{}', 'who has proven it is sent no more');
-select is(tests.queued(), '{}', 'and the mail goes');
+select is(tests.claim('c3'), '{}', 'claims no confirmation mail for a proven address');
+select is(tests.queued(), '{}', 'deletes the unneeded confirmation mail');
 
 -- Setting a new password.
-select is(tests.ask('TAP.new@example.org'), '', 'a mail is asked for, in any case');
-select is(tests.ask('nobody@example.org'), '', 'for an address that nobody has, too');
+select is(tests.ask('TAP.new@example.org'), '', 'queues a reset mail for an address in any case');
+select is(tests.ask('nobody@example.org'), '', 'queues a reset mail for an unknown address');
 select is(tests.queued(),
     array['reset_password nobody@example.org nobody', 'reset_password tap.new@example.org nobody'],
-    'and both write the same');
-select is(tests.ask('no address'), 'PL001', 'what is no address is refused');
+    'known and unknown addresses write the same rows');
+select is(tests.ask('no address'), 'PL001', 'rejects an invalid address');
 insert into app.sessions (user_id, refreshed_at) values (tests.id('new'), now()), (tests.id('bob'), now());
 update public.user_profiles set language_code = 'de-AT' where id = tests.id('new');
 select is(tests.claim('r1', 'r2'), array['reset_password tap.new@example.org new de-AT 0 r1'],
-    'only who has an account is sent one, in its language');
-select is(tests.queued(), array['reset_password tap.new@example.org nobody'], 'and the other goes');
+    'sends a reset mail only to an account, in its language');
+select is(tests.queued(), array['reset_password tap.new@example.org nobody'],
+    'deletes the mail to the unknown address');
 select tests.record_result('reset_password', 'taken');
 select is(tests.account(format('accounts.resettable_account(%L)', tests.hash_of('r1'))), tests.id('new')::text,
-    'whose password it sets is known before');
-select is(left(tests.reset('r0'), 5), 'PL004', 'a guess sets none');
-select is(left(tests.confirm('r1'), 5), 'PL004', 'and it confirms no address');
+    'returns the account of a reset token');
+select is(left(tests.reset('r0'), 5), 'PL004', 'rejects an unknown reset token');
+select is(left(tests.confirm('r1'), 5), 'PL004', 'a reset token does not confirm an address');
 select tests.pass('61 minutes');
-select is(left(tests.reset('r1'), 5), 'PL004', 'an hour later it is good no more');
+select is(left(tests.reset('r1'), 5), 'PL004', 'a reset token expires after an hour');
 select tests.ask('tap.new@example.org');
 select tests.ask('tap.new@example.org');
 select tests.claim('r3', 'r4'), tests.change('new', 'tap.newer@example.org');
-select is(tests.reset('r3'), 'new', 'it sets the password');
-select is((select encrypted_password::text from auth.users where id = tests.id('new')), 'hash2', 'as it is told');
+select is(tests.reset('r3'), 'new', 'a reset token sets the password');
+select is((select encrypted_password::text from auth.users where id = tests.id('new')), 'hash2',
+    'stores the new password hash');
 select is((select array_agg(i.name) from app.sessions s join tests.ids i on i.id = s.user_id
-            where s.revoked_at is null), array['bob'], 'all sessions end, of that user');
-select is(left(tests.reset('r3'), 5), 'PL004', 'it is good once');
-select is(left(tests.reset('r4', 'hash3'), 5), 'PL004', 'and so is every other that was asked for before');
-select is((select count(*) from app.mails where kind = 'change_email'), 0::bigint, 'a change of the address, too');
+            where s.revoked_at is null), array['bob'], 'a reset ends all sessions of that user');
+select is(left(tests.reset('r3'), 5), 'PL004', 'rejects a used reset token');
+select is(left(tests.reset('r4', 'hash3'), 5), 'PL004', 'a reset invalidates the user''s other reset tokens');
+select is((select count(*) from app.mails where kind = 'change_email'), 0::bigint,
+    'a reset cancels a pending change of address');
 delete from app.mails;
 update auth.users set email_confirmed_at = null where id = tests.id('new');
 select tests.ask('tap.new@example.org');
 select tests.claim('r5'), tests.record_result('reset_password', 'taken');
-select is(tests.reset('r5', 'hash'), 'new', 'who sets a password by a mail');
-select is(tests.proof('new'), 'tap.new@example.org t t', 'has proven the address');
+select is(tests.reset('r5', 'hash'), 'new', 'a user without a proven address can reset the password');
+select is(tests.proof('new'), 'tap.new@example.org t t', 'a reset by mail proves the address');
 select tests.ask('tap.new@example.org');
 select tests.claim('r6'), tests.record_result('reset_password', 'taken');
 update auth.users set banned_until = now() + interval '1 hour' where id = tests.id('new');
-select is(left(tests.reset('r6'), 5), 'PL004', 'not who is banned');
+select is(left(tests.reset('r6'), 5), 'PL004', 'a banned user cannot reset the password');
 select tests.ask('tap.new@example.org');
-select is(tests.claim('r7'), '{}', 'who is sent none either');
+select is(tests.claim('r7'), '{}', 'a banned user gets no reset mail');
 update auth.users set banned_until = null where id = tests.id('new');
 select is(tests.account(format('accounts.change_password(%L, null, ''hash'', ''hash4'')', tests.id('new'))), '0',
-    'a password that is changed');
-select is(left(tests.reset('r6'), 5), 'PL004', 'voids what was asked for before');
+    'changes the password');
+select is(left(tests.reset('r6'), 5), 'PL004', 'a password change invalidates reset tokens');
 update auth.users set encrypted_password = 'hash' where id = tests.id('new');
 
 -- Changing the address.
-select is(tests.change('new', 'tap.newer@example.org', 'wrong'), 'PL003', 'only with the password');
-select is(tests.change('bob', 'tap.newer@example.org', null), 'PL003', 'which a guest has not');
-select is(tests.change('new', 'tap.new@example.org'), 'PL001', 'not to the same address');
-select is(tests.change('new', 'no address'), 'PL001', 'nor to none');
-select is(tests.change('new', 'Tap.Newer@example.org'), '', 'a change is asked for');
-select is(tests.proof('new'), 'tap.new@example.org t t', 'and changes nothing');
-select is(tests.change('new', 'tap.bob@example.org'), '', 'to an address that somebody has, with the same answer');
-select is(tests.queued(), array['change_email tap.bob@example.org new'], 'the newest counts');
-select is(tests.claim('e0'), '{}', 'who has the address is sent nothing');
+select is(tests.change('new', 'tap.newer@example.org', 'wrong'), 'PL003', 'a change of address requires the password');
+select is(tests.change('bob', 'tap.newer@example.org', null), 'PL003', 'a guest cannot request a change of address');
+select is(tests.change('new', 'tap.new@example.org'), 'PL001', 'rejects the account''s current address');
+select is(tests.change('new', 'no address'), 'PL001', 'rejects an invalid new address');
+select is(tests.change('new', 'Tap.Newer@example.org'), '', 'accepts a change of address');
+select is(tests.proof('new'), 'tap.new@example.org t t', 'the address stays until the change is confirmed');
+select is(tests.change('new', 'tap.bob@example.org'), '', 'a taken address gives the same response');
+select is(tests.queued(), array['change_email tap.bob@example.org new'], 'only the newest change of address is queued');
+select is(tests.claim('e0'), '{}', 'sends no mail to a taken address');
 select tests.change('new', 'tap.newer@example.org');
-select is(tests.claim('e1'), array['change_email tap.newer@example.org new de-AT 0 e1'], 'the address to be is');
+select is(tests.claim('e1'), array['change_email tap.newer@example.org new de-AT 0 e1'],
+    'sends the mail to the new address');
 select tests.record_result('change_email', 'taken'), tests.ask('tap.new@example.org');
 select tests.claim('r8'), tests.record_result('reset_password', 'taken');
-select is(tests.confirm('e1'), '{"email":"tap.newer@example.org"}', 'by its token');
-select is(tests.proof('new'), 'tap.newer@example.org t t', 'it is the account''s, and proven');
+select is(tests.confirm('e1'), '{"email":"tap.newer@example.org"}', 'the token confirms the new address');
+select is(tests.proof('new'), 'tap.newer@example.org t t', 'the new address is the account''s, and proven');
 select is((select s.email from public.user_private s where s.id = tests.id('new')), 'tap.newer@example.org',
-    'as its user sees');
-select is(tests.queued(), array['email_changed tap.new@example.org new'], 'the address before is told');
-select is(left(tests.reset('r8'), 5), 'PL004', 'and sets no password any more');
+    'the user''s private data has the new address');
+select is(tests.queued(), array['email_changed tap.new@example.org new'], 'queues a notice to the old address');
+select is(left(tests.reset('r8'), 5), 'PL004', 'reset tokens of the old address are invalid');
 delete from app.mails;
 select tests.change('new', 'tap.third@example.org');
 select tests.claim('e2'), tests.record_result('change_email', 'taken');
 select tests.register('third', false);
-select is(left(tests.confirm('e2'), 5), 'PL010', 'an address that was taken meanwhile stays with who has it');
-select is(tests.proof('new'), 'tap.newer@example.org t t', 'and the account with its own');
-select is(tests.change('unasked', 'tap.unasked@example.org', 'hash'), '', 'an address that nobody has proven');
-select is(tests.queued(), array['confirm_email tap.unasked@example.org unasked'], 'can be');
+select is(left(tests.confirm('e2'), 5), 'PL010', 'rejects a new address that was taken meanwhile');
+select is(tests.proof('new'), 'tap.newer@example.org t t', 'the account keeps its address');
+select is(tests.change('unasked', 'tap.unasked@example.org', 'hash'), '',
+    'a user can request a change to its own unproven address');
+select is(tests.queued(), array['confirm_email tap.unasked@example.org unasked'],
+    'that request queues a confirmation mail');
 select tests.claim('c4'), tests.record_result('confirm_email', 'taken');
 select tests.confirm('c4');
-select is(tests.proof('unasked'), 'tap.unasked@example.org t t', 'and is');
+select is(tests.proof('unasked'), 'tap.unasked@example.org t t', 'the token proves the address');
 
 -- Guests.
 select tests.make_user('guest', true);
 select is(tests.account(format('accounts.upgrade(%L, ''tap.guest@example.org'', ''hash'', null, true, null)',
-    tests.id('guest'))), '', 'a guest that becomes a full account');
-select is(tests.proof('guest'), 'tap.guest@example.org f f', 'has an address to confirm');
-select is(tests.queued(), array['confirm_email tap.guest@example.org guest'], 'and is sent a mail');
+    tests.id('guest'))), '', 'upgrades a guest to a full account');
+select is(tests.proof('guest'), 'tap.guest@example.org f f', 'the address of the upgraded account is not confirmed');
+select is(tests.queued(), array['confirm_email tap.guest@example.org guest'], 'the upgrade queues a confirmation mail');
 
 -- Accounts that wait for the confirmation.
 select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('new'))), 'true',
-    'who has done it does not');
-select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('guest'))), 'false', 'who has not does');
-select is(tests.queued(), array['confirm_email tap.guest@example.org guest'], 'one mail is enough');
+    'returns true for a confirmed address');
+select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('guest'))), 'false',
+    'returns false for an unconfirmed address');
+select is(tests.queued(), array['confirm_email tap.guest@example.org guest'], 'queues at most one confirmation mail');
 select tests.claim('c5'), tests.record_result('confirm_email', 'taken');
 select tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('guest')));
-select is(tests.queued(), '{}', 'while it can be used');
+select is(tests.queued(), '{}', 'queues no mail while a token is valid');
 select tests.pass('61 minutes');
 select tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('guest')));
-select is(tests.queued(), array['confirm_email tap.guest@example.org guest'], 'then there is another');
+select is(tests.queued(), array['confirm_email tap.guest@example.org guest'],
+    'queues a mail after the token has expired');
 delete from app.mails;
 update app.mail_counts set asked = 2;
-select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('guest'))), 'false', 'within the bound');
-select is(tests.queued(), '{}', 'and no more');
+select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('guest'))), 'false',
+    'returns false beyond the rate limit');
+select is(tests.queued(), '{}', 'queues no mail beyond the rate limit');
 select tests.make_user('visitor', true);
 select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('visitor'))), 'true',
-    'who has no address does not');
+    'returns true for a user without an address');
 
 -- The number of mails is bounded.
 delete from app.mail_counts;
 select is(array(select tests.ask('tap.alice@example.org', 3) from generate_series(1, 4)), '{"","","",PL014}',
-    'an address is sent so many mails an hour');
+    'limits mails to an address per hour');
 select is(array(select tests.ask('nobody@example.org', 3) from generate_series(1, 4)), '{"","","",PL014}',
-    'and one that nobody has as many');
-select is(tests.change('new', 'nobody@example.org', 'hash', 3), '', 'of each kind');
+    'applies the same limit to an unknown address');
+select is(tests.change('new', 'nobody@example.org', 'hash', 3), '', 'limits each kind of mail separately');
 select is((select array_agg(distinct octet_length(address_hash)) from app.mail_counts), array[32],
-    'of the address the hash is kept');
+    'stores only the hash of the address');
 select tests.pass('61 minutes');
-select is(tests.ask('tap.alice@example.org', 3), '', 'an hour later it may ask again');
+select is(tests.ask('tap.alice@example.org', 3), '', 'the limit is lifted after an hour');
 select tests.claim('x');
-select is((select count(*) from app.mail_counts where asked > 1), 0::bigint, 'and the counts are forgotten');
+select is((select count(*) from app.mail_counts where asked > 1), 0::bigint, 'deletes old counts');
 delete from app.mails;
 
 -- Deletion.
@@ -273,8 +285,8 @@ select tests.claim('e3');
 update public.user_profiles set is_deleted = true where id = tests.id('new');
 select is((select count(*) from app.mails m where m.user_id = tests.id('new'))
         + (select count(*) from app.mail_tokens t where t.user_id = tests.id('new')), 0::bigint,
-    'of a user who is deleted no mail stays, and no token');
-select is(left(tests.confirm('e3'), 5), 'PL004', 'so that it brings nobody back');
+    'deletion removes the user''s mails and tokens');
+select is(left(tests.confirm('e3'), 5), 'PL004', 'a deleted user''s token is invalid');
 
 -- The user's own SQL sees none of it.
 select is(tests.attempt(who, statement), '42501', who || ': ' || statement)

@@ -33,20 +33,21 @@ select is(tests.field_of('alice', 'select api.create_media(' || arguments || ')'
         ('''message'', ''image/png'', 10', 'conversation_id'),
         ('''avatar'', ''image/png'', 10, tests.id(''direct'')', 'conversation_id')) as t (arguments, field);
 select is(tests.attempt('mallory', 'select api.create_media(''message'', ''image/png'', 10, tests.id(''direct''))'),
-    'PL008', 'a picture for a conversation of others is as one for none');
+    'PL008', 'a non-member cannot create a picture for a conversation');
 -- A10
 select is(tests.attempt('mallory',
     'select app.create_media(''message'', ''image/png'', 10, tests.id(''direct''), null, null)'), 'PL008',
-    'nor by the function below');
+    'a non-member cannot call app.create_media');
 select is(tests.attempt('mallory',
     'select app.create_media(''message'', ''image/png'', 10, gen_random_uuid(), null, null)'), 'PL008',
-    'a conversation that is not there is refused alike');
-select is(tests.attempt('anon', 'select api.create_media(''avatar'', ''image/png'', 10)'), '42501', 'nobody uploads');
+    'a missing conversation gives the same error');
+select is(tests.attempt('anon', 'select api.create_media(''avatar'', ''image/png'', 10)'), '42501',
+    'anon cannot create a picture');
 select is(tests.attempt('alice', 'insert into public.media (owner_id, purpose, mime_type, bytes)
-    values (tests.id(''alice''), ''avatar'', ''image/png'', 1)'), '42501', 'not past the function');
+    values (tests.id(''alice''), ''avatar'', ''image/png'', 1)'), '42501', 'a user cannot insert a picture by SQL');
 select is(tests.attempt('alice', 'select app.record_stored_media(gen_random_uuid())'), '42501',
-    'users do not say what is there');
-select is(tests.attempt('alice', 'select * from app.claim_removals(1)'), '42501', 'nor what is to go');
+    'a user cannot record a picture as stored');
+select is(tests.attempt('alice', 'select * from app.claim_removals(1)'), '42501', 'a user cannot claim removals');
 
 -- A message's picture.
 insert into tests.ids select 'cat', tests.create('alice', '''message'',
@@ -59,56 +60,59 @@ returns text language sql as $$
     'http://127.0.0.1:7433/v1/media/' || tests.id(picture))
         || more))
 $$;
-select is(tests.send('alice', 'cat'), 'PL001 attachment.media_id', 'not before its bytes are there');
+select is(tests.send('alice', 'cat'), 'PL001 attachment.media_id', 'rejects a picture before its upload');
 select tests.store(tests.id('cat'));
 -- A6
 select is(tests.upload_removal(tests.id('cat')), 'later',
-    'what is put to its upload address later is removed when the address has expired');
+    'a later upload to the same address is removed after the address expires');
 select tests.store(tests.id('cat'));
-select is(tests.upload_removal(tests.id('cat')), 'later', 'once');
-select is(tests.send('bob', 'cat'), 'PL001 attachment.media_id', 'not by another');
-select is(tests.send('alice', 'cat', 'group'), 'PL001 attachment.media_id', 'not elsewhere');
+select is(tests.upload_removal(tests.id('cat')), 'later', 'recording a stored picture again changes nothing');
+select is(tests.send('bob', 'cat'), 'PL001 attachment.media_id', 'rejects another user''s picture');
+select is(tests.send('alice', 'cat', 'group'), 'PL001 attachment.media_id',
+    'rejects the picture in another conversation');
 select is(tests.send('alice', 'cat', 'direct', '{"mime_type":"image/gif"}'), 'PL001 attachment.media_id',
-    'not as another');
-select is(tests.send('alice', 'cat', 'direct', '{"bytes":11}'), 'PL001 attachment.media_id', 'nor of another length');
+    'rejects another MIME type');
+select is(tests.send('alice', 'cat', 'direct', '{"bytes":11}'), 'PL001 attachment.media_id', 'rejects another size');
 select is(tests.send('alice', 'cat', 'direct', '{"url":"https://evil.example/x"}'), 'PL001 attachment',
-    'nor from elsewhere');
-select is(tests.send('alice', 'cat', 'direct', '{"media_id":"x"}'), 'PL001 attachment', 'nor by what is no id');
+    'rejects another address');
+select is(tests.send('alice', 'cat', 'direct', '{"media_id":"x"}'), 'PL001 attachment', 'rejects an invalid media_id');
 select is(tests.send('alice', 'cat', 'direct', '{"blurhash":"a b"}'), 'PL001 attachment',
-    'nor with what is no blurhash');
+    'rejects an invalid blurhash');
 select is(tests.as('bob', format('api.seen_media(array[%L]::uuid[])', tests.id('cat'))), '{"media" : []}',
-    'what waits is seen by nobody');
+    'an unsent picture is not visible to others');
 select is(tests.send('alice', 'cat', 'direct', '{"blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj"}',
-        '00000000-0000-4000-8000-00000000c1d1'), 'no error', 'it is sent');
-select is(tests.send('alice', 'cat'), 'PL001 attachment.media_id', 'and no second time');
+        '00000000-0000-4000-8000-00000000c1d1'), 'no error', 'sends the picture');
+select is(tests.send('alice', 'cat'), 'PL001 attachment.media_id', 'rejects a picture that was already sent');
 select is(tests.as('alice', format('api.sent_message(%L, null, %L,
     ''image'', %L) -> ''attachment''', tests.id('direct'),
         '00000000-0000-4000-8000-00000000c1d1',
         jsonb_build_object('media_id', tests.id('cat'), 'url', 'http://127.0.0.1:7433/v1/media/' || tests.id('cat'),
             'blurhash', 'LEHV6nWB2yk8pyo0adR*.7kCMdnj')))::jsonb - '{url,media_id}'::text[],
     '{"mime_type":"image/png","width":4,"height":3,"bytes":10,"blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj"}'::jsonb,
-    'what was promised is told, and a repeated send finds it');
+    'the attachment has the stored values, and a repeated send returns it');
 create function tests.seen(who text, picture text) returns boolean language sql as $$
     select tests.as(who, format('api.seen_media(array[%L]::uuid[])', tests.id(picture)))::jsonb -> 'media' <> '[]'
 $$;
-select ok(tests.seen('alice', 'cat') and tests.seen('bob', 'cat'), 'members see it');
-select ok(not tests.seen('carol', 'cat') and not tests.seen('mallory', 'cat'), 'others do not');
-select is(tests.as('mallory', '(select count(*) from public.media)'), '0', 'C38: nor does somebody else by SQL');
+select ok(tests.seen('alice', 'cat') and tests.seen('bob', 'cat'), 'members see the picture');
+select ok(not tests.seen('carol', 'cat') and not tests.seen('mallory', 'cat'), 'non-members do not see the picture');
+select is(tests.as('mallory', '(select count(*) from public.media)'), '0',
+    'C38: a non-member does not see the picture by SQL');
 
 -- Also after they have left, and their own too.
 insert into tests.ids select 'dog', tests.create('carol', '''message'', ''image/gif'', 10, tests.id(''group'')');
 select tests.store(tests.id('dog'));
-select is(tests.send('carol', 'dog', 'group'), 'no error', 'a picture in the group');
-select ok(tests.seen('bob', 'dog') and tests.seen('carol', 'dog'), 'is seen there');
+select is(tests.send('carol', 'dog', 'group'), 'no error', 'sends a picture in a group');
+select ok(tests.seen('bob', 'dog') and tests.seen('carol', 'dog'), 'members of the group see the picture');
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
-select ok(tests.seen('bob', 'dog') and not tests.seen('carol', 'dog'), 'and not by who has gone, whose it is');
-select is(tests.as('carol', '(select count(*) from public.media)'), '0', 'by SQL either');
+select ok(tests.seen('bob', 'dog') and not tests.seen('carol', 'dog'), 'a former member does not see its own picture');
+select is(tests.as('carol', '(select count(*) from public.media)'), '0',
+    'a former member does not see its own picture by SQL');
 
 -- The picture of a deleted message is removed at once.
-select is(tests.removals(), 'none', 'nothing has gone');
+select is(tests.removals(), 'none', 'no picture is queued for removal');
 update public.messages set deleted_at = now() where sender_id = tests.id('carol');
-select is(tests.removals(), 'message', 'it goes with its message');
-select ok(not tests.seen('bob', 'dog'), 'and is seen by nobody');
+select is(tests.removals(), 'message', 'a picture is removed with its message');
+select ok(not tests.seen('bob', 'dog'), 'a removed picture is not visible');
 delete from app.media_removals;
 
 -- Avatars.
@@ -117,23 +121,24 @@ create function tests.wear(who text, picture text, url text default null) return
     select tests.field_of(who, format('select api.set_avatar(''custom'', null, %L, null, %L)',
         coalesce(url, 'http://127.0.0.1:7433/v1/media/' || tests.id(picture)), tests.id(picture)))
 $$;
-select is(tests.wear('bob', 'face'), 'PL001 media_id', 'not before its bytes are there');
+select is(tests.wear('bob', 'face'), 'PL001 media_id', 'rejects an avatar before its upload');
 select tests.store(tests.id('face'));
-select is(tests.wear('alice', 'face'), 'PL001 media_id', 'not another''s');
-select is(tests.wear('alice', 'cat'), 'PL001 media_id', 'nor one that is for a message');
-select is(tests.wear('bob', 'face', 'https://evil.example/'), 'PL001 avatar_url', 'at its own address alone');
+select is(tests.wear('alice', 'face'), 'PL001 media_id', 'rejects another user''s picture as avatar');
+select is(tests.wear('alice', 'cat'), 'PL001 media_id', 'rejects a message''s picture as avatar');
+select is(tests.wear('bob', 'face', 'https://evil.example/'), 'PL001 avatar_url',
+    'rejects another address for an avatar');
 select is(tests.field_of('bob', format('select api.set_avatar(''built_in'',
     ''owl'', null, null, %L)', tests.id('face'))),
-    'PL001 media_id', 'and as a custom one');
-select is(tests.wear('bob', 'face'), 'no error', 'it is worn');
-select is(tests.wear('bob', 'face'), 'PL001 media_id', 'once');
+    'PL001 media_id', 'rejects a picture for a built-in avatar');
+select is(tests.wear('bob', 'face'), 'no error', 'sets the picture as avatar');
+select is(tests.wear('bob', 'face'), 'PL001 media_id', 'rejects a picture that is already used');
 select is(tests.field_of('alice', format('select api.set_avatar(''custom'', null, %L)',
         'http://127.0.0.1:7433/v1/media/' || tests.id('face'))), 'PL001 avatar_url',
-    'plain addresses are for uploads');
+    'rejects an http address that is not an upload''s');
 -- A10
-select is(tests.attempt('bob', 'select app.use_avatar()'), '42501', 'the trigger alone takes a picture');
+select is(tests.attempt('bob', 'select app.use_avatar()'), '42501', 'a user cannot call the trigger function');
 select is(tests.attempt('bob', 'select app.use_avatar(tests.id(''face'')::text, ''https://a.example'', ''x'')'),
-    '42883', 'no function takes one without a profile');
+    '42883', 'no function marks an avatar as used without a profile');
 insert into tests.ids select p, tests.create('bob', '''avatar'', ''image/jpeg'', 10')
   from unnest(array['cap', 'wig', 'bow']) p;
 select tests.store(tests.id(p)) from unnest(array['cap', 'wig']) p;
@@ -146,28 +151,28 @@ create function tests.used() returns text language sql as $$
      where i.name in ('face', 'cap', 'wig', 'bow') and m.used_at is not null
 $$;
 select is(tests.wear_by_sql('bob', 'http://127.0.0.1/v1/media/' || tests.id('bow')), 'PL001 avatar_url',
-    'a picture whose bytes are not there is not worn by SQL');
+    'plain SQL cannot set an avatar before its upload');
 select is(tests.wear_by_sql('alice', 'http://127.0.0.1/v1/media/' || tests.id('cap')), 'PL001 avatar_url',
-    'nor another''s');
+    'plain SQL cannot set another user''s picture');
 select is(tests.wear_by_sql('bob', 'https://a.example/' || tests.id('cap') || '/' || tests.id('wig')) || tests.used(),
-    'no errorwig', 'an address takes the picture that it ends in, and the former is gone');
+    'no errorwig', 'an address uses the picture that it ends with and removes the previous one');
 select is(tests.wear_by_sql('bob', 'https://a.example/' || tests.id('cap')) || tests.used(), 'no errorcap',
-    'and so on: a used picture is a worn one');
+    'another address uses another picture');
 select is(tests.wear_by_sql('bob', 'https://a.example/?' || tests.id('bow')) || tests.used(), 'no error',
-    'an address of a picture that is not there takes none');
+    'an address without a picture''s id uses no picture');
 delete from public.media where id = tests.id('bow');
 delete from app.media_removals;
 insert into tests.ids select 'mask', tests.create('bob', '''avatar'', ''image/jpeg'', 10');
 select tests.store(tests.id('mask'));
-select is(tests.wear('bob', 'mask'), 'no error', 'by the function, as before');
+select is(tests.wear('bob', 'mask'), 'no error', 'set_avatar uses a picture');
 insert into tests.ids select 'hat', tests.create('bob', '''avatar'', ''image/jpeg'', 10');
 select tests.store(tests.id('hat'));
 select is(tests.field_of('bob', format('select api.save_me(%L)', jsonb_build_object('avatar', jsonb_build_object(
         'avatar_type', 'custom', 'media_id', tests.id('hat'),
-        'avatar_url', 'https://media.example/' || tests.id('hat'))))), 'no error', 'another by me.save');
-select is(tests.removals(), 'avatar', 'the former goes');
+        'avatar_url', 'https://media.example/' || tests.id('hat'))))), 'no error', 'save_me uses a picture');
+select is(tests.removals(), 'avatar', 'a replaced avatar is removed');
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
-select is(tests.removals(), 'avatar, avatar', 'and that of who is deleted');
+select is(tests.removals(), 'avatar, avatar', 'a deleted user''s avatar is removed');
 delete from app.media_removals;
 
 -- An unused picture is removed after a day; if its bytes may still arrive, after the upload's end.
@@ -181,17 +186,17 @@ begin
     perform tests.owner();
     return due;
 end $$;
-select is(tests.due(), 0::bigint, 'not at once');
+select is(tests.due(), 0::bigint, 'an unused picture is not removed at once');
 update public.media set created_at = now() - interval '25 hours' where used_at is null;
-select is(tests.due(), 1::bigint, 'after a day');
-select is(tests.due(), 0::bigint, 'one node is asked');
+select is(tests.due(), 1::bigint, 'an unused picture is removed after a day');
+select is(tests.due(), 0::bigint, 'a removal is claimed by one node');
 update app.media_removals set due_at = now();
-select is(tests.due(), 1::bigint, 'and asked again until it has done it');
+select is(tests.due(), 1::bigint, 'a removal is due again until it is completed');
 -- A6: the removals of a picture are done one by one.
 delete from app.media_removals where purpose = 'upload';
 insert into app.media_removals select r.id, 'upload', now() from app.media_removals r limit 1;
 update app.media_removals set due_at = now();
-select is(tests.due(), 2::bigint, 'the picture, and what was put to its upload address');
+select is(tests.due(), 2::bigint, 'the picture and uploads to its address are removed');
 create function tests.removed(arguments text) returns text language plpgsql as $$
 begin
     perform tests.authenticate_as('postline_feed');
@@ -201,18 +206,19 @@ begin
     return (select coalesce(string_agg(r.purpose, ', ' order by r.purpose), 'none') from app.media_removals r);
 end $$;
 select set_config('tests.removed', (select r.id::text from app.media_removals r limit 1), true);
-select is(tests.removed('array[ID]::uuid[], ''{avatar}'''), 'upload', 'one of them is removed');
-select is(tests.removed('array[ID]::uuid[], ''{upload}'''), 'none', 'and the other');
+select is(tests.removed('array[ID]::uuid[], ''{avatar}'''), 'upload', 'completes one removal');
+select is(tests.removed('array[ID]::uuid[], ''{upload}'''), 'none', 'completes the other removal');
 delete from app.media_removals;
 insert into tests.ids select 'late', tests.create('alice', '''avatar'', ''image/webp'', 10');
 delete from public.media where id = tests.id('late');
-select is(tests.removals(), 'avatar later', 'nobody can bring them after it went');
+select is(tests.removals(), 'avatar later', 'a picture cannot be uploaded again after its removal');
 
 -- Bounds.
 select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 268435457)'), 'PL007',
-    'too much');
+    'rejects pictures above 256 MiB in total');
 select count(tests.create('alice', '''avatar'', ''image/png'', 1')) from generate_series(1, 100);
-select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 1)'), 'PL007', 'too many');
+select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 1)'), 'PL007',
+    'rejects more than 100 unused pictures');
 
 -- A merged guest's pictures.
 select tests.make_user('dora', true);
@@ -222,13 +228,14 @@ insert into tests.ids select 'doras', c.id from public.conversations c
 insert into tests.ids select 'sea', tests.create('dora', '''message'', ''image/png'', 10, tests.id(''doras'')');
 insert into tests.ids select 'self', tests.create('dora', '''avatar'', ''image/png'', 10');
 select tests.store(tests.id(p)) from unnest(array['sea', 'self']) p;
-select is(tests.send('dora', 'sea', 'doras') || tests.wear('dora', 'self'), 'no errorno error', 'a guest''s');
+select is(tests.send('dora', 'sea', 'doras') || tests.wear('dora', 'self'), 'no errorno error',
+    'a guest sends a picture and sets an avatar');
 select app.merge_users(tests.id('dora'), tests.id('mallory')) is not null;
-select ok(tests.seen('mallory', 'sea') and tests.seen('carol', 'sea'), 'come along with the guest');
+select ok(tests.seen('mallory', 'sea') and tests.seen('carol', 'sea'), 'a merge keeps the guest''s pictures visible');
 select is((select p.avatar_url like '%' || tests.id('self') from public.user_profiles p
             where p.id = tests.id('mallory'))
           and not exists (select from app.media_removals r where r.id = tests.id('self')
-                            and r.purpose <> 'upload'), true, 'and its face');
+                            and r.purpose <> 'upload'), true, 'a merge keeps the guest''s avatar');
 
 select * from finish();
 rollback;

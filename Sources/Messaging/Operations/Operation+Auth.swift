@@ -66,7 +66,9 @@ extension Operation {
         let password = try params.required("password")
         let token = try await session.token
         // The database checks this too. The early check saves the hashing.
-        guard token.isGuest else { throw ProtocolError(.forbidden, "This is a full account already.") }
+        guard token.isGuest else {
+            throw ProtocolError(.forbidden, "Only a guest can be upgraded, and this account is not a guest.")
+        }
         try session.limits.takeSignIn(from: session.peerAddress)
         let account = try await session.accounts.upgrade(
             token.user, email: email, password: password, fullName: params.string("full_name"))

@@ -99,7 +99,7 @@ struct AdminTests {
                 ["email": .string(Person.alice.email), "password": .string(TestNode.password)])
 
             let again = try await admin("delete", Person.alice.id, "--yes", on: one.database)
-            #expect(again.status == 1 && again.errors == "postline: This account is deleted, and stays so.\n")
+            #expect(again.status == 1 && again.errors == "postline: This account is deleted and cannot be restored.\n")
             #expect(try await admin("delete", "alice", "--yes", on: one.database).status == 3)
             let log = try await done("log", "--user", Person.alice.id, on: one.database)
             #expect(log["total"] == 1 && log["orders"]?[0]?["action"] == "delete")
@@ -147,10 +147,10 @@ struct AdminTests {
             let several = try await admin("disable", "alice@example.com", on: database)
             #expect(several.status == 2 && several.output == "")
             for id in [nobody, Person.alice.id] { #expect(several.errors.contains(id)) }
-            #expect(several.errors.hasPrefix("postline: alice@example.com may be one of several; name one by its id: "))
+            #expect(several.errors.hasPrefix("postline: alice@example.com matches several users. Give the id of one: "))
             let none = try await admin("end-sessions", "alic", on: database)
             #expect(none.status == 3 && none.output == "")
-            #expect(none.errors.hasPrefix("postline: Nobody has the id, email address or username alic."))
+            #expect(none.errors.hasPrefix("postline: No user has the id, email address or username alic."))
             #expect(try await database.value("select count(*) from admin.audit") == "0")
         }
     }
@@ -200,11 +200,11 @@ struct AdminTests {
             (["user"], "Missing expected argument"), (["user", "x", "--pull"], "Unknown option '--pull'"),
             (["users", "--pull"], "`postline admin` has no command 'users'. Did you mean 'user'?"),
             (["user", "x", "--pull"], "Usage: postline admin user"),
-            (["mail", "--limit", "0"], "A limit is between 1 and 1000."), (["retry-mail"], "or --all"),
+            (["mail", "--limit", "0"], "The limit must be 1 to 1000."), (["retry-mail"], "or --all"),
             (["retry-push", nobody, "--all"], "or --all"),
             (["disable", "alice", "--until", "soon"], "2026-12-01T08:00:00Z"),
-            (["end-sessions", "alice", "--session", "x"], "That is no id of a session: x."),
-            (["user", " "], "Say who"),
+            (["end-sessions", "alice", "--session", "x"], "The id of a session must be a UUID (got \"x\")."),
+            (["user", " "], "Name the user"),
             (["log", "--directory", "/nowhere"], "/nowhere holds no dev world"),
             (["log", "--directory", "/nowhere", "--auth", "builtin"], "leave the others out"),
             (["log", "--auth", "none"], "--auth must be one of"), (["explain"], "explain"),

@@ -38,7 +38,7 @@ struct ChatAccountTests {
             try await answer(robin, "/upgrade Robin@Example.com", "a password", "another one")
             try await robin.waitForOutput("! The two passwords are not the same.")
             try await answer(robin, "/upgrade alice@example.com", "a password", "a password")
-            try await robin.waitForOutput("! That email address has an account already.")
+            try await robin.waitForOutput("! This email address already has an account.")
             try await answer(robin, "/upgrade Robin@Example.com", "a password", "a password")
             try await robin.waitForOutput("* This account is yours now.")
             try robin.type("/me")
@@ -113,9 +113,9 @@ struct ChatAccountTests {
             try await alice.waitForOutput(
                 "! A username can be changed once in 90 days. Yours can be changed again from ")
             try await alice.waitForOutput("! There is no such built-in avatar.")
-            try await alice.waitForOutput("! A custom avatar is an https address")
+            try await alice.waitForOutput("avatar_url\" must be an https address")
             try await alice.waitForOutput(
-                "! A name cannot hold control or text-direction characters, separators of lines")
+                "! A name cannot contain control or text-direction characters, line separators")
             try alice.type("/avatar")
             try await alice.waitForOutput("Orange circle   /avatar orange_circle")
             try alice.type("/bio Maps.\n/me")

@@ -111,9 +111,9 @@ struct ChatOfflineTests {
             let alice = try chat(.alice, port: node.port, home: home)
             defer { alice.signal(SIGKILL) }
             try alice.type("/username al")
-            try await alice.waitForOutput("! A username has 3 to 30")
+            try await alice.waitForOutput("! \"username\" must be 3 to 30")
             try alice.type("/refused")
-            try await alice.waitForOutput("! A username has 3 to 30", then: "* nothing is refused")
+            try await alice.waitForOutput("! \"username\" must be 3 to 30", then: "* nothing is refused")
             try alice.type("/open bob\n\(String(repeating: "x", count: 8_001))")
             try await alice.waitForOutput("* /retry 1 tries it again, /discard 1 gives it up")
             let first = alice.output.count

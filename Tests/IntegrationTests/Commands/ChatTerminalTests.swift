@@ -80,7 +80,7 @@ struct ChatTerminalTests {
                 try await node.database.column(
                     "select count(*) from messages where content = E'one\\ntwo\\nthree'") == ["1"])
             try chat.press("/username al\r")
-            try await chat.waitForOutput("A username has 3 to 30")
+            try await chat.waitForOutput("\"username\" must be 3 to 30")
             try chat.press("/quit\r")
             #expect(try await chat.exit() == 0)
             #expect(!chat.output.contains("1 refused"))

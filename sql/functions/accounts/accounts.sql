@@ -12,7 +12,7 @@ declare
     new_id uuid;
 begin
     if name is null then
-        perform app.refuse_param('full_name', 'A name cannot be empty.');
+        perform app.refuse_param('full_name', '"full_name" must not be empty.');
     end if;
     insert into auth.users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at,
                             confirmation_token, recovery_token, email_change, email_change_token_new,
@@ -110,7 +110,8 @@ declare
 begin
     if not coalesce((select u.is_anonymous and u.deleted_at is null from auth.users u
                       where u.id = upgrade.user_id for update), false) then
-        raise exception using errcode = 'PL007', message = 'This is a full account already.';
+        raise exception using errcode = 'PL007',
+            message = 'Only a guest can be upgraded, and this account is not a guest.';
     end if;
     begin
         update auth.users u
@@ -166,12 +167,12 @@ declare
 begin
     select u.* into account from auth.users u where u.id = delete_user.user_id for update;
     if account.id is null or account.deleted_at is not null then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     elsif nullif(account.encrypted_password::text, '') is distinct from password_hash then
         perform app.refuse_credentials();
     elsif password_hash is null and exists (
             select from app.identities i where i.user_id = delete_user.user_id and i.provider <> 'email') then
-        perform app.refuse_param('identity_token', 'This account is deleted with a fresh "identity_token".');
+        perform app.refuse_param('identity_token', '"identity_token" is missing: send a new token of the provider.');
     end if;
     update public.user_profiles p set is_deleted = true where p.id = delete_user.user_id;
     return '{"deleted":true}';
@@ -197,7 +198,7 @@ begin
     select u.* into account from auth.users u
      where u.id = ensure_profile.user_id and u.deleted_at is null and not app.is_banned(u);
     if not found then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     end if;
     perform app.upsert_profile(account);
     return coalesce(account.is_anonymous, false);
@@ -214,7 +215,7 @@ declare
 begin
     if coalesce(parts[1] ~ app.invisible_characters() or not app.is_host(parts[2]) or parts[2] ~ '(^|\.)[0-9]+$', true)
        or pg_catalog.octet_length(address) > 254 then
-        perform app.refuse_param('email', 'That is not an email address.');
+        perform app.refuse_param('email', '"email" must be an email address.');
     end if;
     -- Lower case of ASCII only: a Kelvin sign is not a "k", and another mailbox.
     return app.lower_ascii(address);
@@ -231,7 +232,7 @@ begin
     if address !~ '^[a-z0-9!#$%&''*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&''*+/=?^_`{|}~-]+)*@'
                   '[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*$' then
         perform app.refuse_param('email',
-            'No mail can be sent to that address: it must be letters, digits and signs of ASCII.');
+            '"email" must contain only ASCII letters, digits and punctuation.');
     end if;
     return address;
 end
@@ -241,7 +242,7 @@ $$;
 create or replace function app.refuse_email() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-    raise exception using errcode = 'PL010', message = 'That email address has an account already.',
+    raise exception using errcode = 'PL010', message = 'This email address already has an account.',
         detail = '{"field":"email"}';
 end
 $$;

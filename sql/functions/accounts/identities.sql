@@ -17,7 +17,7 @@ begin
     values (pg_catalog.decode(token_hash, 'hex'), pg_catalog.to_timestamp(use_identity_token.expires_at))
     on conflict do nothing;
     if not found then
-        raise exception using errcode = 'PL004', message = 'This token was used already: get a fresh one.';
+        raise exception using errcode = 'PL004', message = 'This token has already been used. Get a new one.';
     end if;
 end
 $$;
@@ -70,7 +70,7 @@ begin
         select s.* into session from app.sessions s where s.id = guest_session;
         if not coalesce(guest.is_anonymous and guest.deleted_at is null and not app.is_banned(guest)
                         and app.accepts_generation(session, guest_generation, reuse_seconds), false) then
-            raise exception using errcode = 'PL004', message = 'That guest is not known here.';
+            raise exception using errcode = 'PL004', message = 'This guest does not exist.';
         end if;
         perform app.upgrade_guest(guest.id, provider, address, full_name);
         found_id := guest.id;
@@ -86,7 +86,7 @@ begin
 
     select u.* into account from auth.users u where u.id = found_id;
     if account.deleted_at is not null or app.is_banned(account) then
-        raise exception using errcode = 'PL003', message = 'This account cannot be signed in to.';
+        raise exception using errcode = 'PL003', message = 'This account is disabled or deleted.';
     end if;
     user_id := found_id;
     password_hash := nullif(account.encrypted_password::text, '');
@@ -221,7 +221,7 @@ begin
     if not exists (select from app.identities i
                     where i.user_id = delete_by_identity.user_id and i.provider = delete_by_identity.provider
                       and i.subject = delete_by_identity.subject) then
-        raise exception using errcode = 'PL003', message = 'This token is not of the account''s holder.',
+        raise exception using errcode = 'PL003', message = '"identity_token" belongs to another account.',
             detail = '{"field":"identity_token"}';
     end if;
     perform app.use_identity_token(token_hash, delete_by_identity.expires_at);
@@ -246,14 +246,14 @@ begin
     select u.* into guest from auth.users u where u.id = guest_id for update;
     select u.* into account from auth.users u where u.id = merge_external_guest.user_id for share;
     if account.id is null or account.deleted_at is not null or app.is_banned(account) then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     end if;
     select g.* into merged from app.merged_guests g
      where g.guest_id = guest.id and g.account_id = account.id;
     if not found then
         if not coalesce(guest.is_anonymous and guest.deleted_at is null and not app.is_banned(guest), false)
            or coalesce(account.is_anonymous, false) then
-            raise exception using errcode = 'PL004', message = 'That guest is not known here.';
+            raise exception using errcode = 'PL004', message = 'This guest does not exist.';
         end if;
         perform app.upsert_profile(guest);
         perform app.upsert_profile(account);

@@ -27,7 +27,7 @@ begin
        or app.is_banned(account)
        or token.kind <> 'change_email' and account.email is distinct from token.email then
         raise exception using errcode = 'PL004',
-            message = 'This token is not good, or not any more: ask for another mail.',
+            message = 'This token is invalid or has expired. Request a new mail.',
             detail = '{"field":"token"}';
     end if;
     return account;
@@ -72,11 +72,11 @@ declare
 begin
     select u.* into account from auth.users u where u.id = request_email_change.user_id for update;
     if account.id is null or account.deleted_at is not null then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     elsif password_hash is null or account.encrypted_password is distinct from password_hash then
         perform app.refuse_credentials();
     elsif account.email = address and app.is_proven(account) then
-        perform app.refuse_param('email', 'That is the account''s address already.');
+        perform app.refuse_param('email', '"email" is already the address of this account.');
     end if;
     perform app.cancel_mails(account.id, array['change_email']);
     if account.email = address then

@@ -49,7 +49,7 @@ begin
     if exists (select from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null) then
         perform app.refuse_credentials();
     end if;
-    raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
 end
 $$;
 

@@ -9,7 +9,7 @@ declare
 begin
     select u.* into account from auth.users u where u.id = admin.user_id(who) for update;
     if exists (select from public.user_profiles p where p.id = account.id and p.is_deleted) then
-        raise exception using errcode = 'PA004', message = 'This account is deleted, and stays so.';
+        raise exception using errcode = 'PA004', message = 'This account is deleted and cannot be restored.';
     end if;
     return account;
 end
@@ -26,7 +26,7 @@ declare
     living integer := (select count(*) from app.sessions s where s.user_id = account.id and s.revoked_at is null);
 begin
     if pg_catalog.octet_length(reason) > 1000 then
-        raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
+        raise exception using errcode = 'PA001', message = 'The reason must be at most 1000 bytes long.';
     end if;
     update auth.users u set banned_until = ends_at, updated_at = pg_catalog.now() where u.id = account.id;
     perform admin.record_action(operator, 'disable', account.id, pg_catalog.jsonb_build_object(
@@ -53,11 +53,10 @@ begin
             case when until ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' then until || 'T00:00:00Z' else until end);
     exception when sqlstate 'PL001' then
         raise exception using errcode = 'PA001',
-            message = 'Until when is a time (2026-12-01T08:00:00Z), a day (2026-12-01), or so long from now (30m, 12h, '
-                || '7d).';
+            message = 'The end must be a time (2026-12-01T08:00:00Z), a day (2026-12-01) or a duration (30m, 12h, 7d).';
     end;
     if ends_at <= pg_catalog.now() then
-        raise exception using errcode = 'PA001', message = 'That time has passed: say one to come.';
+        raise exception using errcode = 'PA001', message = 'The end must be in the future.';
     end if;
     return ends_at;
 end
@@ -86,7 +85,7 @@ declare
     living integer := (select count(*) from app.sessions s where s.user_id = account.id and s.revoked_at is null);
 begin
     if pg_catalog.octet_length(reason) > 1000 then
-        raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
+        raise exception using errcode = 'PA001', message = 'The reason must be at most 1000 bytes long.';
     end if;
     -- An account that no trigger saw has no profile yet.
     perform app.upsert_profile(account);

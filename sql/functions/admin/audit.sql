@@ -9,7 +9,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not coalesce(octet_length(operator) between 1 and 200 and operator !~ '[\u0001-\u001f\u007f]', false) then
         raise exception using errcode = 'PA001',
-            message = 'Who gives the order is not said: give --as NAME, of at most 200 bytes.';
+            message = 'The operator''s name is missing or too long: give --as NAME of at most 200 bytes.';
     end if;
     insert into admin.audit (operator, action, user_id, detail)
     values (record_action.operator, record_action.action, record_action.user_id,
@@ -21,7 +21,8 @@ $$;
 create or replace function admin.refuse_change() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-    raise exception using errcode = 'restrict_violation', message = 'The audit is added to and never changed.';
+    raise exception using errcode = 'restrict_violation',
+        message = 'Rows of the audit log cannot be changed or deleted.';
 end
 $$;
 create or replace trigger refuse_change before update or delete or truncate on admin.audit
@@ -49,7 +50,7 @@ create or replace function admin.check_limit(most integer) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if not coalesce(most between 1 and 1000, false) then
-        raise exception using errcode = 'PA001', message = 'A limit is between 1 and 1000.';
+        raise exception using errcode = 'PA001', message = 'The limit must be 1 to 1000.';
     end if;
 end
 $$;
@@ -60,7 +61,7 @@ language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if not coalesce(value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', false) then
         raise exception using errcode = 'PA001',
-            message = pg_catalog.format('That is no id of a %s: %s.', what, pg_catalog.left(value, 80));
+            message = pg_catalog.format('The id of a %s must be a UUID (got "%s").', what, pg_catalog.left(value, 80));
     end if;
     return value::uuid;
 end

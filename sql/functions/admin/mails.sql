@@ -30,7 +30,7 @@ begin
     update app.mails m set due_at = pg_catalog.now(), attempts = 0 where one is null or m.id = one;
     get diagnostics retried = row_count;
     if one is not null and retried = 0 then
-        raise exception using errcode = 'PA002', message = 'There is no such mail: it was sent, or never was.';
+        raise exception using errcode = 'PA002', message = 'This mail does not exist, or was already sent.';
     end if;
     perform admin.record_action(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object(
         'mail', one, 'retried', retried));

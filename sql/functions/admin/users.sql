@@ -8,7 +8,7 @@ declare
     wanted text := app.lower_ascii(pg_catalog.btrim(who, E' \t\n\r'));
 begin
     if coalesce(wanted, '') = '' then
-        raise exception using errcode = 'PA001', message = 'Say who: an id, an email address or a username.';
+        raise exception using errcode = 'PA001', message = 'Name the user by id, email address or username.';
     end if;
     return query
         select u.id from auth.users u
@@ -31,11 +31,11 @@ begin
     elsif pg_catalog.cardinality(found_ids) = 0 then
         raise exception using errcode = 'PA002',
             message = pg_catalog.format(
-                'Nobody has the id, email address or username %s. `postline admin user` looks for parts of names too.',
+                'No user has the id, email address or username %s. `postline admin user` also searches in names.',
                 pg_catalog.left(who, 320));
     end if;
     raise exception using errcode = 'PA003',
-        message = pg_catalog.format('%s may be one of several; name one by its id: %s.', pg_catalog.left(who, 320),
+        message = pg_catalog.format('%s matches several users. Give the id of one: %s.', pg_catalog.left(who, 320),
             (select pg_catalog.string_agg(
                         pg_catalog.concat_ws(' ', f.id::text, '(' || p.full_name || ')', '@' || p.username), ', '
                         order by f.place)
@@ -99,7 +99,7 @@ begin
     if pg_catalog.cardinality(ids) = 0 then
         raise exception using errcode = 'PA002',
             message = pg_catalog.format(
-                'Nobody has the id, email address or username %s, or a name with that in it.',
+                'No user has the id, email address or username %s, or a name that contains it.',
                 pg_catalog.left(query, 320));
     end if;
     return pg_catalog.json_build_object(

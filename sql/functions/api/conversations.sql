@@ -11,7 +11,7 @@ declare
     found_id uuid;
 begin
     if user_id is null or user_id = me then
-        perform app.refuse_param('user_id', 'A direct conversation is with somebody else.');
+        perform app.refuse_param('user_id', '"user_id" must be another user.');
     end if;
     select c.id into found_id from public.conversations c
      where c.participant1_id = least(me, open_conversation.user_id)
@@ -90,11 +90,11 @@ declare
     next text;
 begin
     if not coalesce(max_results between 1 and 100, false) then
-        perform app.refuse_param('limit', 'A limit is between 1 and 100.');
+        perform app.refuse_param('limit', '"limit" must be 1 to 100.');
     end if;
     if before is not null then
         if before !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
-            perform app.refuse_param('before', 'Give the "next" of the page before.');
+            perform app.refuse_param('before', '"before" must be the "next" of the previous page.');
         end if;
         limit_time := timestamptz 'epoch'
             + pg_catalog.split_part(before, '.', 1)::bigint * interval '1 microsecond';

@@ -5,11 +5,11 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.caller();
     if not coalesce(platform in ('apns', 'fcm', 'webhook'), false) then
-        perform app.refuse_param('platform', 'A platform is "apns", "fcm" or "webhook".');
+        perform app.refuse_param('platform', '"platform" must be "apns", "fcm" or "webhook".');
     elsif not coalesce(pg_catalog.octet_length(token) between 1 and 2048, false) then
-        perform app.refuse_param('token', 'A token has 1 to 2048 bytes.');
+        perform app.refuse_param('token', '"token" must be 1 to 2048 bytes long.');
     elsif not coalesce(environment in ('production', 'sandbox'), true) then
-        perform app.refuse_param('environment', 'An environment is "production" or "sandbox".');
+        perform app.refuse_param('environment', '"environment" must be "production" or "sandbox".');
     end if;
     -- An unknown language costs a translation, not the pushes.
     return ('{"id":"' || app.register_device(

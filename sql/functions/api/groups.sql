@@ -17,7 +17,7 @@ declare
     made uuid;
 begin
     if pg_catalog.cardinality(others) not between 1 and 255 then
-        perform app.refuse_param('member_ids', 'A group has 1 to 255 members beside you.');
+        perform app.refuse_param('member_ids', '"member_ids" must name 1 to 255 users besides you.');
     end if;
     made := app.create_group(title);
     insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
@@ -30,7 +30,7 @@ create or replace function app.distinct_ids(field text, ids uuid[], without uuid
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if coalesce(pg_catalog.cardinality(ids), 0) = 0 or pg_catalog.array_position(ids, null) is not null then
-        perform app.refuse_param(field, 'Give the ids of one user or more.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" must name at least one user.', field));
     end if;
     return array(select u.id from unnest(ids) with ordinality as u (id, place)
                   where u.id <> all (without) group by u.id order by min(u.place));
@@ -48,7 +48,7 @@ begin
     if seat.kind = 'direct' then
         perform app.refuse_forbidden('A direct conversation has no title.');
     elsif seat.role = 'member' then
-        perform app.refuse_forbidden('The owner and the admins name a group.');
+        perform app.refuse_forbidden('Only the owner and admins of a group can change its title.');
     end if;
     -- Normalized here, since the column's domain accepts nothing else.
     update public.conversations c set title = app.checked_name('title', update_conversation.title, 'A title')
@@ -66,9 +66,9 @@ declare
     seat record := app.lock_conversation(conversation_id);
 begin
     if seat.kind = 'direct' then
-        perform app.refuse_forbidden('A direct conversation has its two members and no more.');
+        perform app.refuse_forbidden('A direct conversation cannot have more members.');
     elsif seat.role = 'member' then
-        perform app.refuse_forbidden('The owner and the admins add members.');
+        perform app.refuse_forbidden('Only the owner and admins of a group can add members.');
     end if;
     insert into public.conversation_members (conversation_id, user_id)
     select add_members.conversation_id, u.id
@@ -88,17 +88,17 @@ declare
     theirs text;
 begin
     if seat.kind = 'direct' then
-        perform app.refuse_forbidden('A direct conversation keeps its two members.');
+        perform app.refuse_forbidden('A direct conversation cannot lose a member.');
     elsif user_id is distinct from me then
         if seat.role = 'member' then
-            perform app.refuse_forbidden('The owner and the admins remove members.');
+            perform app.refuse_forbidden('Only the owner and admins of a group can remove members.');
         end if;
         select m.role into theirs from public.conversation_members m
          where m.conversation_id = remove_member.conversation_id and m.user_id = remove_member.user_id;
         if theirs is null then
             perform app.refuse_hidden('There is no such member.');
         elsif seat.role = 'admin' and theirs <> 'member' then
-            perform app.refuse_forbidden('Admins do not remove the owner or each other.');
+            perform app.refuse_forbidden('An admin cannot remove the owner or another admin.');
         end if;
     end if;
     delete from public.conversation_members m
@@ -119,7 +119,7 @@ declare
     me uuid := app.caller();
 begin
     if not coalesce(role in ('owner', 'admin', 'member'), false) then
-        perform app.refuse_param('role', 'A role is "owner", "admin" or "member".');
+        perform app.refuse_param('role', '"role" must be "owner", "admin" or "member".');
     end if;
     perform app.set_member_role(conversation_id, user_id, role);
     return api.conversation(conversation_id, profiles);

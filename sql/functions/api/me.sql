@@ -12,7 +12,7 @@ declare
 begin
     select m.object into answer from app.me_objects m where m.id = me;
     if answer is null then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     end if;
     return answer;
 end
@@ -71,7 +71,7 @@ begin
     if patch ? 'date_of_birth' and patch -> 'physical' ? 'date_of_birth'
        and patch -> 'date_of_birth' <> patch -> 'physical' -> 'date_of_birth' then
         perform app.refuse_param('physical.date_of_birth',
-            'There is one date of birth: give it once, or twice the same.');
+            'The two dates of birth differ: send only one.');
     end if;
     perform app.locked_caller(if_version);
     perform app.change_fields(patch);

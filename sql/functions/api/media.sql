@@ -6,21 +6,21 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.caller();
     if not coalesce(purpose in ('avatar', 'message'), false) then
-        perform app.refuse_param('purpose', 'A picture is for an "avatar" or a "message".');
+        perform app.refuse_param('purpose', '"purpose" must be "avatar" or "message".');
     elsif not coalesce(mime_type in ('image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/heic'), false) then
-        perform app.refuse_param('mime_type', 'A picture is of "image/jpeg", "image/png", "image/webp", "image/gif" '
-            'or "image/heic".');
+        perform app.refuse_param('mime_type', '"mime_type" must be "image/jpeg", "image/png", "image/webp", '
+            '"image/gif" or "image/heic".');
     elsif not coalesce(bytes between 1 and 1073741824, false) then
-        perform app.refuse_param('bytes', 'A picture has at least a byte.');
+        perform app.refuse_param('bytes', '"bytes" must be 1 or more.');
     elsif not coalesce(width between 1 and 65535, true) then
-        perform app.refuse_param('width', 'A width is from 1 to 65,535.');
+        perform app.refuse_param('width', '"width" must be 1 to 65535.');
     elsif not coalesce(height between 1 and 65535, true) then
-        perform app.refuse_param('height', 'A height is from 1 to 65,535.');
+        perform app.refuse_param('height', '"height" must be 1 to 65535.');
     elsif purpose = 'avatar' and conversation_id is not null then
-        perform app.refuse_param('conversation_id', 'An avatar is of no conversation.');
+        perform app.refuse_param('conversation_id', '"conversation_id" must not be given for an avatar.');
     elsif purpose = 'message' and conversation_id is null then
         perform app.refuse_param('conversation_id',
-            'A picture of a message needs the "conversation_id" that it is for.');
+            '"conversation_id" is missing: the picture of a message needs it.');
     elsif purpose = 'message' and not app.is_member(conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;

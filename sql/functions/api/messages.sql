@@ -32,9 +32,9 @@ begin
     end if;
     kind := coalesce(kind, 'text');
     if kind not in ('text', 'image') then
-        perform app.refuse_param('kind', 'A message is of kind "text" or "image".');
+        perform app.refuse_param('kind', '"kind" must be "text" or "image".');
     elsif pg_catalog.char_length(content) > 8000 then
-        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
     end if;
     if attachment is not null and attachment ? 'media_id' then
         attachment := app.complete_attachment(attachment);
@@ -69,7 +69,7 @@ begin
     elsif coalesce(sent.first_sent <> app.message_hash(kind, content, attachment),
                    row(sent.kind, sent.content, sent.attachment) is distinct from row(kind, content, attachment)) then
         raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
-            message = 'This client_id was used for another message in this conversation.';
+            message = '"client_id" was already used for another message in this conversation.';
     end if;
     return app.my_message(conversation_id, sent.seq);
 end
@@ -130,9 +130,9 @@ declare
     found_rows bigint;
 begin
     if not coalesce(max_results between 1 and 200, false) then
-        perform app.refuse_param('limit', 'A limit is between 1 and 200.');
+        perform app.refuse_param('limit', '"limit" must be 1 to 200.');
     elsif before_seq is not null and after_seq is not null then
-        perform app.refuse_param('after_seq', 'Give "before_seq" or "after_seq", not both.');
+        perform app.refuse_param('after_seq', '"after_seq" cannot be given together with "before_seq".');
     end if;
     page := app.message_page(conversation_id, before_seq, after_seq, max_results);
     if page.mark is null then
@@ -179,7 +179,7 @@ declare
     newest bigint;
 begin
     if seq is null or seq < 0 then
-        perform app.refuse_param('seq', 'A seq is a number from 0 on.');
+        perform app.refuse_param('seq', '"seq" must be 0 or more.');
     end if;
     select m.last_read_seq, c.last_seq into mark, newest
       from public.conversation_members m join public.conversations c on c.id = m.conversation_id
@@ -215,16 +215,16 @@ begin
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
     elsif message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system' then
-        perform app.refuse_forbidden('Only its sender edits a message.');
+        perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif message.deleted_at is not null then
-        perform app.refuse_forbidden('A deleted message is not changed any more.');
+        perform app.refuse_forbidden('A deleted message cannot be changed.');
     elsif message.kind = 'image' then
         content := coalesce(content, '');
     elsif coalesce(content, '') = '' then
-        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
     end if;
     if pg_catalog.char_length(content) > 8000 then
-        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
     elsif content <> message.content then
         update public.messages m set content = edit_message.content
          where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
@@ -247,7 +247,8 @@ begin
         perform app.refuse_hidden('There is no such message.');
     elsif seat.role = 'member'
           and (message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system') then
-        perform app.refuse_forbidden('A message is deleted by its sender, or by the owner or an admin of its group.');
+        perform app.refuse_forbidden(
+            'Only the sender of a message, or the owner or an admin of its group, can delete it.');
     elsif message.deleted_at is null then
         update public.messages m set deleted_at = pg_catalog.clock_timestamp()
          where m.conversation_id = delete_message.conversation_id and m.seq = delete_message.seq;

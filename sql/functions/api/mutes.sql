@@ -13,7 +13,7 @@ begin
     end if;
     -- In another time zone it may be a year later.
     if time >= '10000-01-01T00:00:00Z' then
-        perform app.refuse_param('until', 'A time is from 1970 to 9999.');
+        perform app.refuse_param('until', '"until" must be from 1970 to 9999.');
     end if;
     -- A time in the past is no mute.
     if time <= pg_catalog.now() then

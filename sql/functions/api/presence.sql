@@ -5,7 +5,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.caller();
     if not coalesce(pg_catalog.cardinality(user_ids) between 1 and 100, false) then
-        perform app.refuse_param('user_ids', 'Ask for 1 to 100 users.');
+        perform app.refuse_param('user_ids', '"user_ids" must hold 1 to 100 UUIDs.');
     end if;
     return (
         select ('{"presence":[' || coalesce(pg_catalog.string_agg(

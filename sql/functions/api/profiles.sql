@@ -7,14 +7,14 @@ declare
 begin
     perform app.caller();
     if not coalesce(pg_catalog.cardinality(ids) between 1 and 100, false) then
-        perform app.refuse_param('ids', 'Ask for 1 to 100 profiles.');
+        perform app.refuse_param('ids', '"ids" must hold 1 to 100 UUIDs.');
     end if;
     select coalesce(pg_catalog.string_agg(p.object::text, ',' order by wanted.place), '') into objects
       from (select w.id, min(w.place) as place
               from unnest(ids) with ordinality as w (id, place) group by w.id) wanted
       join app.profile_objects p on p.id = wanted.id;
     if pg_catalog.octet_length(objects) > app.answer_bytes() then
-        perform app.refuse_param('ids', 'These profiles are too long for one answer: ask for fewer.');
+        perform app.refuse_param('ids', 'These profiles are too large for one response: request fewer.');
     end if;
     return ('{"profiles":[' || objects || ']}')::json;
 end
@@ -30,7 +30,7 @@ begin
     select p.object into profile from app.profile_objects p
      where p.username = app.lower_ascii(pg_catalog.btrim(profile_by_username.username)) and not p.is_deleted;
     if profile is null then
-        perform app.refuse_hidden('There is no user of that name.');
+        perform app.refuse_hidden('There is no user with this username.');
     end if;
     return profile;
 end
@@ -64,10 +64,10 @@ declare
     candidates uuid[] := '{}';
 begin
     if not coalesce(char_length(bounded) <= 50 and char_length(wanted) >= 2, false) then
-        perform app.refuse_param('query', 'Search for 2 to 50 characters.');
+        perform app.refuse_param('query', '"query" must be 2 to 50 characters long.');
     end if;
     if not coalesce(max_results between 1 and 50, false) then
-        perform app.refuse_param('limit', 'A limit is between 1 and 50.');
+        perform app.refuse_param('limit', '"limit" must be 1 to 50.');
     end if;
 
     foreach form in array forms loop

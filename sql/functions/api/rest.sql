@@ -53,7 +53,7 @@ begin
     if new.is_read is not distinct from old.is_read then
         return new;
     elsif new.is_read is not true then
-        perform app.refuse_param('is_read', 'A message that was read stays read: "is_read" can be set to true alone.');
+        perform app.refuse_param('is_read', '"is_read" can only be set to true: a read message cannot become unread.');
     elsif me is null then
         me := app.caller();
     elsif old.sender_id = me then

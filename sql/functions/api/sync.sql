@@ -124,7 +124,8 @@ declare
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
-        raise exception using errcode = 'PL015', message = 'The standby has not replayed yet what the cursor has seen.';
+        raise exception using errcode = 'PL015',
+            message = 'The standby has not yet replayed the transactions of the cursor.';
     end if;
     if since is not null and (epoch is distinct from epoch_now
                               or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen))

@@ -9,7 +9,7 @@ declare
 begin
     new.title := app.checked_name('title', new.title, 'A title');
     if new.kind = 'group' and (new.title is null or first is not null) then
-        perform app.refuse_param('title', 'A group has a title, and members instead of two participants.');
+        perform app.refuse_param('title', 'A group must have a title and must not have participants.');
     elsif new.kind = 'direct' and new.title is not null then
         perform app.refuse_param('title', 'A direct conversation has no title.');
     end if;
@@ -18,7 +18,7 @@ begin
         if new.kind = 'direct' then
             if new.participant1_id is null or new.participant2_id is null
                or new.participant1_id = new.participant2_id then
-                perform app.refuse_param('user_id', 'A direct conversation is between two users.');
+                perform app.refuse_param('user_id', 'A direct conversation must have two different participants.');
             end if;
             new.participant2_id := greatest(new.participant1_id, new.participant2_id);
             new.participant1_id := first;
@@ -37,7 +37,8 @@ begin
     if row(new.id, new.kind, new.participant1_id, new.participant2_id)
        is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id)
        and not app.is_merging() then
-        raise exception using errcode = 'PL007', message = 'Who a conversation is between is fixed.';
+        raise exception using errcode = 'PL007',
+            message = 'The id, kind and participants of a conversation cannot be changed.';
     end if;
     if row(new.title, new.created_by) is distinct from row(old.title, old.created_by)
        and old.changed_xid <> pg_catalog.pg_current_xact_id() then
@@ -124,7 +125,7 @@ begin
     loop
         if room.kind = 'direct' then
             if room.irregular then
-                perform app.refuse_forbidden('A direct conversation has its two members and no more, and no roles.');
+                perform app.refuse_forbidden('A direct conversation cannot have more members, or roles.');
             end if;
         elsif (select count(*) from public.conversation_members m where m.conversation_id = room.id) > 256 then
             perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
@@ -172,7 +173,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
         raise exception using errcode = 'restrict_violation',
-            message = 'A membership is of one user in one conversation.', hint = 'Delete this row and insert another.';
+            message = 'The user and conversation of a membership cannot be changed.',
+            hint = 'Delete this row and insert another.';
     elsif new.role = old.role and new.joined_at = old.joined_at then
         return new;
     end if;
@@ -180,7 +182,7 @@ begin
     if new.role = old.role then
         return new;
     elsif exists (select from public.conversations c where c.id = new.conversation_id and c.kind = 'direct') then
-        perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
+        perform app.refuse_forbidden('A direct conversation has no roles.');
     end if;
     -- A group always has exactly one owner: the new owner replaces the present one, who cannot give up the role
     -- otherwise.
@@ -188,8 +190,8 @@ begin
         update public.conversation_members m set role = 'admin'
          where m.conversation_id = new.conversation_id and m.role = 'owner';
     elsif old.role = 'owner' and pg_catalog.pg_trigger_depth() = 1 then
-        raise exception using errcode = 'restrict_violation', message = 'A group has an owner.',
-            hint = 'Make another member the owner: it takes over from this one.';
+        raise exception using errcode = 'restrict_violation', message = 'A group must have an owner.',
+            hint = 'Make another member the owner: this one then becomes an admin.';
     end if;
     return new;
 end

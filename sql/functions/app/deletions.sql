@@ -3,12 +3,12 @@ create or replace function app.refuse_delete() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception using errcode = 'restrict_violation',
-        message = pg_catalog.format('Rows of %I are never deleted.', tg_table_name),
+        message = pg_catalog.format('%s is not allowed on %I.', tg_op, tg_table_name),
         hint = case tg_table_name
-            when 'messages' then 'Set deleted_at: the message keeps its place and its content goes.'
-            when 'conversations' then 'Delete the rows of conversation_members: it then stands in nobody''s list.'
-            when 'conversation_members' then 'Delete row by row: each removal is told to its user.'
-            else 'Set is_deleted: the profile becomes a tombstone, and messages stay under it.'
+            when 'messages' then 'Set deleted_at instead: this removes the content of the message and keeps its number.'
+            when 'conversations' then 'Delete its rows in conversation_members instead: then no user sees it.'
+            when 'conversation_members' then 'Use DELETE instead: it informs the removed users.'
+            else 'Set is_deleted instead: the profile becomes a tombstone, and its messages stay.'
         end;
 end
 $$;

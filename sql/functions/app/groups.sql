@@ -80,16 +80,16 @@ declare
     present text;
 begin
     if seat.kind = 'direct' then
-        perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
+        perform app.refuse_forbidden('A direct conversation has no roles.');
     elsif seat.role <> 'owner' then
-        perform app.refuse_forbidden('Only the owner of a group gives roles.');
+        perform app.refuse_forbidden('Only the owner of a group can change roles.');
     end if;
     select m.role into present from public.conversation_members m
      where m.conversation_id = set_member_role.conversation_id and m.user_id = set_member_role.user_id;
     if present is null then
         perform app.refuse_hidden('There is no such member.');
     elsif present = 'owner' and role <> 'owner' then
-        perform app.refuse_forbidden('The owner stays the owner until another is made it.');
+        perform app.refuse_forbidden('The role of the owner cannot be changed: make another member the owner.');
     elsif present <> role then
         update public.conversation_members m set role = set_member_role.role
          where m.conversation_id = set_member_role.conversation_id and m.user_id = set_member_role.user_id;

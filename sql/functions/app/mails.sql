@@ -24,7 +24,8 @@ begin
                asked = case when c.since <= app.now() - interval '1 hour' then 1 else c.asked + 1 end
         returning c.* into counted;
         if counted.asked > most then
-            raise exception using errcode = 'PL014', message = 'Too many mails were asked for to this address.',
+            raise exception using errcode = 'PL014',
+                message = 'Too many mails were requested for this address. Try again later.',
                 detail = pg_catalog.json_build_object('retry_after', greatest(1, pg_catalog.ceil(
                     extract(epoch from counted.since + interval '1 hour' - app.now()))::integer))::text;
         end if;

@@ -36,8 +36,8 @@ begin
     select count(*) as number, coalesce(sum(m.bytes), 0) as bytes into waiting
       from public.media m where m.owner_id = me and m.used_at is null;
     if waiting.number >= 100 or waiting.bytes + create_media.bytes > 268435456 then
-        perform app.refuse_forbidden('Too many pictures were uploaded and not used: use them, or wait until they go, '
-            'a day after they came.');
+        perform app.refuse_forbidden('You have too many unused pictures: use them, or wait a day until they are '
+            'removed.');
     end if;
     insert into public.media (owner_id, purpose, conversation_id, mime_type, bytes, width, height)
     values (me, purpose, create_media.conversation_id, mime_type, create_media.bytes, width, height)
@@ -78,7 +78,7 @@ begin
        and coalesce((message.attachment ->> 'bytes')::numeric, m.bytes) = m.bytes;
     if not found then
         perform app.refuse_param('attachment.media_id',
-            'A picture is one that its sender has uploaded for this conversation and not sent yet.');
+            '"attachment.media_id" must be an unused picture that its sender has uploaded for this conversation.');
     end if;
 end
 $$;

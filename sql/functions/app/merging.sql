@@ -47,7 +47,7 @@ begin
         if not coalesce(guest.is_anonymous and guest.deleted_at is null
                         and app.accepts_generation(session, generation, reuse_seconds), false)
            or (select u.is_anonymous from auth.users u where u.id = merge_guest.user_id) then
-            raise exception using errcode = 'PL004', message = 'That guest is not known here.';
+            raise exception using errcode = 'PL004', message = 'This guest does not exist.';
         end if;
         merged := app.merge_users(guest.id, merge_guest.user_id);
     end if;

@@ -48,9 +48,9 @@ begin
         and app.is_count(attachment -> 'height')
         and app.is_count(attachment -> 'bytes'), false)
     then
-        perform app.refuse_param('attachment', 'An attachment is an object with a "media_id" (of media.create) or a '
-            '"url" (https, up to 2,048 bytes) and, where you know them, "mime_type" (up to 255 bytes), "width", '
-            '"height" and "bytes" (whole numbers from 0 to 2^53) and "blurhash" (up to 128 of its characters).');
+        perform app.refuse_param('attachment', '"attachment" must be an object with a "media_id" (from media.create) '
+            'or a "url" (https, at most 2,048 bytes). It may also have "mime_type" (at most 255 bytes), "width", '
+            '"height" and "bytes" (integers from 0 to 2^53), and "blurhash" (at most 128 characters).');
     end if;
 end
 $$;
@@ -60,7 +60,7 @@ create or replace function app.refuse_message() returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception using errcode = 'PL008', message = 'There is no such conversation.',
-        hint = 'The sender of a message is a member of its conversation.';
+        hint = 'The sender of a message must be a member of its conversation.';
 end
 $$;
 
@@ -90,11 +90,11 @@ begin
         new.attachment := null;
     elsif new.kind = 'image' then
         if new.attachment is null then
-            perform app.refuse_param('attachment', 'An image needs an attachment.');
+            perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
         end if;
         new.content := coalesce(new.content, '');
     elsif coalesce(new.content, '') = '' then
-        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
     end if;
 
     update public.conversations c
@@ -124,7 +124,7 @@ begin
                       and not m.is_deleted) then
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
                 schema = 'public', table = 'messages',
-                message = 'This client_id was used before in this conversation.';
+                message = '"client_id" was already used in this conversation.';
         -- A user who left the group is no longer a member when the event is written.
         elsif new.event is null then
             perform app.refuse_message();
@@ -167,10 +167,11 @@ begin
             new.changed_xid := pg_catalog.pg_current_xact_id();
             return new;
         end if;
-        raise exception using errcode = 'restrict_violation', message = 'A message keeps its place, sender and ids.';
+        raise exception using errcode = 'restrict_violation',
+            message = 'The ids, conversation, number and sender of a message cannot be changed.';
     end if;
     if old.deleted_at is not null then
-        raise exception using errcode = 'PL007', message = 'A deleted message is not changed any more.';
+        raise exception using errcode = 'PL007', message = 'A deleted message cannot be changed.';
     end if;
     if new.deleted_at is not null then
         new.deleted_at := pg_catalog.clock_timestamp();
@@ -179,11 +180,11 @@ begin
         new.event := null;
     -- The policies admit every user who may delete the message. Only its sender may edit it, and nobody an event.
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
-        perform app.refuse_forbidden('Only its sender edits a message.');
+        perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif new.content is null or new.content = '' and new.kind <> 'image' then
-        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
     elsif new.kind = 'image' and new.attachment is null then
-        perform app.refuse_param('attachment', 'An image needs an attachment.');
+        perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
     elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();

@@ -17,9 +17,10 @@ declare
 begin
     select p.version into current_version from public.user_profiles p where p.id = me for no key update;
     if not found then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     elsif if_version <> current_version then
-        raise exception using errcode = 'PL011', message = 'Your profile was changed meanwhile.',
+        raise exception using errcode = 'PL011',
+            message = 'Your profile has changed since this version. Read it again before you change it.',
             detail = '{"current":' || api.me()::text || '}';
     end if;
     return me;
@@ -34,11 +35,11 @@ declare
     unknown text;
 begin
     if pg_catalog.jsonb_typeof(patch) is distinct from 'object' then
-        perform app.refuse_param(whole, 'A change is an object.');
+        perform app.refuse_param(whole, pg_catalog.format('"%s" must be an object.', whole));
     end if;
     select key into unknown from pg_catalog.jsonb_object_keys(patch) as key where key <> all (fields) limit 1;
     if unknown is not null then
-        perform app.refuse_param(path || unknown, pg_catalog.format('There is no "%s" to set.', path || unknown));
+        perform app.refuse_param(path || unknown, pg_catalog.format('"%s" cannot be set.', path || unknown));
     end if;
 end
 $$;
@@ -50,7 +51,7 @@ begin
     if not patch ? field then
         return current;
     elsif pg_catalog.jsonb_typeof(patch -> field) not in ('string', 'null') then
-        perform app.refuse_param(path || field, pg_catalog.format('"%s" is a string.', path || field));
+        perform app.refuse_param(path || field, pg_catalog.format('"%s" must be a string.', path || field));
     end if;
     return patch ->> field;
 end
@@ -67,13 +68,13 @@ begin
     if not patch ? 'date_of_birth' then
         return current;
     elsif given !~ '^\d{4}-\d{2}-\d{2}$' then
-        perform app.refuse_param(field, 'A date is written YYYY-MM-DD.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" must be a date of the form YYYY-MM-DD.', field));
     end if;
     begin
         value := given::date;
     exception
         when datetime_field_overflow or invalid_datetime_format then
-            perform app.refuse_param(field, 'There is no such date.');
+            perform app.refuse_param(field, pg_catalog.format('"%s" is not a valid date.', field));
     end;
     perform app.check_date_of_birth(field, value);
     return value;
@@ -96,7 +97,7 @@ declare
     private public.user_private;
 begin
     if patch ? 'full_name' and patch -> 'full_name' = 'null' then
-        perform app.refuse_param('full_name', 'A name cannot be empty.');
+        perform app.refuse_param('full_name', '"full_name" must not be empty.');
     end if;
     -- In a statement of its own, since triggers fire on a change of the name.
     if patch ? 'full_name' then
@@ -120,16 +121,17 @@ begin
         if patch ? 'preferred_unit_system' then
             private.preferred_unit_system := coalesce(app.patched_text(patch, 'preferred_unit_system', null), 'metric');
             if private.preferred_unit_system not in ('metric', 'imperial') then
-                perform app.refuse_param('preferred_unit_system', 'A unit system is "metric" or "imperial".');
+                perform app.refuse_param('preferred_unit_system',
+                    '"preferred_unit_system" must be "metric" or "imperial".');
             end if;
         end if;
         if patch ? 'preferences' then
             if pg_catalog.jsonb_typeof(patch -> 'preferences') not in ('object', 'null') then
-                perform app.refuse_param('preferences', 'Preferences are an object.');
+                perform app.refuse_param('preferences', '"preferences" must be an object.');
             -- After a typo the user would not be hidden, without noticing it.
             elsif coalesce(patch -> 'preferences' -> 'presence', 'null') not in ('null', '"nobody"', '"contacts"') then
                 perform app.refuse_param('preferences',
-                    'The preference "presence" is "nobody", or "contacts" for those who share a conversation.');
+                    '"presence" in "preferences" must be "nobody", or "contacts" for users who share a conversation.');
             end if;
             private.preferences := case when patch -> 'preferences' = 'null' then '{}' else (
                 select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')
@@ -152,11 +154,12 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.refuse_unknown(patch, array['biological_sex', 'height_cm', 'date_of_birth'], path);
     if app.patched_text(patch, 'biological_sex', null, path) not in ('male', 'female', 'other') then
-        perform app.refuse_param(path || 'biological_sex', 'A sex is "male", "female" or "other".');
+        perform app.refuse_param(path || 'biological_sex',
+            pg_catalog.format('"%sbiological_sex" must be "male", "female" or "other".', path));
     elsif pg_catalog.jsonb_typeof(patch -> 'height_cm') not in ('number', 'null') then
-        perform app.refuse_param(path || 'height_cm', pg_catalog.format('"%sheight_cm" is a number.', path));
+        perform app.refuse_param(path || 'height_cm', pg_catalog.format('"%sheight_cm" must be a number.', path));
     elsif (patch ->> 'height_cm')::numeric not between 30 and 300 then
-        perform app.refuse_param(path || 'height_cm', 'A height lies between 30 and 300 cm.');
+        perform app.refuse_param(path || 'height_cm', pg_catalog.format('"%sheight_cm" must be 30 to 300.', path));
     end if;
     update public.user_private p
        set biological_sex = app.patched_text(patch, 'biological_sex', p.biological_sex, path),
@@ -171,7 +174,7 @@ create or replace function app.change_username(username text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if username is null then
-        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
+        perform app.refuse_param('username', '"username" can be changed but not removed.');
     end if;
     begin
         update public.user_profiles p set username = change_username.username where p.id = app.caller();
@@ -194,24 +197,29 @@ declare
 begin
     perform app.refuse_unknown(avatar, array['avatar_type', 'avatar_id', 'avatar_url', 'media_id'], path);
     if not avatar ? 'avatar_type' or new_type not in ('built_in', 'custom') then
-        perform app.refuse_param(path || 'avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
+        perform app.refuse_param(path || 'avatar_type',
+            pg_catalog.format('"%savatar_type" must be "built_in", "custom" or null.', path));
     elsif media_id is not null and new_type is distinct from 'custom' then
-        perform app.refuse_param(path || 'media_id', 'A "media_id" is of a custom avatar.');
+        perform app.refuse_param(path || 'media_id',
+            pg_catalog.format('"%smedia_id" is only for a custom avatar.', path));
     elsif new_id is not null and new_type is distinct from 'built_in' then
-        perform app.refuse_param(path || 'avatar_id', 'An "avatar_id" is of a built-in avatar.');
+        perform app.refuse_param(path || 'avatar_id',
+            pg_catalog.format('"%savatar_id" is only for a built-in avatar.', path));
     elsif new_url is not null and new_type is distinct from 'custom' then
-        perform app.refuse_param(path || 'avatar_url', 'An "avatar_url" is of a custom avatar.');
+        perform app.refuse_param(path || 'avatar_url',
+            pg_catalog.format('"%savatar_url" is only for a custom avatar.', path));
     elsif new_type = 'built_in' and not exists (select from public.built_in_avatars a where a.id = new_id) then
         perform app.refuse_param(path || 'avatar_id', 'There is no such built-in avatar.');
     elsif media_id is not null then
         -- A trigger of the profile marks the picture as used.
         if not coalesce(app.is_media_url(new_url, picture), false) then
-            perform app.refuse_param(path || 'avatar_url', 'This is no address of the picture.');
+            perform app.refuse_param(path || 'avatar_url',
+                pg_catalog.format('"%savatar_url" is not the address of the picture.', path));
         elsif not exists (select from public.media m
                            where m.id = picture and m.owner_id = app.caller() and m.purpose = 'avatar'
                              and m.stored_at is not null and m.used_at is null) then
             perform app.refuse_param(path || 'media_id',
-                'An avatar is one that you have uploaded as such and not used yet.');
+                pg_catalog.format('"%smedia_id" must be an unused picture that you have uploaded as an avatar.', path));
         end if;
     elsif new_type = 'custom' then
         perform app.check_avatar_url(path || 'avatar_url', coalesce(new_url, ''));

@@ -6,7 +6,7 @@ language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if not app.is_https(url) then
         perform app.refuse_param(field,
-            'A custom avatar is an https address of at most 2,048 bytes, or a "media_id" of media.create.');
+            pg_catalog.format('"%s" must be an https address of at most 2,048 bytes.', field));
     end if;
 end
 $$;
@@ -16,11 +16,11 @@ create or replace function app.check_avatar_shape(profile public.user_profiles) 
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if profile.avatar_type not in ('built_in', 'custom') then
-        perform app.refuse_param('avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
+        perform app.refuse_param('avatar_type', '"avatar_type" must be "built_in", "custom" or null.');
     elsif (profile.avatar_type is not distinct from 'built_in') <> (profile.avatar_id is not null) then
-        perform app.refuse_param('avatar_id', 'A built-in avatar has an "avatar_id", and no other has one.');
+        perform app.refuse_param('avatar_id', '"avatar_id" must be set for a built-in avatar, and only for one.');
     elsif (profile.avatar_type is not distinct from 'custom') <> (profile.avatar_url is not null) then
-        perform app.refuse_param('avatar_url', 'A custom avatar has an "avatar_url", and no other has one.');
+        perform app.refuse_param('avatar_url', '"avatar_url" must be set for a custom avatar, and only for one.');
     end if;
 end
 $$;
@@ -31,7 +31,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     -- One day later than UTC: in the east it is already tomorrow.
     if value not between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1 then
-        perform app.refuse_param(field, 'A date of birth lies between 1900 and today.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" must be a date from 1900 to today.', field));
     end if;
 end
 $$;
@@ -62,7 +62,7 @@ begin
         new.username := app.lower_ascii(pg_catalog.btrim(new.username));
         if new.username !~ '^[a-z][a-z0-9_.]{2,29}$' then
             perform app.refuse_param('username',
-                'A username has 3 to 30 letters a-z, digits, "_" or ".", and starts with a letter.');
+                '"username" must be 3 to 30 letters a-z, digits, "_" or ".", and start with a letter.');
         end if;
     end if;
     if tg_op = 'INSERT' or new.location is distinct from old.location then
@@ -74,18 +74,18 @@ begin
     if tg_op = 'INSERT' or new.bio is distinct from old.bio then
         new.bio := nullif(app.normalized(new.bio), '');
         if pg_catalog.char_length(new.bio) > 500 then
-            perform app.refuse_param('bio', 'A bio can have at most 500 characters.');
+            perform app.refuse_param('bio', '"bio" must be at most 500 characters long.');
         -- A bio may have line breaks.
         elsif app.has_control(pg_catalog.translate(new.bio, e'\n\r\t\u2028\u2029', '')) then
             perform app.refuse_param('bio',
-                'A bio cannot hold control or text-direction characters or noncharacters.');
+                '"bio" must not contain control or text-direction characters or noncharacters.');
         end if;
     end if;
     if tg_op = 'INSERT' or new.website is distinct from old.website then
         new.website := nullif(app.stored_url(new.website), '');
         -- A merged guest's website or avatar may exceed the bound, which was introduced later.
         if not app.is_https(new.website) and not app.is_merging() then
-            perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
+            perform app.refuse_param('website', '"website" must be an https address of at most 2,048 bytes.');
         end if;
     end if;
     new.avatar_url := app.stored_url(new.avatar_url);
@@ -106,20 +106,20 @@ begin
         if new.language_code !~ ('^([A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)'
                                  '([.@][-A-Za-z0-9._=;@]*)?$')
            or new.language_code is not null and app.language_tag(new.language_code) is null then
-            perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
+            perform app.refuse_param('language_code', '"language_code" must be a BCP 47 tag such as "en" or "pt-BR".');
         end if;
         new.language_code := app.language_tag(new.language_code);
     end if;
     -- Counted as in a response. Attributes that exceed the bound, which was introduced later, may shrink.
     if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
         if pg_catalog.jsonb_typeof(new.attributes) is distinct from 'object' then
-            perform app.refuse_param('attributes', 'Attributes are an object.');
+            perform app.refuse_param('attributes', '"attributes" must be an object.');
         -- Checked first: a number takes few bytes in storage and many in text.
         elsif app.has_huge_number(new.attributes) then
-            perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
+            perform app.refuse_param('attributes', '"attributes" has a number that is out of range.');
         elsif pg_catalog.octet_length(new.attributes::text)
            > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
-            perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
+            perform app.refuse_param('attributes', '"attributes" must be at most 32 KiB of JSON.');
         end if;
     end if;
 
@@ -169,7 +169,7 @@ begin
     end if;
     if new.phone_number !~ '^\+[1-9][0-9]{6,14}$' then
         perform app.refuse_param('phone_number',
-            'A phone number is "+", the country code and the number, digits only.');
+            '"phone_number" must be "+", the country code and the number, digits only.');
     end if;
     if tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth then
         perform app.check_date_of_birth('date_of_birth', new.date_of_birth);
@@ -177,9 +177,9 @@ begin
     -- Preferences that exceed the bound, which was once counted differently, may shrink.
     if tg_op = 'INSERT' or new.preferences is distinct from old.preferences then
         if app.has_huge_number(new.preferences) then
-            perform app.refuse_param('preferences', 'Preferences cannot hold a number that is out of range.');
+            perform app.refuse_param('preferences', '"preferences" has a number that is out of range.');
         elsif app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
-            perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
+            perform app.refuse_param('preferences', '"preferences" must be at most 16 KiB of JSON.');
         end if;
     end if;
     return new;

@@ -89,7 +89,7 @@ begin
         perform app.refuse_param(field, label || ' can have at most 100 characters.');
     elsif app.has_control(name) then
         perform app.refuse_param(field,
-            label || ' cannot hold control or text-direction characters, separators of lines or noncharacters.');
+            label || ' cannot contain control or text-direction characters, line separators or noncharacters.');
     end if;
     return name;
 end

@@ -13,22 +13,23 @@ begin
     if value is null then
         return null;
     elsif parts is null or value ~ ':[0-9]{2}[0-9]' then
-        perform app.refuse_param(field, 'A time has the form 2026-11-20T10:00:00Z, and is from 1970 to 9999.');
+        perform app.refuse_param(field,
+            pg_catalog.format('"%s" must be a time such as 2026-11-20T10:00:00Z, from 1970 to 9999.', field));
     end if;
     minutes := coalesce((parts[6] || '1')::integer * (parts[7]::integer * 60 + parts[8]::integer), 0);
     -- First the minute in UTC, then the seconds.
     at := parts[1]::date + make_interval(hours => parts[2]::integer, mins => parts[3]::integer - minutes);
     if parts[4] = '60' and (extract(hour from at) <> 23 or extract(minute from at) <> 59
                             or extract(day from at + interval '1 day') <> 1) then
-        perform app.refuse_param(field, 'There is no such time.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" is not a valid time.', field));
     end if;
     at := at + (parts[4] || coalesce(parts[5], ''))::numeric * interval '1 second';
     if at < '1970-01-01' or at >= '10000-01-01' then
-        perform app.refuse_param(field, 'A time is from 1970 to 9999.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" must be from 1970 to 9999.', field));
     end if;
     return at at time zone 'UTC';
 exception
     when datetime_field_overflow then
-        perform app.refuse_param(field, 'There is no such time.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" is not a valid time.', field));
 end
 $$;

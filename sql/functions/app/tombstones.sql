@@ -9,8 +9,8 @@ create or replace function app.tombstoned(profile public.user_profiles) returns 
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not profile.is_deleted then
-        raise exception using errcode = 'restrict_violation', message = 'A deleted user does not come back.',
-            hint = 'The address is free: register it anew.';
+        raise exception using errcode = 'restrict_violation', message = 'A deleted user cannot be restored.',
+            hint = 'The email address is free: register a new account.';
     end if;
     profile.username := null;
     profile.full_name := null;

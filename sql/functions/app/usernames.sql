@@ -11,7 +11,7 @@ begin
     if new.username is not distinct from old.username or old.username is null or new.is_deleted then
         return new;
     elsif new.username is null then
-        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
+        perform app.refuse_param('username', '"username" can be changed but not removed.');
     end if;
     -- The profile's row is locked: the second of two changes sees the first.
     select s.username_changed_at + interval '90 days' into allowed_at
