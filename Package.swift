@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every target of ours is built alike: warnings are errors, and the compiler checks concurrency and memory strictly.
+/// The settings of all our targets: warnings are errors, and the compiler checks concurrency and memory strictly.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
@@ -9,12 +9,58 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
-    // What belongs to no actor runs on its caller's thread: a request changes threads for the database alone.
+    // A function without an actor runs on its caller's thread, so a request changes threads only for the database.
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
 /// The condition of dependencies that only the server needs.
 let server: TargetDependencyCondition? = .when(traits: ["Server"])
+
+extension Target.Dependency {
+    static let argumentParser = product(
+        name: "ArgumentParser", package: "swift-argument-parser", condition: server)
+    static let crypto = product(name: "Crypto", package: "swift-crypto", condition: server)
+    static let httpClient = product(name: "AsyncHTTPClient", package: "async-http-client", condition: server)
+    static let jwt = product(name: "JWTKit", package: "jwt-kit", condition: server)
+    static let lifecycle = product(
+        name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server)
+    static let logging = product(name: "Logging", package: "swift-log")
+    static let metrics = product(name: "Metrics", package: "swift-metrics", condition: server)
+    static let nio = product(name: "NIOCore", package: "swift-nio")
+    static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+    static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
+    static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
+    static let nioTLS = product(name: "NIOTLS", package: "swift-nio")
+    static let nioWebSocket = product(name: "NIOWebSocket", package: "swift-nio")
+    static let sqlite = product(name: "GRDB", package: "GRDB.swift")
+    static let subprocess = product(name: "Subprocess", package: "swift-subprocess", condition: server)
+    static let systemPackage = product(name: "SystemPackage", package: "swift-system", condition: server)
+}
+
+/// A module of ours. Tests that share it have it under `Tests`.
+func module(
+    _ name: String, _ dependencies: [Target.Dependency] = [], in path: String? = nil, exclude: [String] = [],
+    embeds: Bool = false
+) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: path, exclude: exclude, swiftSettings: settings,
+        plugins: embeds ? ["EmbedFiles"] : [])
+}
+
+/// A program of ours.
+func program(_ name: String, _ dependencies: [Target.Dependency] = [], in path: String? = nil) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
+}
+
+/// A module of tests.
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
+}
+
+/// A C library of the system.
+func library(_ name: String, _ pkgConfig: String, apt: String, brew: String) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt]), .brew([brew])])
+}
 
 let package = Package(
     name: "postline",
@@ -24,7 +70,7 @@ let package = Package(
         .executable(name: "postline-chat", targets: ["postline-chat"]),
         .library(name: "PostlineClient", targets: ["PostlineClient"]),
     ],
-    // An app that links the client asks for no trait, and resolves nothing of what only the server needs.
+    // An app that links the client enables no trait, and resolves no dependency of the server.
     traits: [
         .default(enabledTraits: ["Server"]),
         .trait(name: "Server", description: "The server, its commands, tests and benchmarks."),
@@ -34,7 +80,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-        // Without its traits, of which the one for JSON brings all of Foundation, and ICU's 34 MB.
+        // Without its JSON trait, which links all of Foundation and the 34 MB of ICU.
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -49,413 +95,191 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
-        // The C libraries.
-        .systemLibrary(
-            name: "CPostgres", pkgConfig: "libpq",
-            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
-        .systemLibrary(
-            name: "CArgon2", pkgConfig: "libargon2",
-            providers: [.apt(["libargon2-dev"]), .brew(["argon2"])]),
-        .systemLibrary(
-            name: "CCrypt", pkgConfig: "libxcrypt",
-            providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
-        .systemLibrary(
-            name: "CCurl", pkgConfig: "libcurl",
-            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
-        .systemLibrary(
-            name: "CZlib", pkgConfig: "zlib",
-            providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        library("CPostgres", "libpq", apt: "libpq-dev", brew: "libpq"),
+        library("CArgon2", "libargon2", apt: "libargon2-dev", brew: "argon2"),
+        library("CCrypt", "libxcrypt", apt: "libcrypt-dev", brew: "libxcrypt"),
+        library("CCurl", "libcurl", apt: "libcurl4-openssl-dev", brew: "curl"),
+        library("CZlib", "zlib", apt: "zlib1g-dev", brew: "zlib"),
 
-        // The service, from the database outwards. Imports go one way: up this list, never down.
-        .target(name: "Threads", swiftSettings: settings),
-        .target(
-            name: "EventLoops",
-            dependencies: [.product(name: "NIOCore", package: "swift-nio")],
-            swiftSettings: settings),
-        .target(
-            name: "Postgres",
-            dependencies: [
-                "CPostgres",
-                "Threads",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: settings),
-        .target(
-            name: "PasswordHashing",
-            dependencies: ["CArgon2", "CCrypt", "Threads"],
-            swiftSettings: settings),
-        .target(
-            name: "Messaging",
-            dependencies: [
-                "PasswordHashing",
-                "Postgres",
-                "Threads",
-                .product(name: "Crypto", package: "swift-crypto", condition: server),
-                .product(name: "JWTKit", package: "jwt-kit", condition: server),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics", condition: server),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
-            ],
-            swiftSettings: settings,
-            plugins: ["EmbedFiles"]),
-        .target(
-            name: "Webhooks",
-            dependencies: [
-                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: server),
-                .product(name: "Crypto", package: "swift-crypto", condition: server),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            swiftSettings: settings),
-        .target(
-            name: "Push",
-            dependencies: [
-                "Messaging",
-                "Postgres",
-                "Webhooks",
-                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: server),
-                .product(name: "Crypto", package: "swift-crypto", condition: server),
-                .product(name: "JWTKit", package: "jwt-kit", condition: server),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics", condition: server),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
-            ],
-            swiftSettings: settings),
-        .target(
-            name: "Mail",
-            dependencies: [
-                "CCurl",
-                "Messaging",
-                "Threads",
-                "Webhooks",
-                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: server),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics", condition: server),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
-                .product(name: "SystemPackage", package: "swift-system", condition: server),
-            ],
-            swiftSettings: settings),
-        .target(
-            name: "Media",
-            dependencies: [
-                "Messaging",
-                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: server),
-                .product(name: "Crypto", package: "swift-crypto", condition: server),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "SystemPackage", package: "swift-system", condition: server),
-            ],
-            swiftSettings: settings),
-        .target(
-            name: "KeySets",
-            dependencies: [
-                "Messaging",
-                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: server),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
-            swiftSettings: settings),
-        .target(
-            name: "LineServer",
-            dependencies: [
-                "EventLoops",
-                "Messaging",
-                "Threads",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics", condition: server),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOTLS", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
-            ],
-            swiftSettings: settings),
+        // The service, from the database outwards. A module imports only modules above it.
+        module("Foundations"),
+        module("Concurrency", [.nio]),
+        module("Postgres", ["CPostgres", "Concurrency", "Foundations", .logging]),
+        module("WireProtocol", ["Foundations", .nio]),
+        module("Schema", ["Foundations", "Postgres", "WireProtocol", .crypto, .logging], embeds: true),
+        module(
+            "DatabaseAccess", ["Concurrency", "Foundations", "Postgres", "WireProtocol", .logging, .metrics, .nio]),
+        module(
+            "Accounts",
+            [
+                "CArgon2", "CCrypt", "Concurrency", "DatabaseAccess", "Foundations", "Postgres", "WireProtocol",
+                .crypto, .jwt, .logging, .metrics, .nio,
+            ]),
+        module(
+            "ChangeFeed",
+            [
+                "Concurrency", "DatabaseAccess", "Foundations", "Postgres", "Schema", "WireProtocol",
+                .crypto, .logging, .metrics, .nio, .lifecycle,
+            ]),
+        module(
+            "Messaging",
+            [
+                "Accounts", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations", "Postgres", "Schema",
+                "WireProtocol", .crypto, .logging, .metrics, .nio, .lifecycle,
+            ]),
+        module(
+            "Outbound",
+            [
+                "Accounts", "Concurrency", "Foundations", .crypto, .httpClient, .nio, .nioHTTP1, .nioSSL,
+            ]),
+        module(
+            "Outbox",
+            [
+                "CCurl", "Accounts", "Concurrency", "DatabaseAccess", "Foundations", "Messaging", "Outbound",
+                "Postgres", .crypto, .httpClient, .jwt, .logging, .metrics, .lifecycle, .systemPackage,
+            ]),
+        module(
+            "Media",
+            [
+                "Foundations", "Messaging", "Outbound", .crypto, .httpClient, .nio, .nioHTTP1, .nioPosix,
+                .systemPackage,
+            ]),
+        module(
+            "LineServer",
+            [
+                "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations", "Messaging", "WireProtocol",
+                .logging, .metrics, .nio, .nioPosix, .nioSSL, .nioTLS, .lifecycle,
+            ]),
+        module(
+            "Gateway",
+            [
+                "CZlib", "Accounts", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations", "LineServer",
+                "Media", "Messaging", "WireProtocol", .crypto, .logging, .metrics, .nio, .nioHTTP1, .nioPosix,
+                .nioSSL, .nioTLS, .nioWebSocket, .lifecycle, .systemPackage,
+            ], exclude: ["Console"], embeds: true),
 
-        .target(
-            name: "Gateway",
-            dependencies: [
-                "CZlib",
-                "EventLoops",
-                "LineServer",
-                "Media",
-                "Messaging",
-                .product(name: "Crypto", package: "swift-crypto", condition: server),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics", condition: server),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOTLS", package: "swift-nio"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
-                .product(name: "SystemPackage", package: "swift-system", condition: server),
-            ],
-            exclude: ["Console"],
-            swiftSettings: settings,
-            plugins: ["EmbedFiles"]),
+        // The client that apps link.
+        module(
+            "PostlineClient",
+            [
+                "Concurrency", "Foundations", .sqlite, .logging,
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"), .nio, .nioHTTP1, .nioPosix, .nioSSL,
+                .nioWebSocket,
+            ]),
 
-        // What an app links.
-        .target(
-            name: "PostlineClient",
-            dependencies: [
-                "Threads",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-            ],
-            swiftSettings: settings),
+        // The modules of the commands.
+        module("Metering", [.product(name: "CoreMetrics", package: "swift-metrics", condition: server)]),
+        module("PrivatePostgres", [.subprocess]),
+        module("TerminalText"),
+        module("Chat", ["PostlineClient", "TerminalText", .logging]),
+        module(
+            "Doctor",
+            [
+                "Accounts", "ChangeFeed", "DatabaseAccess", "Foundations", "LineClient", "LineServer", "Media",
+                "Messaging", "Outbound", "Outbox", "Postgres", "PrivatePostgres", "Schema", "WireProtocol", .logging,
+                .nio, .nioPosix, .systemPackage,
+            ]),
 
-        // What stands beside the service: figures for Prometheus, a client of the public protocol, and a PostgreSQL of
-        // one's own.
-        .target(
-            name: "Metering",
-            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics", condition: server)],
-            swiftSettings: settings),
-        .target(
-            name: "LineClient",
-            dependencies: [
-                "EventLoops",
-                "Messaging",
-                "Threads",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-            ],
-            swiftSettings: settings),
-        .target(
-            name: "PrivatePostgres",
-            dependencies: [.product(name: "Subprocess", package: "swift-subprocess", condition: server)],
-            swiftSettings: settings),
-
-        // What commands and benchmarks write to a terminal.
-        .target(name: "TerminalText", swiftSettings: settings),
-
-        // What `postline chat` and `postline doctor` do.
-        .target(
-            name: "Chat",
-            dependencies: ["PostlineClient", "TerminalText", .product(name: "Logging", package: "swift-log")],
-            swiftSettings: settings),
-        .target(
-            name: "Doctor",
-            dependencies: [
-                "KeySets",
-                "LineClient",
-                "LineServer",
-                "Mail",
-                "Media",
-                "Messaging",
-                "Postgres",
-                "Push",
-                "PrivatePostgres",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "SystemPackage", package: "swift-system", condition: server),
-            ],
-            swiftSettings: settings),
-
-        // The commands. The chat is a program of its own, which `postline chat` becomes: all of Foundation, ICU and SQLite,
-        // which an app has anyway, are no part of a server.
-        .executableTarget(
-            name: "postline-chat",
-            dependencies: [
-                "Chat",
-                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
-                .product(name: "SystemPackage", package: "swift-system", condition: server),
-            ],
-            swiftSettings: settings),
-        .executableTarget(
-            name: "postline",
-            dependencies: [
-                "Doctor",
-                "Gateway",
-                "KeySets",
-                "LineServer",
-                "Mail",
-                "Media",
-                "Messaging",
-                "Metering",
-                "Postgres",
-                "PrivatePostgres",
-                "Push",
-                "TerminalText",
-                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
-                .product(name: "Configuration", package: "swift-configuration", condition: server),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics", condition: server),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
-                .product(name: "SystemPackage", package: "swift-system", condition: server),
+        // `postline chat` starts the second program, so that the server links neither all of Foundation nor SQLite.
+        program("postline-chat", ["Chat", .argumentParser, .systemPackage]),
+        program(
+            "postline",
+            [
+                "Accounts", "ChangeFeed", "DatabaseAccess", "Doctor", "Foundations", "Gateway", "LineServer", "Media",
+                "Messaging", "Metering", "Outbound", "Outbox", "Postgres", "PrivatePostgres", "Schema",
+                "TerminalText", "WireProtocol", .argumentParser,
+                .product(name: "Configuration", package: "swift-configuration", condition: server), .logging,
+                .metrics, .nio, .nioHTTP1, .lifecycle, .systemPackage,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: server),
-            ],
-            swiftSettings: settings),
+            ]),
 
-        // The benchmarks, a bare C program that they compare the push of a change with, and the clients they measure by.
+        // The benchmarks, their C clients, and a C program with LISTEN that they compare pushes with.
         .target(name: "CNotifyPeer", dependencies: ["CPostgres"]),
         .target(name: "CClients"),
-        .executableTarget(
-            name: "postline-bench",
-            dependencies: [
-                "CClients",
-                "CNotifyPeer",
-                "EventLoops",
-                "LineClient",
-                "LineServer",
-                "Messaging",
-                "Postgres",
-                "PostlineClient",
-                "PrivatePostgres",
-                "TerminalText",
-                "Threads",
-                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "Subprocess", package: "swift-subprocess", condition: server),
-                .product(name: "SystemPackage", package: "swift-system", condition: server),
-            ],
-            swiftSettings: settings),
+        program(
+            "postline-bench",
+            [
+                "CClients", "CNotifyPeer", "Accounts", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations",
+                "LineClient", "LineServer", "Messaging", "Postgres", "PostlineClient", "PrivatePostgres", "Schema",
+                "TerminalText", "WireProtocol", .argumentParser, .sqlite, .logging, .nio, .nioHTTP1, .nioPosix,
+                .subprocess, .systemPackage,
+            ]),
 
-        // The SQL files and the console become part of the binary.
-        .executableTarget(name: "embed-files", swiftSettings: settings),
+        // Embeds the SQL files and the console in the binary.
+        program("embed-files"),
         .plugin(name: "EmbedFiles", capability: .buildTool(), dependencies: ["embed-files"]),
 
-        .testTarget(
-            name: "PostgresTests",
-            dependencies: [
-                "BoundedWait", "CPostgres", "Postgres", "TestSupport", .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: settings),
-        .testTarget(name: "PasswordHashingTests", dependencies: ["PasswordHashing"], swiftSettings: settings),
-        .testTarget(
-            name: "MessagingTests",
-            dependencies: [
-                "BoundedWait", "Messaging", "Postgres", "SchemaValidation", "TestSupport", "Threads",
-                .product(name: "JWTKit", package: "jwt-kit", condition: server),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics", condition: server),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings),
-        .target(name: "BoundedWait", path: "Tests/BoundedWait", swiftSettings: settings),
-        .target(name: "FuzzedLines", path: "Tests/FuzzedLines", swiftSettings: settings),
-        .target(
-            name: "SchemaValidation", dependencies: ["Messaging"], path: "Tests/SchemaValidation",
-            swiftSettings: settings),
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
-        .testTarget(
-            name: "LineServerTests",
-            dependencies: [
-                "BoundedWait", "EventLoops", "FuzzedLines", "LineServer", "Messaging", "Metering",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics", condition: server),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
-            ],
-            exclude: ["Fuzzing/Corpus", "Fuzzing/FuzzTarget.swift"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "MeteringTests",
-            dependencies: ["Metering", .product(name: "Metrics", package: "swift-metrics", condition: server)],
-            swiftSettings: settings),
-        .testTarget(
-            name: "BenchTests",
-            dependencies: [
-                "postline-bench",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings),
-        .testTarget(
-            name: "ChatTests",
-            dependencies: ["Chat", "PostlineClient", "TerminalText", "TestSupport"],
-            swiftSettings: settings),
-        .testTarget(
-            name: "DoctorTests", dependencies: ["Doctor", "Messaging", "TestSupport"], swiftSettings: settings),
-        .testTarget(
-            name: "PostlineTests",
-            dependencies: [
-                "Gateway", "LineClient", "LineServer", "Mail", "Media", "Messaging", "PrivatePostgres", "Push",
-                "TestSupport", "postline",
-                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            swiftSettings: settings),
-        .testTarget(
-            name: "IntegrationTests",
-            dependencies: [
-                "BoundedWait", "FuzzedLines", "Gateway", "KeySets", "LineClient",
-                "client-program", "LineServer", "Mail", "Media", "Messaging",
-                "Metering",
-                "Postgres", "PostlineClient", "postline-chat",
-                "PrivatePostgres", "Push", "SchemaValidation", "TestSupport",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Crypto", package: "swift-crypto", condition: server),
-                .product(name: "CryptoExtras", package: "swift-crypto", condition: server),
-                .product(name: "JWTKit", package: "jwt-kit", condition: server),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: server),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+        // The modules that tests share.
+        module("BoundedWait", in: "Tests/BoundedWait"),
+        module("FuzzedLines", in: "Tests/FuzzedLines"),
+        module(
+            "LineClient",
+            ["Concurrency", "Foundations", "WireProtocol", .nio, .nioPosix, .nioSSL, .nioWebSocket],
+            in: "Tests/LineClient"),
+        module("SchemaValidation", ["Foundations", "WireProtocol"], in: "Tests/SchemaValidation"),
+        module("TestSupport", in: "Tests/TestSupport"),
+
+        tests("PostgresTests", ["BoundedWait", "CPostgres", "Foundations", "Postgres", "TestSupport", .logging]),
+        tests("PasswordHashingTests", ["Accounts"]),
+        tests(
+            "MessagingTests",
+            [
+                "Accounts", "BoundedWait", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations", "Messaging",
+                "Postgres", "Schema", "SchemaValidation", "TestSupport", "WireProtocol", .jwt, .logging, .metrics,
+                .nio, .nioPosix,
+            ]),
+        tests(
+            "LineServerTests",
+            [
+                "BoundedWait", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations", "FuzzedLines", "LineServer",
+                "Messaging", "Metering", "WireProtocol", .logging, .metrics, .nio, .nioPosix, .lifecycle,
+            ], exclude: ["Fuzzing/Corpus", "Fuzzing/FuzzTarget.swift"]),
+        tests("MeteringTests", ["Metering", .metrics]),
+        tests("BenchTests", ["postline-bench", .nio, .nioPosix]),
+        tests("ChatTests", ["Chat", "PostlineClient", "TerminalText", "TestSupport"]),
+        tests("DoctorTests", ["Accounts", "Doctor", "Foundations", "Messaging", "Schema", "TestSupport"]),
+        tests(
+            "PostlineTests",
+            [
+                "Accounts", "ChangeFeed", "Foundations", "Gateway", "LineClient", "LineServer", "Media", "Messaging",
+                "Outbound", "Outbox", "PrivatePostgres", "Schema", "TestSupport", "WireProtocol", "postline",
+                .argumentParser, .logging, .nio, .nioHTTP1, .nioPosix,
+            ]),
+        tests(
+            "IntegrationTests",
+            [
+                "Accounts", "BoundedWait", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations",
+                "FuzzedLines", "Gateway", "LineClient", "LineServer", "Media", "Messaging", "Metering", "Outbound",
+                "Outbox", "Postgres", "PostlineClient", "PrivatePostgres", "Schema", "SchemaValidation",
+                "TestSupport", "WireProtocol", "client-program", "postline-chat", .sqlite, .crypto,
+                .product(name: "CryptoExtras", package: "swift-crypto", condition: server), .jwt, .logging, .nio,
+                .nioHTTP1, .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: server), .nioPosix,
+                .nioSSL, .nioWebSocket, .lifecycle,
                 .product(name: "SwiftASN1", package: "swift-asn1", condition: server),
                 .product(name: "X509", package: "swift-certificates", condition: server),
-            ],
-            exclude: ["Fixtures"],
-            swiftSettings: settings),
+            ], exclude: ["Fixtures"]),
         // An app without a screen, which tests kill.
-        .executableTarget(
-            name: "client-program",
-            dependencies: ["PostlineClient", .product(name: "Logging", package: "swift-log")],
-            path: "Tests/ClientProgram", swiftSettings: settings),
-        // Tests the composed system (docker-compose.yml) from within it, where there is no toolchain.
-        .executableTarget(
-            name: "composed-tests",
-            dependencies: [
-                "BoundedWait", "LineClient", "Messaging", "Postgres",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
-            path: "Tests/ComposedTests",
-            swiftSettings: settings),
+        program("client-program", ["PostlineClient", .logging], in: "Tests/ClientProgram"),
+        // Tests of the composed system (docker-compose.yml), which run within it, without a toolchain.
+        program(
+            "composed-tests",
+            [
+                "BoundedWait", "Foundations", "LineClient", "Postgres", "WireProtocol", .nio, .nioPosix,
+            ], in: "Tests/ComposedTests"),
     ]
 )
 
-// A sanitizer needs all that it watches built anew. What it does not watch is left out of the package then: for the
-// unit tests (scripts/test-sanitized) what only the integration tests need, for the fuzzer (scripts/fuzz) all tests.
-// The images (Dockerfile) are built from what ships alone, so that a change of the tests builds them anew no more.
-// What writes the client's reference (make documentation) is no dependency of those who link the client.
+// Parts of the package, for builds that need no more: the unit tests under a sanitizer (scripts/test-sanitized), the
+// fuzzer (scripts/fuzz), the images (Dockerfile), the tests in them, and the reference of the client.
 let service: Set = [
-    "CPostgres", "CArgon2", "CCrypt", "Threads", "EventLoops", "Metering", "Postgres", "PasswordHashing", "Messaging",
-    "LineServer",
+    "CPostgres", "CArgon2", "CCrypt", "Foundations", "Concurrency", "Postgres", "Schema", "WireProtocol",
+    "DatabaseAccess", "Accounts", "ChangeFeed", "Messaging", "LineServer", "Metering",
 ]
 let embedding: Set = ["embed-files", "EmbedFiles"]
 let benchmarks: Set = ["CNotifyPeer", "CClients", "postline-bench"]
 /// The modules that tests share.
-let shared: Set = ["BoundedWait", "FuzzedLines", "SchemaValidation", "TestSupport"]
-let unitTests = shared.union([
+let shared: Set = ["BoundedWait", "FuzzedLines", "LineClient", "SchemaValidation", "TestSupport"]
+let unitTests = shared.subtracting(["LineClient"]).union([
     "MeteringTests", "PostgresTests", "PasswordHashingTests", "MessagingTests", "LineServerTests",
 ])
 switch Context.environment["POSTLINE_PART"] {
@@ -464,7 +288,7 @@ case "program":
         $0.type == .test || shared.union(benchmarks).union(["client-program", "composed-tests"]).contains($0.name)
     }
 case "composed-tests":
-    let unneeded = shared.union(benchmarks).union(["client-program"]).subtracting(["BoundedWait"])
+    let unneeded = shared.union(benchmarks).union(["client-program"]).subtracting(["BoundedWait", "LineClient"])
     package.targets.removeAll { $0.type == .test || unneeded.contains($0.name) }
 case "unit-tests":
     package.products = []
@@ -472,9 +296,9 @@ case "unit-tests":
 case "fuzz":
     package.products = []
     package.targets.removeAll { !service.union(embedding).contains($0.name) }
-    // Coverage guides the fuzzer. It is asked for target by target: the build's own tool must not be linked with it.
+    // Coverage guides the fuzzer. It is enabled by target, since the build's own tool must not be linked with it.
     let guided: [SwiftSetting] = [.unsafeFlags(["-sanitize=fuzzer"])]
-    for target in package.targets where ["Messaging", "LineServer"].contains(target.name) {
+    for target in package.targets where ["WireProtocol", "LineServer"].contains(target.name) {
         target.swiftSettings = (target.swiftSettings ?? []) + guided
     }
     package.targets.append(

@@ -1,11 +1,11 @@
-internal import Dispatch
+import Dispatch
 
 #if canImport(Darwin)
-internal import Darwin
+import Darwin
 #elseif canImport(Musl)
-internal import Musl
+import Musl
 #else
-internal import Glibc
+import Glibc
 #endif
 
 /// An event that the running chat handles.

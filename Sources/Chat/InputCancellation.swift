@@ -1,9 +1,9 @@
 #if canImport(Darwin)
-internal import Darwin
+import Darwin
 #elseif canImport(Musl)
-internal import Musl
+import Musl
 #else
-internal import Glibc
+import Glibc
 #endif
 
 /// Cancels a blocking read of standard input. It is a pipe whose end is polled along with the input.

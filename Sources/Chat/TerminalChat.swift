@@ -1,7 +1,7 @@
-internal import Foundation
-internal import Logging
-internal import PostlineClient
-internal import TerminalText
+import Foundation
+import Logging
+import PostlineClient
+import TerminalText
 
 /// The chat on this process's terminal, standard input and standard output.
 @MainActor

@@ -1,4 +1,4 @@
-internal import Messaging
+import Accounts
 
 /// Checks that the keys that verify Apple's tokens can be fetched.
 struct AppleCheck: Sendable {

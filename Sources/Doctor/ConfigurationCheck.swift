@@ -1,5 +1,5 @@
-internal import FoundationEssentials
-internal import Messaging
+import Accounts
+import FoundationEssentials
 
 /// Checks that the settings are complete, secrets are strong, and the certificate is valid.
 struct ConfigurationCheck: Sendable {

@@ -1,5 +1,6 @@
-internal import Messaging
-internal import Postgres
+import Foundations
+import Postgres
+import Schema
 
 /// A database that is queried in read-only transactions.
 struct DatabaseUnderTest: Sendable {

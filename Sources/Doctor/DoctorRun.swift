@@ -1,7 +1,6 @@
-internal import Logging
-internal import Messaging
-internal import Postgres
-internal import SystemPackage
+import Logging
+import Postgres
+import SystemPackage
 
 /// Runs all checks of `postline doctor`, one after another.
 package struct DoctorRun: Sendable {

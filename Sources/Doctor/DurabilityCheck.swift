@@ -1,5 +1,5 @@
-internal import Messaging
-internal import Postgres
+import Postgres
+import Schema
 
 /// Checks that acknowledged writes survive a crash of the database's machine.
 struct DurabilityCheck: Sendable {

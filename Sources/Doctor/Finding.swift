@@ -1,4 +1,4 @@
-internal import Messaging
+import WireProtocol
 
 /// The result of one check, with advice.
 struct Finding: Sendable, Equatable {

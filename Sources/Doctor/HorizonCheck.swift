@@ -1,5 +1,5 @@
-internal import Messaging
-internal import Postgres
+import Postgres
+import Schema
 
 /// Reports what prevents vacuum from removing dead rows: old and prepared transactions, and replication slots.
 struct HorizonCheck: Sendable {

@@ -1,5 +1,5 @@
-internal import Logging
-internal import Messaging
+import ChangeFeed
+import Logging
 
 /// Checks that notifications arrive over the feed's connection.
 struct ListenCheck: Sendable {

@@ -1,5 +1,5 @@
-internal import Messaging
-internal import Postgres
+import Postgres
+import Schema
 
 /// Checks that the database's WAL is no larger than necessary. It looks at the volume written, so that an idle server
 /// gets no advice.

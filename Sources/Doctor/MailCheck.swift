@@ -1,5 +1,4 @@
-internal import Mail
-internal import Messaging
+import Outbox
 
 /// Checks that the mail server or webhook can be reached and accepts this node's mails.
 struct MailCheck: Sendable {

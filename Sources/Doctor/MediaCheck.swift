@@ -1,5 +1,7 @@
-internal import Media
-internal import Messaging
+import Foundations
+import Media
+import Messaging
+import Schema
 
 /// Checks that a picture can be stored and removed.
 struct MediaCheck: Sendable {

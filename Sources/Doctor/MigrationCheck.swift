@@ -1,5 +1,6 @@
-internal import Messaging
-internal import Postgres
+import Foundations
+import Postgres
+import Schema
 
 /// Checks that the schema matches this binary.
 struct MigrationCheck: Sendable {

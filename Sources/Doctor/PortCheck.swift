@@ -1,7 +1,8 @@
-internal import LineClient
-internal import LineServer
-internal import NIOCore
-internal import NIOPosix
+import LineClient
+import LineServer
+import NIOCore
+import NIOPosix
+import Postgres
 
 /// Checks that the node's ports are free, or in use by Postline.
 struct PortCheck: Sendable {

@@ -1,5 +1,5 @@
-internal import Messaging
-internal import Push
+import Messaging
+import Outbox
 
 /// Checks that the push services can be reached and accept this node's credentials.
 struct PushCheck: Sendable {

@@ -1,5 +1,5 @@
-internal import Messaging
-internal import Postgres
+import Postgres
+import Schema
 
 /// Checks that the replica follows this database and keeps up.
 struct ReplicaCheck: Sendable {

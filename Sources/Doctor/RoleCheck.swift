@@ -1,5 +1,5 @@
-internal import Messaging
-internal import Postgres
+import Postgres
+import Schema
 
 /// Checks the login role, the roles that it assumes, and their rights.
 struct RoleCheck: Sendable {

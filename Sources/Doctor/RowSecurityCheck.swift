@@ -1,5 +1,5 @@
-internal import Messaging
-internal import Postgres
+import Postgres
+import Schema
 
 /// Checks that row-level security is enabled on each of our tables, with the policies of this binary.
 struct RowSecurityCheck: Sendable {

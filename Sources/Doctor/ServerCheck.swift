@@ -1,6 +1,6 @@
-internal import Messaging
-internal import Postgres
-internal import PrivatePostgres
+import Postgres
+import PrivatePostgres
+import Schema
 
 /// Checks the database server: version, encoding, collation, clock, and whether it accepts writes.
 struct ServerCheck: Sendable {

@@ -1,5 +1,6 @@
-internal import Messaging
-internal import Postgres
+import Foundations
+import Postgres
+import Schema
 
 /// Checks the server settings that Postline depends on. It sets them for its own sessions where it may.
 struct SettingsCheck: Sendable {

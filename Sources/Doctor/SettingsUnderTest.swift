@@ -1,7 +1,7 @@
-package import Mail
+package import Accounts
 package import Media
-package import Messaging
-package import Push
+import Messaging
+package import Outbox
 
 /// The settings of a node that `doctor` checks.
 package struct SettingsUnderTest: Sendable {

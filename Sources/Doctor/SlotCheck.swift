@@ -1,5 +1,5 @@
-internal import Messaging
-internal import Postgres
+import Postgres
+import Schema
 
 /// Checks that enough database connections are left for a node.
 struct SlotCheck: Sendable {

@@ -1,5 +1,5 @@
-internal import Messaging
-internal import Postgres
+import Postgres
+import Schema
 
 /// Reports what grows in a database without maintenance.
 struct UpkeepCheck: Sendable {

@@ -1,5 +1,5 @@
-import Messaging
 import NIOHTTP1
+import WireProtocol
 
 /// The cross-origin policy for one request (CORS: the Fetch standard, section 3.2).
 ///

@@ -1,13 +1,13 @@
 /// The web console: its demo accounts, and the origins of its pictures.
-public struct Console: Sendable {
+package struct Console: Sendable {
     /// A demo account that the console signs in to with one click.
-    public struct DemoAccount: Sendable {
-        public let userID: String
-        public let email: String
-        public let password: String
-        public let fullName: String
+    package struct DemoAccount: Sendable {
+        package let userID: String
+        package let email: String
+        package let password: String
+        package let fullName: String
 
-        public init(userID: String, email: String, password: String, fullName: String) {
+        package init(userID: String, email: String, password: String, fullName: String) {
             self.userID = userID
             self.email = email
             self.password = password
@@ -15,10 +15,10 @@ public struct Console: Sendable {
         }
     }
 
-    public let demoAccounts: [DemoAccount]
+    package let demoAccounts: [DemoAccount]
 
     /// The origins of pictures, besides this server's own.
-    public var pictureOrigins: [String] = []
+    package var pictureOrigins: [String] = []
 
-    public init(demoAccounts: [DemoAccount]) { self.demoAccounts = demoAccounts }
+    package init(demoAccounts: [DemoAccount]) { self.demoAccounts = demoAccounts }
 }

@@ -1,51 +1,52 @@
-public import LineServer
-public import Logging
-public import Media
-public import Messaging
-public import Metrics
+import Accounts
+package import LineServer
+package import Logging
+package import Media
+package import Messaging
+package import Metrics
 import NIOCore
 import NIOHTTP1
-public import ServiceLifecycle
+import ServiceLifecycle
 
 /// The HTTP gateway (`docs/http.md`): all methods, WebSocket, server-sent events, the compatibility endpoints, and the
 /// console.
-public struct Gateway: Service {
-    public struct Configuration: Sendable {
+package struct Gateway: Service {
+    package struct Configuration: Sendable {
         /// The address or name to listen on.
-        public var host = "127.0.0.1"
+        package var host = "127.0.0.1"
 
         /// The port to listen on; 0 chooses a free port.
-        public var port = 7433
+        package var port = 7433
 
         /// The certificate for TLS; nil to serve without TLS.
-        public var certificate: ServerCertificate?
+        package var certificate: ServerCertificate?
 
         /// True if each connection begins with a PROXY header, as on the line port.
-        public var expectsProxyHeader = false
+        package var expectsProxyHeader = false
 
         /// The origins of other pages that may use this server (`https://app.example.com`); `*` allows all.
-        public var origins: [String] = []
+        package var origins: [String] = []
 
         /// The proxies whose `X-Forwarded-For` is trusted.
-        public var trustedProxies = TrustedProxies()
+        package var trustedProxies = TrustedProxies()
 
         /// The server's version, for the OpenAPI document.
-        public var version = "0"
+        package var version = "0"
 
         /// The largest WebSocket message, in bytes. Equals the largest line.
-        public var maxLineBytes = 65_536
+        package var maxLineBytes = 65_536
 
         /// The time after which no further request of a batch begins, since the whole batch must complete within the
         /// request timeout.
-        public var maxBatchTime: Duration = .seconds(30)
+        package var maxBatchTime: Duration = .seconds(30)
 
         /// The folder that stores pictures on this node; nil if they are stored elsewhere or not at all.
-        public var pictures: FolderStore?
+        package var pictures: FolderStore?
 
         /// The web console and its demo accounts; nil to serve no console.
-        public var console: Console?
+        package var console: Console?
 
-        public init() {}
+        package init() {}
     }
 
     let configuration: Configuration
@@ -61,7 +62,7 @@ public struct Gateway: Service {
     /// - Parameters:
     ///   - service: creates the sessions.
     ///   - lineServer: the running line server. Connections share its bounds, and it handles WebSockets and event streams.
-    public init(
+    package init(
         configuration: Configuration, service: MessagingService, lineServer: LineServer, logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory
     ) {
@@ -84,14 +85,14 @@ public struct Gateway: Service {
     /// The listening address, available once the gateway listens.
     ///
     /// - Throws: the error of ``run()`` if it could not listen.
-    public var address: LineServer.Address {
+    package var address: LineServer.Address {
         get async throws { try await listeningAddress.value() }
     }
 
     /// Listens once the line server does, and serves until graceful shutdown.
     ///
     /// - Throws: `ListenError` if it cannot listen.
-    public func run() async throws {
+    package func run() async throws {
         // The line server reports its own failure to listen.
         guard (try? await lineServer.address) != nil else { return }
         var http = HTTPServer.Configuration()

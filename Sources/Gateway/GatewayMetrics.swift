@@ -1,4 +1,4 @@
-import Messaging
+import Foundations
 import Metrics
 import Synchronization
 
@@ -31,7 +31,7 @@ final class GatewayMetrics: Sendable {
 
 extension Gateway {
     /// The help text of each metric, by name.
-    public static let metricHelp = [
+    package static let metricHelp = [
         "postline_http_request_duration_seconds": "The duration of HTTP requests, by route and status."
     ]
 }

@@ -1,8 +1,10 @@
-internal import EventLoops
+import Concurrency
+import Foundations
 import LineServer
 import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// Handles the requests of one HTTP connection.
 ///

@@ -1,7 +1,8 @@
-internal import EventLoops
+import ChangeFeed
+import Concurrency
 import LineServer
-import Messaging
 import Synchronization
+import WireProtocol
 
 /// The client sink of an HTTP request's session. It receives no pushes, and records that the session has ended for the next
 /// request.

@@ -1,8 +1,8 @@
-import Messaging
+import Foundations
 import NIOHTTP1
 
 /// The networks of proxies whose `X-Forwarded-For` the gateway trusts.
-public struct TrustedProxies: Sendable, Equatable {
+package struct TrustedProxies: Sendable, Equatable {
     private struct Network: Sendable, Equatable {
         let bytes: [UInt8]
         let bits: Int
@@ -22,12 +22,12 @@ public struct TrustedProxies: Sendable, Equatable {
     private var networks: [Network] = []
 
     /// Trusts no proxy.
-    public init() {}
+    package init() {}
 
     /// Parses a list of networks, or returns nil if one of them is invalid.
     ///
     /// - Parameter text: addresses and networks (`10.0.0.0/8`, `fd00::/8`), separated by commas.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         for part in text.split(separator: ",") {
             let pair = part.split(separator: " ").joined().split(separator: "/", omittingEmptySubsequences: false)
             guard let first = pair.first, let address = IPAddress(String(first)), pair.count <= 2 else { return nil }

@@ -1,5 +1,5 @@
+import Concurrency
 import Synchronization
-import Threads
 
 /// A value that is set once and awaited by any number of tasks.
 package final class AsyncPromise<Value: Sendable>: Sendable {

@@ -1,5 +1,5 @@
-import Messaging
 import Metrics
+import WireProtocol
 
 /// The metrics of the line server (swift-metrics), all prefixed `postline_`.
 final class LineMetrics: Sendable {
@@ -82,7 +82,7 @@ final class LineMetrics: Sendable {
 
 extension LineServer {
     /// A description of each metric of a line server, by name.
-    public static let metricHelp = [
+    package static let metricHelp = [
         "postline_connections": "Open client connections.",
         "postline_connections_rejected_total": "Connections rejected, by the limit that they exceeded.",
         "postline_requests_received_total": "Request lines received for execution.",

@@ -1,85 +1,85 @@
-public import Messaging
+package import WireProtocol
 
 extension LineServer {
     /// The configuration of a line server. The defaults are those of the protocol.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// The address or name to listen on.
-        public var host = "127.0.0.1"
+        package var host = "127.0.0.1"
 
         /// The port to listen on. 0 takes any free port.
-        public var port = 7432
+        package var port = 7432
 
         /// The TLS certificate, or nil for unencrypted lines.
-        public var certificate: ServerCertificate?
+        package var certificate: ServerCertificate?
 
         /// True if each connection begins with a PROXY header (version 2), in which a balancer names the client's
         /// address.
         ///
         /// Any peer that reaches the port can then claim any address, so it must be reachable by the balancer alone.
-        public var expectsProxyHeader = false
+        package var expectsProxyHeader = false
 
         /// The server's version, as sent in `server.hello`.
-        public var version = "0"
+        package var version = "0"
 
         /// The maximum request line, in bytes without its line end.
-        public var maxLineBytes = 65_536
+        package var maxLineBytes = 65_536
 
         /// The number of open requests of a connection at which the server stops reading from it.
-        public var maxInFlight = 64
+        package var maxInFlight = 64
 
         /// The maximum push bytes that may wait for one client. Beyond it they are dropped and the client gets
         /// `sync.lagged`.
-        public var maxQueueBytes = 1 << 20
+        package var maxQueueBytes = 1 << 20
 
         /// The maximum response bytes that may wait for all clients together. Beyond it the clients with the most are
         /// cut off.
-        public var maxUnwrittenBytes = 1 << 28
+        package var maxUnwrittenBytes = 1 << 28
 
         /// The maximum number of served clients. Further ones get a goodbye and are closed.
-        public var maxConnections = 20_000
+        package var maxConnections = 20_000
 
         /// The maximum number of served clients per address. nil sets no limit, since many clients may share an address
         /// behind a carrier's NAT, or all of them behind a balancer.
-        public var maxConnectionsPerAddress: Int?
+        package var maxConnectionsPerAddress: Int?
 
         /// The time without a line after which the server sends `server.ping`.
-        public var pingInterval: Duration = .seconds(30)
+        package var pingInterval: Duration = .seconds(30)
 
         /// The time from connecting until the session must have replaced the expiry. It includes the PROXY header and
         /// the TLS handshake.
-        public var authenticationTimeout: Duration = .seconds(60)
+        package var authenticationTimeout: Duration = .seconds(60)
 
         /// The time after which a request is abandoned, logged and answered `internal_error`. It exceeds all bounds
         /// together that could delay a request, so only a fault reaches it.
-        public var requestTimeout: Duration = .seconds(60)
+        package var requestTimeout: Duration = .seconds(60)
 
         /// The time after which a client that has fallen behind, or reads nothing, is closed.
-        public var slowConsumerTimeout: Duration = .seconds(30)
+        package var slowConsumerTimeout: Duration = .seconds(30)
 
         /// The maximum time to write a goodbye, and the time after it in which the client's bytes are read and
         /// discarded.
-        public var lingerTimeout: Duration = .seconds(2)
+        package var lingerTimeout: Duration = .seconds(2)
 
         /// The time that accepted requests have to finish on shutdown. Then connections are cut, which leaves the
         /// process enough of ten seconds to exit.
-        public var shutdownTimeout: Duration = .seconds(8)
+        package var shutdownTimeout: Duration = .seconds(8)
 
         /// The maximum number of connections that the kernel queues for accepting.
-        public var backlog: Int32 = 4_096
+        package var backlog: Int32 = 4_096
 
         /// The kernel's receive buffer per connection, in bytes. It bounds the data that a client can send ahead.
-        public var receiveBufferBytes: Int32 = 131_072
+        package var receiveBufferBytes: Int32 = 131_072
 
         /// The features that version 1 of the protocol gained later.
-        public var features = ServerInfo.features
+        package var features = ServerInfo.features
 
-        public init() {}
+        package init() {}
     }
 }
 
 extension LineServer.Configuration {
     /// The part that is sent to clients.
-    public var info: ServerInfo {
+    package var info: ServerInfo {
         ServerInfo(
             version: self.version, maxLineBytes: self.maxLineBytes, maxInFlight: self.maxInFlight,
             pingSeconds: Int(pingInterval.components.seconds), features: features)

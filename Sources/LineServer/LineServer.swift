@@ -1,9 +1,9 @@
-public import Logging
-public import Messaging
-public import Metrics
-public import NIOCore
+package import Logging
+package import Messaging
+package import Metrics
+package import NIOCore
 import NIOPosix
-public import ServiceLifecycle
+import ServiceLifecycle
 import Synchronization
 
 /// A server of the line protocol (`docs/protocol.md`). It parses requests and writes responses and pushes, with bounded
@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Each line runs as a task on the connection's event loop, so a request that needs no other thread never hops. An idle
 /// connection has no task.
-public final class LineServer: Service {
+package final class LineServer: Service {
     let context: ServerContext
     private let sessions: any SessionFactory
     private let group: any EventLoopGroup
@@ -21,11 +21,11 @@ public final class LineServer: Service {
     private let loops = Mutex<[ObjectIdentifier: LineLoop]>([:])
 
     /// The address of a listening server.
-    public struct Address: Sendable, Equatable {
-        public let host: String
-        public let port: Int
+    package struct Address: Sendable, Equatable {
+        package let host: String
+        package let port: Int
 
-        public init(host: String, port: Int) {
+        package init(host: String, port: Int) {
             self.host = host
             self.port = port
         }
@@ -35,7 +35,7 @@ public final class LineServer: Service {
     ///   - sessions: creates the session of each new connection.
     ///   - metrics: creates the server's metrics.
     ///   - group: the event loops of the connections, by default one per core.
-    public init(
+    package init(
         configuration: Configuration = Configuration(), sessions: any SessionFactory, logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory, group: (any EventLoopGroup)? = nil
     ) {
@@ -48,7 +48,7 @@ public final class LineServer: Service {
     /// The listening address, available once the server listens.
     ///
     /// - Throws: the error of ``run()`` if it could not listen.
-    public var address: Address {
+    package var address: Address {
         get async throws { try await bound.value() }
     }
 
@@ -57,7 +57,7 @@ public final class LineServer: Service {
     /// connections.
     ///
     /// - Throws: ``ListenError`` if it cannot listen.
-    public func run() async throws {
+    package func run() async throws {
         let metrics = context.metrics
         let answers = UnwrittenAnswers(limit: context.configuration.maxUnwrittenBytes)
         for eventLoop in group.makeIterator() {

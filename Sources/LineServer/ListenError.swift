@@ -1,18 +1,18 @@
 import NIOCore
 
 /// A failure to listen on the configured address.
-public struct ListenError: Error, CustomStringConvertible {
+package struct ListenError: Error, CustomStringConvertible {
     /// The cause, as far as the operator can act on it.
-    public enum Reason: Sendable {
+    package enum Reason: Sendable {
         case portInUse, portNeedsPrivileges, addressNotHere, hostUnknown, other
     }
 
-    public let reason: Reason
+    package let reason: Reason
 
     /// A sentence for the operator.
-    public let description: String
+    package let description: String
 
-    public init(host: String, port: Int, _ error: any Error) {
+    package init(host: String, port: Int, _ error: any Error) {
         let place = "Cannot listen on \(host), port \(port)"
         (reason, description) =
             switch error {

@@ -4,7 +4,7 @@ package import NIOSSL
 import Synchronization
 
 /// The TLS certificate chain and private key of a server, from two files that can be reloaded.
-public final class ServerCertificate: Sendable {
+package final class ServerCertificate: Sendable {
     private let certificateFile: String
     private let keyFile: String
     private let current: Mutex<Current>
@@ -25,7 +25,7 @@ public final class ServerCertificate: Sendable {
     ///   - certificateFile: the chain in PEM, the server's own certificate first.
     ///   - keyFile: its private key in PEM, without a passphrase.
     /// - Throws: ``CertificateError``.
-    public init(certificateFile: String, keyFile: String) throws(CertificateError) {
+    package init(certificateFile: String, keyFile: String) throws(CertificateError) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
         current = Mutex(try Self.read(certificateFile, keyFile))
@@ -34,13 +34,13 @@ public final class ServerCertificate: Sendable {
     /// Reloads the files for new connections.
     ///
     /// - Throws: ``CertificateError``. The previous certificate then stays in use.
-    public func reload() throws(CertificateError) {
+    package func reload() throws(CertificateError) {
         let renewed = try Self.read(certificateFile, keyFile)
         current.withLock { $0 = renewed }
     }
 
     /// The expiry of the server's own certificate, in seconds since 1970.
-    public var expiry: Int { current.withLock { $0.expiry } }
+    package var expiry: Int { current.withLock { $0.expiry } }
 
     /// Creates the TLS handler of one connection.
     package func handler(for application: Application) -> NIOSSLServerHandler {
@@ -92,17 +92,17 @@ public final class ServerCertificate: Sendable {
 }
 
 /// An unusable certificate or key.
-public struct CertificateError: Error, CustomStringConvertible {
+package struct CertificateError: Error, CustomStringConvertible {
     /// The file that must be corrected.
-    public enum Part: Sendable {
+    package enum Part: Sendable {
         case certificate
         case key
     }
 
-    public let part: Part
+    package let part: Part
 
     /// The reason, without a full stop.
-    public let description: String
+    package let description: String
 
     init(_ part: Part, _ description: String) {
         self.part = part

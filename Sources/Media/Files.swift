@@ -1,4 +1,4 @@
-internal import SystemPackage
+import SystemPackage
 
 #if canImport(Darwin)
 import Darwin

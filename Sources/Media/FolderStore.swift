@@ -1,9 +1,10 @@
-internal import Crypto
-public import FoundationEssentials
-public import Messaging
-internal import NIOPosix
-internal import Synchronization
-internal import SystemPackage
+import Crypto
+package import FoundationEssentials
+package import Foundations
+package import Messaging
+import NIOPosix
+import Synchronization
+import SystemPackage
 
 /// Pictures in a folder, served by the gateway: `avatars/` and `messages/`, uploads in progress in `incoming/`, and in
 /// `used/` an empty file for each used upload address.
@@ -11,8 +12,8 @@ internal import SystemPackage
 /// A file is named by its picture's id. It exists once it is complete on disk and as declared, and is never written
 /// again. Its address then counts as used, also after the picture is removed. ``tidy()`` removes the empty file once
 /// the address has expired.
-public struct FolderStore: MediaStore {
-    public let maxBytes: Int
+package struct FolderStore: MediaStore {
+    package let maxBytes: Int
     private let directory: String
     private let minFreeBytes: Int
     private let base: Base
@@ -20,7 +21,7 @@ public struct FolderStore: MediaStore {
     private let key: SymmetricKey
 
     /// - Throws: `MediaError` if the folder cannot be used.
-    public init(_ settings: MediaSettings.Folder) throws {
+    package init(_ settings: MediaSettings.Folder) throws {
         maxBytes = settings.maxBytes
         directory = settings.directory
         minFreeBytes = settings.minFreeBytes
@@ -51,7 +52,7 @@ public struct FolderStore: MediaStore {
     /// Checks that a folder can be used. It is not created, which would hide a misspelt path.
     ///
     /// - Throws: `MediaError` if it cannot.
-    public static func check(_ settings: MediaSettings.Folder) throws {
+    package static func check(_ settings: MediaSettings.Folder) throws {
         let path = settings.directory
         var isFolder = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -71,7 +72,7 @@ public struct FolderStore: MediaStore {
     }
 
     /// Sets the URL by which clients reach the gateway, before any picture is offered.
-    public func setURL(_ url: String) {
+    package func setURL(_ url: String) {
         base.url.withLock { $0 = url.hasSuffix("/") ? String(url.dropLast()) : url }
     }
 
@@ -82,7 +83,7 @@ public struct FolderStore: MediaStore {
 
     private var url: String { base.url.withLock(\.self) }
 
-    public func upload(of picture: Picture) -> PictureUpload {
+    package func upload(of picture: Picture) -> PictureUpload {
         let expires = SignedExpiry(in: MediaTimes.upload)
         let signature = sign(Self.words(of: picture, until: expires))
         let query =
@@ -93,22 +94,22 @@ public struct FolderStore: MediaStore {
             expiresAt: expires.date)
     }
 
-    public func address(of id: ID, _ purpose: Picture.Purpose) -> String { "\(url)/v1/media/\(id)" }
+    package func address(of id: ID, _ purpose: Picture.Purpose) -> String { "\(url)/v1/media/\(id)" }
 
-    public func signedAddress(of id: ID) -> (url: String, expiresAt: Date) {
+    package func signedAddress(of id: ID) -> (url: String, expiresAt: Date) {
         let expires = SignedExpiry(in: MediaTimes.reading)
         let signature = sign(Self.words(reading: id, until: expires))
         return ("\(address(of: id, .message))?expires=\(expires.seconds)&signature=\(signature)", expires.date)
     }
 
-    public func accept(_ picture: Picture) async throws -> MediaCheckResult {
+    package func accept(_ picture: Picture) async throws -> MediaCheckResult {
         let path = path(of: picture.id, picture.purpose)
         return try await NIOThreadPool.singleton.runIfActive {
             FileManager.default.fileExists(atPath: path) ? .stored : .missing
         }
     }
 
-    public func remove(_ id: ID, _ purpose: Picture.Purpose) async throws {
+    package func remove(_ id: ID, _ purpose: Picture.Purpose) async throws {
         let path = path(of: id, purpose)
         try await NIOThreadPool.singleton.runIfActive {
             guard FileManager.default.fileExists(atPath: path) else { return }
@@ -116,9 +117,9 @@ public struct FolderStore: MediaStore {
         }
     }
 
-    public func removeUpload(_ id: ID) async throws {}
+    package func removeUpload(_ id: ID) async throws {}
 
-    public func hasRoom(for bytes: Int) async throws -> Bool {
+    package func hasRoom(for bytes: Int) async throws -> Bool {
         try await NIOThreadPool.singleton.runIfActive { hasFreeSpace(for: bytes) }
     }
 
@@ -129,7 +130,7 @@ public struct FolderStore: MediaStore {
     }
 
     /// Removes interrupted uploads, and the marks of expired addresses.
-    public func tidy() async throws {
+    package func tidy() async throws {
         try await NIOThreadPool.singleton.runIfActive {
             try removeFiles(in: "incoming", olderThan: MediaTimes.upload)
             // Twice the age, since clocks differ.
@@ -154,7 +155,7 @@ extension FolderStore {
     /// Returns the picture and expiry of a signed upload address, or nil if it was not signed here or has expired.
     ///
     /// - Parameter query: the query of the address.
-    public func picture(_ id: ID, putBy query: [(name: String, value: String)]) -> (Picture, expires: Date)? {
+    package func picture(_ id: ID, putBy query: [(name: String, value: String)]) -> (Picture, expires: Date)? {
         let fields = Dictionary(query.map { ($0.name, $0.value) }) { first, _ in first }
         guard query.count == 5, fields.count == 5,
             let purpose = fields["for"].flatMap(Picture.Purpose.init),
@@ -168,7 +169,7 @@ extension FolderStore {
 
     /// Returns the file of a picture and the end of the address's validity, or nil if the address alone gives no
     /// access.
-    public func file(_ id: ID, readBy query: [(name: String, value: String)]) -> (path: String, until: Date?)? {
+    package func file(_ id: ID, readBy query: [(name: String, value: String)]) -> (path: String, until: Date?)? {
         if query.isEmpty { return (path(of: id, .avatar), nil) }
         let fields = Dictionary(query.map { ($0.name, $0.value) }) { first, _ in first }
         guard query.count == 2, fields.count == 2,
@@ -184,7 +185,7 @@ extension FolderStore {
     ///   - client: the client's address.
     ///   - expires: the expiry of the upload address, before which the picture must be complete.
     /// - Throws: `UploadRefusal`.
-    public func receive(
+    package func receive(
         _ picture: Picture, from client: AddressKey, until expires: Date
     ) throws(UploadRefusal) -> IncomingPicture {
         let destination = path(of: picture.id, picture.purpose)

@@ -1,13 +1,13 @@
-internal import FoundationEssentials
-public import Messaging
-public import NIOCore
-internal import Synchronization
-internal import SystemPackage
+import FoundationEssentials
+package import Messaging
+package import NIOCore
+import Synchronization
+import SystemPackage
 
 /// An upload to a folder. The picture exists only once it is complete and as declared.
 ///
 /// The methods block on the disk and must be called one after another.
-public final class IncomingPicture: Sendable {
+package final class IncomingPicture: Sendable {
     private struct State {
         var file: SystemPackage.FileDescriptor?
         var received = 0
@@ -15,7 +15,7 @@ public final class IncomingPicture: Sendable {
         var isOver = false
     }
 
-    public let picture: Picture
+    package let picture: Picture
     private let path: FilePath
     private let destination: FilePath
     private let marker: FilePath
@@ -43,7 +43,7 @@ public final class IncomingPicture: Sendable {
     /// Writes the next bytes.
     ///
     /// - Throws: `MediaError` if they cannot be written or exceed the declared size.
-    public func write(_ bytes: ByteBuffer) throws {
+    package func write(_ bytes: ByteBuffer) throws {
         try state.withLock { state in
             guard !state.isOver else { throw MediaError("The upload has already ended.") }
             state.received += bytes.readableBytes
@@ -66,7 +66,7 @@ public final class IncomingPicture: Sendable {
     /// Checks the complete picture against the promise, and moves it to its place on disk.
     ///
     /// - Throws: `MediaError` if it differs or already exists.
-    public func finish() throws {
+    package func finish() throws {
         defer { discard() }
         try state.withLock { state in
             guard let file = state.file, state.received == picture.bytes else {
@@ -85,7 +85,7 @@ public final class IncomingPicture: Sendable {
     }
 
     /// Removes the partial upload.
-    public func discard() {
+    package func discard() {
         let isFirst = state.withLock { state in
             let isFirst = !state.isOver
             state.isOver = true

@@ -1,7 +1,7 @@
 /// An error of the picture store.
-public struct MediaError: Error, CustomStringConvertible, Equatable {
+package struct MediaError: Error, CustomStringConvertible, Equatable {
     /// The error as a sentence.
-    public let description: String
+    package let description: String
 
     init(_ description: String) { self.description = description }
 }

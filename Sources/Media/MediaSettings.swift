@@ -1,30 +1,30 @@
-internal import Crypto
-internal import FoundationEssentials
+import Crypto
+import FoundationEssentials
 
 /// The configuration of pictures (`docs/media.md`).
-public enum MediaSettings: Sendable {
+package enum MediaSettings: Sendable {
     /// A folder of this node or shared by all nodes, served by the gateway.
     case folder(Folder)
     /// An S3-compatible store.
     case s3(S3)
 
-    public struct Folder: Sendable {
+    package struct Folder: Sendable {
         /// The folder.
-        public var directory: String
+        package var directory: String
         /// The URL by which clients reach the gateway, such as `https://chat.example.com`; nil to use
         /// `FolderStore.setURL(_:)`.
-        public var url: String?
+        package var url: String?
         /// The secret that signs addresses, the same on every node.
-        public var secret: String
+        package var secret: String
         /// The maximum size of a picture in bytes.
-        public var maxBytes: Int
+        package var maxBytes: Int
         /// The bytes that must stay free on the folder's disk after an upload.
-        public var minFreeBytes: Int
+        package var minFreeBytes: Int
         /// The maximum bytes of concurrent uploads, by their declared sizes: a hundred pictures of the default size. It
         /// exceeds the largest possible picture size.
-        public var maxIncomingBytes = 1 << 30
+        package var maxIncomingBytes = 1 << 30
 
-        public init(directory: String, url: String?, secret: String, maxBytes: Int, minFreeBytes: Int = 0) {
+        package init(directory: String, url: String?, secret: String, maxBytes: Int, minFreeBytes: Int = 0) {
             self.directory = directory
             self.url = url
             self.secret = secret
@@ -33,24 +33,24 @@ public enum MediaSettings: Sendable {
         }
     }
 
-    public struct S3: Sendable {
+    package struct S3: Sendable {
         /// The URL of the store, such as `https://s3.eu-central-1.amazonaws.com`.
-        public var endpoint: String
-        public var region: String
+        package var endpoint: String
+        package var region: String
         /// The private bucket for pictures of messages and for uploads.
-        public var bucket: String
+        package var bucket: String
         /// The bucket for avatars.
-        public var publicBucket: String
+        package var publicBucket: String
         /// The public URL of that bucket.
-        public var publicURL: String
-        public var accessKeyID: String
-        public var secretAccessKey: String
+        package var publicURL: String
+        package var accessKeyID: String
+        package var secretAccessKey: String
         /// The maximum size of a picture in bytes.
-        public var maxBytes: Int
+        package var maxBytes: Int
         /// A file of additional trusted certificates (PEM), or nil.
-        public var authorities: String?
+        package var authorities: String?
 
-        public init(
+        package init(
             endpoint: String, region: String, bucket: String, publicBucket: String, publicURL: String,
             accessKeyID: String, secretAccessKey: String, maxBytes: Int, authorities: String? = nil
         ) {

@@ -1,5 +1,6 @@
-internal import Crypto
-internal import FoundationEssentials
+import Crypto
+import FoundationEssentials
+import Foundations
 
 /// Signs addresses of an S3-compatible store (AWS Signature Version 4, "Authenticating Requests: Using Query
 /// Parameters").

@@ -1,18 +1,19 @@
-internal import AsyncHTTPClient
-public import FoundationEssentials
-public import Messaging
-internal import NIOCore
-internal import NIOHTTP1
-internal import NIOSSL
-internal import Synchronization
+import AsyncHTTPClient
+package import FoundationEssentials
+package import Foundations
+package import Messaging
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import Synchronization
 
 /// Pictures in an S3-compatible store. Clients exchange bytes with the store directly, never through a node.
 ///
 /// A client uploads to `uploads/` by an address signed for length and type. When the picture is used, the node checks
 /// its first bytes and lets the store copy exactly the checked version to its final place. Later uploads by the same
 /// address have no effect.
-public struct S3Store: MediaStore {
-    public let maxBytes: Int
+package struct S3Store: MediaStore {
+    package let maxBytes: Int
     private let settings: MediaSettings.S3
     private let signature: S3Signature
     private let scheme: String
@@ -27,7 +28,7 @@ public struct S3Store: MediaStore {
     private static let ownSeconds = 60
 
     /// - Throws: `MediaError` if the endpoint is invalid.
-    public init(_ settings: MediaSettings.S3) throws {
+    package init(_ settings: MediaSettings.S3) throws {
         guard let url = URL(string: settings.endpoint), let scheme = url.scheme, let host = url.host() else {
             throw MediaError("\(settings.endpoint) is not a URL of a store.")
         }
@@ -66,26 +67,26 @@ public struct S3Store: MediaStore {
         return HTTPClient(configuration: configuration)
     }
 
-    public func upload(of picture: Picture) -> PictureUpload {
+    package func upload(of picture: Picture) -> PictureUpload {
         let headers = [("Content-Type", picture.type.rawValue), ("Content-Length", "\(picture.bytes)")]
         return PictureUpload(
             url: url("PUT", settings.bucket, Self.upload(picture.id), headers, seconds: Int(MediaTimes.upload)),
             headers: headers, expiresAt: Date() + TimeInterval(MediaTimes.upload))
     }
 
-    public func address(of id: ID, _ purpose: Picture.Purpose) -> String {
+    package func address(of id: ID, _ purpose: Picture.Purpose) -> String {
         switch purpose {
         case .avatar: "\(settings.publicURL)/\(Self.key(id, purpose))"
         case .message: "\(scheme)://\(host)\(base)/\(settings.bucket)/\(Self.key(id, purpose))"
         }
     }
 
-    public func signedAddress(of id: ID) -> (url: String, expiresAt: Date) {
+    package func signedAddress(of id: ID) -> (url: String, expiresAt: Date) {
         let url = url("GET", settings.bucket, Self.key(id, .message), seconds: Int(MediaTimes.reading))
         return (url, Date() + TimeInterval(MediaTimes.reading))
     }
 
-    public func accept(_ picture: Picture) async throws -> MediaCheckResult {
+    package func accept(_ picture: Picture) async throws -> MediaCheckResult {
         let upload = Self.upload(picture.id)
         let range = [("Range", "bytes=0-\(PictureType.signatureLength - 1)")]
         let first = try await send("GET", settings.bucket, upload, range)
@@ -118,19 +119,19 @@ public struct S3Store: MediaStore {
         return .stored
     }
 
-    public func remove(_ id: ID, _ purpose: Picture.Purpose) async throws {
+    package func remove(_ id: ID, _ purpose: Picture.Purpose) async throws {
         try await delete(settings.bucket, Self.upload(id))
         try await delete(bucket(purpose), Self.key(id, purpose))
     }
 
-    public func removeUpload(_ id: ID) async throws { try await delete(settings.bucket, Self.upload(id)) }
+    package func removeUpload(_ id: ID) async throws { try await delete(settings.bucket, Self.upload(id)) }
 
-    public func hasRoom(for bytes: Int) async throws -> Bool { true }
+    package func hasRoom(for bytes: Int) async throws -> Bool { true }
 
-    public func tidy() async throws {}
+    package func tidy() async throws {}
 
     /// Checks that a picture can be stored and removed. Returns nil or the error.
-    public func check() async -> String? {
+    package func check() async -> String? {
         do {
             let key = "uploads/.check-\(ID.random())"
             for bucket in Set([settings.bucket, settings.publicBucket]) {

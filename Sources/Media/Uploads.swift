@@ -1,5 +1,5 @@
-internal import Messaging
-internal import Synchronization
+import Foundations
+import Synchronization
 
 /// The running uploads of a node: one per upload address, and all within a limit of which a client's address may use a
 /// quarter.
@@ -43,7 +43,7 @@ final class Uploads: Sendable {
 }
 
 /// The reason why an upload is refused.
-public enum UploadRefusal: Error, CustomStringConvertible, Equatable {
+package enum UploadRefusal: Error, CustomStringConvertible, Equatable {
     /// The address was already used.
     case used
     /// The address is in use now.
@@ -56,7 +56,7 @@ public enum UploadRefusal: Error, CustomStringConvertible, Equatable {
     case diskFull
 
     /// The reason as a sentence.
-    public var description: String {
+    package var description: String {
         switch self {
         case .used: "This upload URL was already used. Request another by media.create."
         case .inProgress: "This picture is already being uploaded. Wait until the upload ends."

@@ -1,7 +1,12 @@
-internal import Logging
-internal import NIOCore
-internal import Postgres
-internal import Synchronization
+import Accounts
+import ChangeFeed
+import DatabaseAccess
+import Foundations
+import Logging
+import NIOCore
+import Postgres
+import Synchronization
+import WireProtocol
 
 /// The session of one connection: unauthenticated or of one user.
 actor ConnectionSession: LineSession {

@@ -1,17 +1,20 @@
-public import NIOCore
+package import ChangeFeed
+package import DatabaseAccess
+package import NIOCore
+package import WireProtocol
 
 /// A request without its envelope.
-public struct Request: Sendable, Equatable {
+package struct Request: Sendable, Equatable {
     /// The method's name as sent.
-    public let method: String
+    package let method: String
 
     /// The named params; empty if the request has none.
-    public let params: JSONObject
+    package let params: JSONObject
 
     /// True if the result has additional members for compatibility endpoints.
     package var isCompatible = false
 
-    public init(method: String, params: JSONObject) {
+    package init(method: String, params: JSONObject) {
         self.method = method
         self.params = params
     }
@@ -52,29 +55,29 @@ public struct Request: Sendable, Equatable {
 }
 
 /// The answer to a request.
-public struct Answer: Sendable {
-    public enum Content: Sendable {
+package struct Answer: Sendable {
+    package enum Content: Sendable {
         /// The result as JSON text.
         case result(ByteBuffer)
         case failure(ProtocolError)
     }
 
     /// The maximum length of an answer's line, in bytes.
-    public static let maxLineBytes = 4 << 20
+    package static let maxLineBytes = 4 << 20
 
-    public var content: Content
+    package var content: Content
 
     /// Called when the answer, or its JSON-RPC batch, has been queued, before anything that is sent later.
-    public var afterWriting: (@Sendable () async -> Void)?
+    package var afterWriting: (@Sendable () async -> Void)?
 
-    public init(_ content: Content, afterWriting: (@Sendable () async -> Void)? = nil) {
+    package init(_ content: Content, afterWriting: (@Sendable () async -> Void)? = nil) {
         self.content = content
         self.afterWriting = afterWriting
     }
 }
 
 /// The session of one connection: unauthenticated or of one user.
-public protocol LineSession: Sendable {
+package protocol LineSession: Sendable {
     /// Performs a request. Every failure is an answer.
     ///
     /// The caller sends the next request after the answer to the last, so that requests take effect in order. When a
@@ -100,7 +103,7 @@ public protocol LineSession: Sendable {
 
 extension LineSession {
     /// Counts an item of a line that is not a request. Returns the given error, or that of the limit.
-    public func countInvalidRequest(_ error: ProtocolError) async -> ProtocolError {
+    package func countInvalidRequest(_ error: ProtocolError) async -> ProtocolError {
         do throws(ProtocolError) {
             try await countInvalidRequest()
             return error
@@ -110,7 +113,7 @@ extension LineSession {
     }
 
     /// Performs the requests sequentially.
-    public func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer] {
+    package func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer] {
         var answers: [Answer] = []
         for (send, id) in zip(sends, ids) { answers.append(await answer(send, id)) }
         return answers
@@ -118,7 +121,7 @@ extension LineSession {
 }
 
 /// A factory of sessions for new connections.
-public protocol SessionFactory: Sendable {
+package protocol SessionFactory: Sendable {
     /// - Parameter peerAddress: the client's address without the port, for limits and logs.
     func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession
 

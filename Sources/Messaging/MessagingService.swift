@@ -1,15 +1,19 @@
-public import Logging
-internal import Crypto
-internal import FoundationEssentials
-public import Metrics
-internal import NIOCore
-internal import PasswordHashing
-internal import Postgres
-public import ServiceLifecycle
+package import Accounts
+package import ChangeFeed
+package import DatabaseAccess
+import Foundations
+package import Logging
+import Crypto
+import FoundationEssentials
+package import Metrics
+import NIOCore
+import Postgres
+import ServiceLifecycle
+package import WireProtocol
 
 /// The messaging service of one node: everything between sessions and the database.
-public final class MessagingService: Service, SessionFactory {
-    let database: Database
+package final class MessagingService: Service, SessionFactory {
+    package let database: Database
 
     /// The standby for reads while the feed polls it, or nil if none is configured.
     let standby: Database?
@@ -34,7 +38,7 @@ public final class MessagingService: Service, SessionFactory {
     let requestMetrics: RequestMetrics
 
     /// The time of the last answered request.
-    public let activity = RequestActivity()
+    package let activity = RequestActivity()
 
     let pool: Pool
 
@@ -42,59 +46,59 @@ public final class MessagingService: Service, SessionFactory {
     private let standbyPool: Pool?
     let endedSessionGrace: Duration
 
-    public struct Configuration: Sendable {
-        public var databaseURL: String
+    package struct Configuration: Sendable {
+        package var databaseURL: String
 
         /// The database URL for the feed. It must not go through a transaction pooler, since the feed uses `LISTEN`.
-        public var listenDatabaseURL: String
+        package var listenDatabaseURL: String
 
         /// The standby for lists and the feed's polls while its lag is small, or nil if there is none.
-        public var standbyDatabaseURL: String?
+        package var standbyDatabaseURL: String?
 
         /// The number of connections for requests to the primary, and of those to the standby.
-        public var poolSize: Int
+        package var poolSize: Int
 
         /// The longest wait of a request for a database connection, after which it fails with `unavailable`.
-        public var poolWait: Duration = .seconds(3)
+        package var poolWait: Duration = .seconds(3)
 
         /// The largest push, in bytes. A session with a larger one must resync.
-        public var maxPushBytes = 1 << 20
+        package var maxPushBytes = 1 << 20
 
         /// The time for which a connection that ended its own session stays open, so that a user can sign in on it.
-        public var endedSessionGrace: Duration = .seconds(4)
+        package var endedSessionGrace: Duration = .seconds(4)
 
         /// The intervals of presence reports, or nil if this node does not report presence.
-        public var presence: PresenceTimes? = PresenceTimes()
+        package var presence: PresenceTimes? = PresenceTimes()
 
         /// The platforms of device pushes.
-        public var pushPlatforms: Set<DevicePlatform> = []
+        package var pushPlatforms: Set<DevicePlatform> = []
 
         /// The store of pictures, or nil if media is not configured.
-        public var media: (any MediaStore)?
+        package var media: (any MediaStore)?
 
         /// Nil if Sign in with Apple is not configured.
-        public var apple: AppleSignIn?
+        package var apple: AppleSignIn?
 
         /// Nil if the server sends no mail.
-        public var mail: MailPolicy?
-        public var limits: StatementLimits
-        public var accountProvider: AccountProvider
-        public var keys: TokenKeys
-        public var issuer: String
-        public var audience: String
-        public var accessTokenSeconds: Int
+        package var mail: MailPolicy?
+        package var limits: StatementLimits
+        package var accountProvider: AccountProvider
+        package var keys: TokenKeys
+        package var issuer: String
+        package var audience: String
+        package var accessTokenSeconds: Int
 
         /// The seconds after a refresh in which the previous token returns the same answer.
-        public var refreshReuseSeconds: Int
+        package var refreshReuseSeconds: Int
 
         /// The secret that refresh tokens are derived from: at least 32 bytes, the same on every node.
-        public var refreshSecret: String
+        package var refreshSecret: String
 
         /// The rate limits, or nil for load tests without limits.
-        public var rates: Rates?
-        public var info: ServerInfo
+        package var rates: Rates?
+        package var info: ServerInfo
 
-        public init(
+        package init(
             databaseURL: String, listenDatabaseURL: String, poolSize: Int, limits: StatementLimits,
             accountProvider: AccountProvider, keys: TokenKeys, issuer: String, audience: String,
             accessTokenSeconds: Int, refreshReuseSeconds: Int, refreshSecret: String, rates: Rates?,
@@ -117,7 +121,7 @@ public final class MessagingService: Service, SessionFactory {
     }
 
     /// - Parameter metrics: the factory of the service's metrics.
-    public init(
+    package init(
         configuration: Configuration, logger: Logger, metrics: any MetricsFactory = MetricsSystem.factory
     ) {
         var options = PoolOptions(size: configuration.poolSize, waitLimit: configuration.poolWait)
@@ -193,7 +197,7 @@ public final class MessagingService: Service, SessionFactory {
     }
 
     /// Runs the pools, the feed and the background tasks until the service is stopped.
-    public func run() async throws {
+    package func run() async throws {
         await withDiscardingTaskGroup { group in
             group.addTask(executorPreference: self.pool.reactor) { await self.pool.run() }
             if let standbyPool = self.standbyPool {
@@ -222,7 +226,7 @@ public final class MessagingService: Service, SessionFactory {
     }
 
     /// Updates the gauges that are read on demand.
-    public func measure() {
+    package func measure() {
         feed.metrics.measure()
         accounts.metrics.measure(accounts.hasher)
     }
@@ -232,7 +236,7 @@ public final class MessagingService: Service, SessionFactory {
     /// The service need not be running.
     ///
     /// - Throws: `not_found`, or an error of the database.
-    public func accessToken(forEmail email: String) async throws -> String {
+    package func accessToken(forEmail email: String) async throws -> String {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.pool.run() }
             defer { group.cancelAll() }
@@ -240,55 +244,15 @@ public final class MessagingService: Service, SessionFactory {
         }
     }
 
-    /// The queue of mails to send.
-    public var mailQueue: MailQueue { MailQueue(database: database) }
-
     /// The tickets that open event streams.
-    public var streamTickets: StreamTickets { StreamTickets(accounts: accounts, database: database) }
+    package var streamTickets: StreamTickets { StreamTickets(accounts: accounts, database: database) }
 
-    public func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
+    package func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
         ConnectionSession(service: self, sink: sink, peerAddress: peerAddress)
     }
 
-    public func countRequest(peerAddress: String) async {
+    package func countRequest(peerAddress: String) async {
         // An address is only delayed, never rejected. An error means that the request was cancelled.
         try? await limits.throttleRequests(of: nil, at: AddressKey(peerAddress))
-    }
-}
-
-/// The server's description of itself: the params of `server.hello`.
-public struct ServerInfo: Sendable {
-    public let version: String
-    public let maxLineBytes: Int
-    public let maxInFlight: Int
-    public let pingSeconds: Int
-
-    /// The features beyond the first version 1 of the protocol.
-    public let features: [String]
-
-    /// The features that need no setting.
-    public static let features = ["presence", "typing", "mute"]
-
-    public init(
-        version: String, maxLineBytes: Int, maxInFlight: Int, pingSeconds: Int,
-        features: [String] = ServerInfo.features
-    ) {
-        self.features = features
-        self.version = version
-        self.maxLineBytes = maxLineBytes
-        self.maxInFlight = maxInFlight
-        self.pingSeconds = pingSeconds
-    }
-
-    public var object: JSONObject {
-        [
-            "server": .string("postline"),
-            "version": .string(version),
-            "protocol": .integer(1),
-            "max_line_bytes": .integer(maxLineBytes),
-            "max_in_flight": .integer(maxInFlight),
-            "ping_seconds": .integer(pingSeconds),
-            "features": .array(features.map { .string($0) }),
-        ]
     }
 }

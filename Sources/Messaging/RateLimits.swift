@@ -1,4 +1,8 @@
-internal import Metrics
+import Accounts
+import ChangeFeed
+import Foundations
+import Metrics
+import WireProtocol
 
 /// The rate limits of clients: password attempts by address, account and session; sends, other changes, searches and
 /// all requests by user.
@@ -191,35 +195,25 @@ struct RateLimits: Sendable {
 }
 
 /// The rate limits of one node.
-public struct Rates: Sendable {
+package struct Rates: Sendable {
     /// Wrong passwords for one email address, and passwords checked in one session.
-    public var failedLoginsPerMinute = 5
+    package var failedLoginsPerMinute = 5
     /// Sign-ins, registrations, guests and upgrades of one address.
-    public var signInsPerMinute = 60
+    package var signInsPerMinute = 60
     /// Messages of one user over time. Other changes have a limit of the same size.
-    public var sendsPerSecond = 20
+    package var sendsPerSecond = 20
     /// Messages of one user at once. Other changes have a limit of the same size.
-    public var sendBurst = 100
+    package var sendBurst = 100
     /// Searches of one user.
-    public var searchesPerSecond = 5
+    package var searchesPerSecond = 5
     /// Mails of one kind to one email address, on all nodes.
-    public var mailsPerHour = 5
+    package var mailsPerHour = 5
     /// Mails that are requested from one address.
-    public var mailRequestsPerHour = 30
+    package var mailRequestsPerHour = 30
     /// Bytes of pictures that guests upload from one address.
-    public var guestMediaBytesPerDay = 256 << 20
+    package var guestMediaBytesPerDay = 256 << 20
     /// The clock, which tests replace.
-    public var now: @Sendable () -> ContinuousClock.Instant = { .now }
+    package var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
-    public init() {}
-}
-
-extension ProtocolError {
-    /// - Parameter retryAfter: the wait, which is sent in whole seconds, at least one.
-    static func rateLimited(_ message: String, retryAfter: Duration) -> ProtocolError {
-        let seconds = max(1, Int(clamping: (retryAfter + .nanoseconds(999_999_999)).count(of: .seconds(1))))
-        return ProtocolError(
-            .rateLimited, "\(message) Try again in \(seconds) s.",
-            data: [.init(name: "retry_after", value: .integer(seconds))])
-    }
+    package init() {}
 }

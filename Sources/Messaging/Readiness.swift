@@ -1,7 +1,8 @@
-internal import Postgres
+import ChangeFeed
+import Schema
 
 /// The readiness of a node to serve clients.
-public enum Readiness: Sendable {
+package enum Readiness: Sendable {
     /// The database is reachable and has the schema, and the feed is live with this lag.
     case ready(feedLag: Duration)
 
@@ -11,7 +12,7 @@ public enum Readiness: Sendable {
 
 extension MessagingService {
     /// Checks the database and the feed. Returns within seconds.
-    public func readiness() async -> Readiness {
+    package func readiness() async -> Readiness {
         do {
             if let incompatibility = try await Migrator.incompatibility(over: pool) {
                 return .notReady(incompatibility)

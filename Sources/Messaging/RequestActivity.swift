@@ -1,8 +1,8 @@
-public import NIOCore
-internal import Synchronization
+package import NIOCore
+import Synchronization
 
 /// The time of the last answered request, by which background work yields to requests.
-public final class RequestActivity: Sendable {
+package final class RequestActivity: Sendable {
     private let last = Atomic<UInt64>(0)
 
     init() {}
@@ -11,7 +11,7 @@ public final class RequestActivity: Sendable {
     func recordAnswer() { last.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed) }
 
     /// Returns true if a request was answered within that time.
-    public func isRecent(within time: TimeAmount) -> Bool {
+    package func isRecent(within time: TimeAmount) -> Bool {
         NIODeadline.now() - NIODeadline.uptimeNanoseconds(last.load(ordering: .relaxed)) < time
     }
 }

@@ -1,5 +1,7 @@
-internal import Metrics
-internal import Synchronization
+import Foundations
+import Metrics
+import Synchronization
+import WireProtocol
 
 /// The durations and counts of requests, by method and result code.
 ///
@@ -43,7 +45,7 @@ struct RequestMetrics: Sendable {
 
 extension MessagingService {
     /// The help text of each metric of the service, by name.
-    public static let metricHelp = [
+    package static let metricHelp = [
         "postline_node_info":
             "Always 1. The labels are the version and a fingerprint of the signing secret, which all nodes must share.",
         "postline_request_duration_seconds": "The duration of requests, by method and result code.",

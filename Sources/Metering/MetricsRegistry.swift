@@ -1,4 +1,4 @@
-public import CoreMetrics
+package import CoreMetrics
 import Synchronization
 
 /// The metrics of a process, for a Prometheus server.
@@ -6,15 +6,15 @@ import Synchronization
 /// A series is looked up when its `Counter`, `Meter`, `Recorder` or `Timer` is created, so that counting is one atomic
 /// addition. Two with the same name and labels share a series. A name has one kind: one created as another kind counts
 /// but is not exposed.
-public final class MetricsRegistry: MetricsFactory, Sendable {
+package final class MetricsRegistry: MetricsFactory, Sendable {
     private let help: [String: String]
     private let families = Mutex<[String: Family]>([:])
 
     /// - Parameter help: a description of each metric, by name.
-    public init(help: [String: String] = [:]) { self.help = help }
+    package init(help: [String: String] = [:]) { self.help = help }
 
     /// All metrics, in Prometheus's text format 0.0.4, by name and then by labels.
-    public var text: String {
+    package var text: String {
         let families = families.withLock { $0 }
         var text = ""
         for (name, family) in families.sorted(by: { $0.key < $1.key }) {
@@ -23,29 +23,29 @@ public final class MetricsRegistry: MetricsFactory, Sendable {
         return text
     }
 
-    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+    package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         series(label, dimensions, .counter, CounterSeries())
     }
 
-    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         series(label, dimensions, .gauge, GaugeSeries())
     }
 
-    public func makeRecorder(
+    package func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
         guard aggregate else { return series(label, dimensions, .gauge, GaugeSeries()) }
         return series(label, dimensions, .histogram, HistogramSeries(bounds: Self.amounts))
     }
 
-    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         series(label, dimensions, .histogram, HistogramSeries(bounds: Self.seconds))
     }
 
-    public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
-    public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
-    public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
-    public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
+    package func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
+    package func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
+    package func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
+    package func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 
     /// The bounds of a timer's buckets.
     static let seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

@@ -1,4 +1,5 @@
 import Foundation
+import Foundations
 import Logging
 
 /// Starting and stopping the sync engine of the signed-in user.
@@ -185,7 +186,7 @@ extension PostlineClient {
     func registerLocalGuest() {
         // The task ends with the guest's registration, or in `stop`, which awaits it.
         engineTask = Task { [weak self, server, connector, connectSignal] in
-            var backoff = Backoff()
+            var backoff = Backoff.reconnect
             var tokens: Tokens?
             while !Task.isCancelled {
                 if self?.isInBackground == true {

@@ -1,4 +1,5 @@
 public import Foundation
+import Foundations
 
 /// Device pushes, which reach the user while the app is not open.
 extension PostlineClient {
@@ -48,7 +49,7 @@ extension PostlineClient {
 
     /// Registers this device by the token from `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`.
     public func registerDevice(apnsToken: Data, isSandbox: Bool = false, locale: String? = nil) async throws {
-        let token = apnsToken.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let token = apnsToken.hexadecimal
         try await registerDevice(.apns, token: token, isSandbox: isSandbox, locale: locale)
     }
 

@@ -1,5 +1,5 @@
 import Foundation
-import Threads
+import Concurrency
 
 /// Showing consistent snapshots of the store.
 extension PostlineClient {

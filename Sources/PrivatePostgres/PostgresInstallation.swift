@@ -5,23 +5,23 @@ import Foundation
 #endif
 
 /// A PostgreSQL installation on this machine: the directory of its programs and its version.
-public struct PostgresInstallation: Sendable, Hashable {
+package struct PostgresInstallation: Sendable, Hashable {
     /// The oldest major version that Postline runs on.
-    public static let oldestMajorVersion = 15
+    package static let oldestMajorVersion = 15
 
     /// The directory of `initdb`, `pg_ctl`, `postgres`, `psql` and `pgbench`.
-    public let programs: String
+    package let programs: String
     /// The version as `postgres --version` says it, such as `15.18`.
-    public let version: String
+    package let version: String
     /// The number before the version's dot.
-    public let majorVersion: Int
+    package let majorVersion: Int
 
     /// Finds the newest installed PostgreSQL of version 15 or later.
     ///
     /// Looks in `PATH`, where `pg_config` points, and where Debian, Red Hat, Homebrew and Postgres.app put it.
     /// - Parameter major: the one major version that will do, for data that exists; nil takes the newest.
     /// - Throws: `PrivatePostgresError.notInstalled`, whose text says how to install it.
-    public static func find(major: Int? = nil) async throws -> PostgresInstallation {
+    package static func find(major: Int? = nil) async throws -> PostgresInstallation {
         var best: PostgresInstallation?
         var tooOld: [String] = []
         for programs in await directoriesOfServers() {
@@ -39,7 +39,7 @@ public struct PostgresInstallation: Sendable, Hashable {
     }
 
     /// The full path of one of PostgreSQL's programs.
-    public func program(_ name: String) -> String { "\(programs)/\(name)" }
+    package func program(_ name: String) -> String { "\(programs)/\(name)" }
 
     /// Returns nil unless all programs that a server needs are in `programs`.
     private init?(at programs: String) async {

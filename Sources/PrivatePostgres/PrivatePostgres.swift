@@ -17,9 +17,9 @@ import Glibc
 /// It listens on a Unix socket in a directory that only its user can access, and on nothing else unless its settings
 /// say so. It needs no password. If this process is root, the server runs as an unprivileged user. It stops on `stop`,
 /// and by itself when this process ends in any other way, including `kill -9`.
-public actor PrivatePostgres {
+package actor PrivatePostgres {
     /// The ways to stop a server.
-    public enum StopMode: String, Sendable {
+    package enum StopMode: String, Sendable {
         /// Ends sessions and writes a checkpoint.
         case fast
         /// Stops at once; the next start recovers from the WAL.
@@ -27,12 +27,12 @@ public actor PrivatePostgres {
     }
 
     /// The installation that runs this server.
-    public nonisolated let installation: PostgresInstallation
+    package nonisolated let installation: PostgresInstallation
     /// The requested directory.
-    public nonisolated let directory: String
+    package nonisolated let directory: String
 
     /// The lock file, which marks a directory that was used by a server.
-    public static let lockName = "lock"
+    package static let lockName = "lock"
     /// The prefix of a cluster that is being created; the id of this process follows.
     private static let draftName = "data.new."
 
@@ -48,7 +48,7 @@ public actor PrivatePostgres {
     ///   - settings: PostgreSQL's settings by name, such as `["fsync": "off"]` for tests.
     ///   - primary: the URL of a running server, as its superuser, of which this one becomes a streaming replica. Its
     ///     `max_connections` must not be greater than this server's. Nil creates a new cluster.
-    public init(
+    package init(
         installation: PostgresInstallation, directory: String, settings: [String: String] = [:],
         standbyOf primary: String? = nil
     ) {
@@ -67,7 +67,7 @@ public actor PrivatePostgres {
     /// runs.
     ///
     /// - Throws: `PrivatePostgresError`, whose text is for people.
-    public func start() async throws {
+    package func start() async throws {
         // The lock file contains the path in one line.
         guard !directory.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
             throw PrivatePostgresError.unusable(
@@ -95,7 +95,7 @@ public actor PrivatePostgres {
     }
 
     /// Stops the server, and returns once it has ended. Does nothing if it does not run.
-    public func stop(mode: StopMode = .fast) async throws {
+    package func stop(mode: StopMode = .fast) async throws {
         defer {
             dismissKeeper()
             lock = nil
@@ -109,7 +109,7 @@ public actor PrivatePostgres {
     /// Removes the data and sockets of a stopped server. `directory` itself stays.
     ///
     /// - Returns: false if this server never held the directory, for example because another process has its lock.
-    public func erase() -> Bool {
+    package func erase() -> Bool {
         guard let location else { return false }
         for path in [location.data, location.sockets] + (location.directory == directory ? [] : [location.directory]) {
             try? FileManager.default.removeItem(atPath: path)
@@ -120,7 +120,7 @@ public actor PrivatePostgres {
     /// Kills the server process with SIGKILL, as a crash would, and returns once it has ended.
     ///
     /// Its backends exit by themselves, and `start` recovers.
-    public func kill() async throws {
+    package func kill() async throws {
         guard let location, let running = Postmaster(data: location.data), running.isServing else { return }
         running.signal(SIGKILL)
         try await running.awaitEnd()
@@ -128,28 +128,28 @@ public actor PrivatePostgres {
     }
 
     /// The process id of the running server, or nil.
-    public var serverProcessID: Int32? {
+    package var serverProcessID: Int32? {
         guard let location, let running = Postmaster(data: location.data), running.isServing else { return nil }
         return running.processID
     }
 
     /// The data directory. It is not below `directory` if the server's user cannot access that. Empty before `start`.
-    public var dataDirectory: String { location?.data ?? "" }
+    package var dataDirectory: String { location?.data ?? "" }
 
     /// The directory of the Unix socket, for libpq's `host`. Empty before `start`.
-    public var socketDirectory: String { location?.sockets ?? "" }
+    package var socketDirectory: String { location?.sockets ?? "" }
 
     /// The user that the server runs as, if it is not the user of this process. Nil before `start`.
-    public var serverUser: String? { location?.user?.name }
+    package var serverUser: String? { location?.user?.name }
 
     /// The connection URL of a database, for libpq and for `psql`. The superuser is `postgres`.
-    public func url(user: String = "postgres", database: String = "postgres") -> String {
+    package func url(user: String = "postgres", database: String = "postgres") -> String {
         "postgresql://\(percentEncoded(user))@/\(percentEncoded(database))?host=\(percentEncoded(socketDirectory))&port=5432"
     }
 
     /// Removes all of libpq's variables (`PGPORT`, `PGHOSTADDR`, `PGSERVICE`, …) from this process's environment, since
     /// some of them take precedence over a URL. Call it before other threads read the environment.
-    public static func clearEnvironment() {
+    package static func clearEnvironment() {
         for name in ProcessInfo.processInfo.environment.keys where name.hasPrefix("PG") { unsafe unsetenv(name) }
     }
 
@@ -158,7 +158,7 @@ public actor PrivatePostgres {
     /// - Returns: the output: rows without headings or padding, columns separated by `|`.
     /// - Throws: `PrivatePostgresError.failed` with the server's message.
     @discardableResult
-    public func psql(_ sql: String, user: String = "postgres", database: String = "postgres") async throws -> String {
+    package func psql(_ sql: String, user: String = "postgres", database: String = "postgres") async throws -> String {
         let result = try await Tool.run(
             installation.program("psql"),
             ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url(user: user, database: database)], input: sql)

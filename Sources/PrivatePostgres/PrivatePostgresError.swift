@@ -1,5 +1,5 @@
 /// An error of a private PostgreSQL, as a sentence that says what to do.
-public enum PrivatePostgresError: Error, Sendable, Equatable, CustomStringConvertible {
+package enum PrivatePostgresError: Error, Sendable, Equatable, CustomStringConvertible {
     /// No PostgreSQL server programs were found; `found` names what was too old.
     case notInstalled(found: [String])
     /// Another process holds this directory's lock.
@@ -16,7 +16,7 @@ public enum PrivatePostgresError: Error, Sendable, Equatable, CustomStringConver
     case failed(program: String, output: String)
 
     /// The error as one or two sentences.
-    public var description: String {
+    package var description: String {
         switch self {
         case .notInstalled(let found):
             let old = found.isEmpty ? "" : " (\(found.joined(separator: ", ")) is too old)"

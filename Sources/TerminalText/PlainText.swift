@@ -1,12 +1,12 @@
 /// Makes foreign text safe for a terminal: nothing in it moves the cursor, changes colours or reorders other text.
 ///
 /// All terminal output passes through here last, so that nothing bypasses it.
-public enum PlainText {
+package enum PlainText {
     /// Returns the text as one line. Line breaks become a visible sign.
-    public static func line(_ text: String) -> String { clean(text, lineEnd: "\u{240A}") }
+    package static func line(_ text: String) -> String { clean(text, lineEnd: "\u{240A}") }
 
     /// Returns the text's lines, each safe for a terminal.
-    public static func lines(_ text: String) -> [String] {
+    package static func lines(_ text: String) -> [String] {
         clean(text, lineEnd: "\n").split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 

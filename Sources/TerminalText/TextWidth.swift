@@ -1,13 +1,13 @@
 /// The width of text in terminal cells, and its truncation.
-public enum TextWidth {
+package enum TextWidth {
     /// Returns the width of a text, in cells.
-    public static func of(_ text: String) -> Int {
+    package static func of(_ text: String) -> Int {
         if text.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) { return text.utf8.count }
         return text.reduce(0) { $0 + of($1) }
     }
 
     /// Returns the width of a character: 0, 1 or 2 cells.
-    public static func of(_ character: Character) -> Int {
+    package static func of(_ character: Character) -> Int {
         var width = 0
         for scalar in character.unicodeScalars {
             // A variation selector requests the coloured picture, which is wide.
@@ -18,7 +18,7 @@ public enum TextWidth {
     }
 
     /// Returns the beginning of the text that fits into `width` cells, with an ellipsis if it was cut.
-    public static func truncate(_ text: String, to width: Int) -> String {
+    package static func truncate(_ text: String, to width: Int) -> String {
         guard of(text) > width else { return text }
         guard width > 0 else { return "" }
         var kept = ""
@@ -33,13 +33,13 @@ public enum TextWidth {
     }
 
     /// Returns the text cut or padded to exactly `width` cells.
-    public static func fit(_ text: String, to width: Int) -> String {
+    package static func fit(_ text: String, to width: Int) -> String {
         let cut = truncate(text, to: width)
         return cut + String(repeating: " ", count: max(0, width - of(cut)))
     }
 
     /// Returns the text in lines of at most `width` cells, broken between words if possible.
-    public static func wrap(_ text: String, to width: Int) -> [String] {
+    package static func wrap(_ text: String, to width: Int) -> [String] {
         let width = max(1, width)
         var lines: [String] = []
         for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -1,9 +1,9 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import NIOPosix
-internal import PrivatePostgres
-internal import Synchronization
+import LineClient
+import NIOCore
+import NIOPosix
+import PrivatePostgres
+import Synchronization
+import WireProtocol
 
 /// The cost of sessions that do not read, for the others and for the node: deliveries with and without them,
 /// alternating.

@@ -1,6 +1,6 @@
-internal import EventLoops
-internal import LineClient
-internal import NIOCore
+import Concurrency
+import LineClient
+import NIOCore
 
 /// A client of a measurement. It runs on its connection's thread.
 protocol BenchClient: Actor {

@@ -1,16 +1,16 @@
-internal import LineClient
-internal import NIOCore
-internal import NIOPosix
-internal import PrivatePostgres
-internal import Subprocess
-internal import SystemPackage
+import LineClient
+import NIOCore
+import NIOPosix
+import PrivatePostgres
+import Subprocess
+import SystemPackage
 
 #if canImport(Glibc)
-internal import Glibc
+import Glibc
 #elseif canImport(Musl)
-internal import Musl
+import Musl
 #elseif canImport(Darwin)
-internal import Darwin
+import Darwin
 #endif
 
 /// The measured node.

@@ -1,4 +1,4 @@
-internal import Subprocess
+import Subprocess
 
 /// A program that runs during a measurement.
 enum BenchProcess {

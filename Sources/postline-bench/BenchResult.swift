@@ -1,5 +1,5 @@
-internal import Messaging
-internal import TerminalText
+import TerminalText
+import WireProtocol
 
 /// A result: a measured number with its goal.
 struct BenchResult: Sendable {

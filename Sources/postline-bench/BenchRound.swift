@@ -1,4 +1,4 @@
-internal import TerminalText
+import TerminalText
 
 /// The result of one side in one round.
 struct BenchRound: Sendable {

@@ -1,8 +1,8 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import NIOPosix
-internal import PrivatePostgres
+import LineClient
+import NIOCore
+import NIOPosix
+import PrivatePostgres
+import WireProtocol
 
 /// A private database and node with default settings, and pairs of users who exchange messages.
 struct BenchWorld: Sendable {

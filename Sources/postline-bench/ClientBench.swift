@@ -1,12 +1,12 @@
-internal import Foundation
-internal import GRDB
-internal import LineClient
-internal import Logging
-internal import Messaging
-internal import PostlineClient
-internal import PrivatePostgres
-internal import Subprocess
-internal import SystemPackage
+import Foundation
+import GRDB
+import LineClient
+import Logging
+import PostlineClient
+import PrivatePostgres
+import Subprocess
+import SystemPackage
+import WireProtocol
 
 /// The waiting times of an app: its start without a network, its return to one, and a change by another user.
 ///

@@ -1,8 +1,8 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import NIOPosix
-internal import PrivatePostgres
+import LineClient
+import NIOCore
+import NIOPosix
+import PrivatePostgres
+import WireProtocol
 
 /// Ten thousand live sessions: the cost of each while idle, and the time until all are back after a restart of their
 /// node.

@@ -1,7 +1,5 @@
-internal import LineClient
-internal import Messaging
-internal import Postgres
-internal import PrivatePostgres
+import Postgres
+import PrivatePostgres
 
 /// The deliveries per second that a node sustains for messages inserted by SQL.
 ///

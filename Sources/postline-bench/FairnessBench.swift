@@ -1,8 +1,9 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import NIOPosix
-internal import PrivatePostgres
+import ChangeFeed
+import LineClient
+import NIOCore
+import NIOPosix
+import PrivatePostgres
+import WireProtocol
 
 /// The cost to other users of one account that sends the most expensive requests that its limits allow, over 250
 /// connections: lists of 100 groups of 255, whole syncs, groups, edits in a locked conversation, and gzip pages over

@@ -1,8 +1,8 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import PrivatePostgres
-internal import TerminalText
+import LineClient
+import NIOCore
+import PrivatePostgres
+import TerminalText
+import WireProtocol
 
 /// One change to a thousand connected members, compared with `nats-server` and an event of the same size.
 ///

@@ -1,4 +1,4 @@
-internal import LineClient
+import LineClient
 
 /// The deliveries of a sequence of changes to all watchers.
 struct FanoutRound: Sendable {

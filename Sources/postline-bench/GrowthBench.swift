@@ -1,8 +1,7 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import PrivatePostgres
-internal import TerminalText
+import LineClient
+import NIOCore
+import PrivatePostgres
+import TerminalText
 
 /// The cost of a large database: the same users do the same in an empty one and in one with a million messages,
 /// alternating.

@@ -1,7 +1,7 @@
-internal import LineClient
-internal import Messaging
-internal import NIOPosix
-internal import PrivatePostgres
+import LineClient
+import NIOPosix
+import PrivatePostgres
+import WireProtocol
 
 /// Many guests, created quickly, and their watchers.
 struct GuestCrowd: Sendable {

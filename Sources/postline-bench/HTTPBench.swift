@@ -1,5 +1,3 @@
-internal import LineClient
-
 /// HTTP compared with the line protocol: requests, fan-out, and the memory of idle sessions.
 struct HTTPBench {
     let world: BenchWorld

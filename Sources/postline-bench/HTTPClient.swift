@@ -1,7 +1,8 @@
-internal import EventLoops
-internal import NIOCore
-internal import NIOPosix
-internal import Threads
+import Concurrency
+import LineClient
+import NIOCore
+import NIOPosix
+import Postgres
 
 /// A kept HTTP connection that calls methods one after another, with a bearer token.
 actor HTTPClient: BenchClient {

@@ -1,5 +1,5 @@
-internal import LineClient
-internal import NIOCore
+import LineClient
+import NIOCore
 
 /// Requests per second over kept HTTP connections, compared with the line protocol.
 struct HTTPRequestBench {

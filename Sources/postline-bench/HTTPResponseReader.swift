@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// Parses HTTP/1.1 responses in pieces of any size. It requires `Content-Length`, which responses of methods always
 /// have.

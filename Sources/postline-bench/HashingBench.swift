@@ -1,6 +1,6 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
+import LineClient
+import NIOCore
+import WireProtocol
 
 /// The cost of sign-ins for readers: reads at a modest pace, without sign-ins and with twenty per second.
 struct HashingBench {

@@ -1,7 +1,7 @@
-internal import LineClient
-internal import Messaging
-internal import Postgres
-internal import PrivatePostgres
+import LineClient
+import Postgres
+import PrivatePostgres
+import WireProtocol
 
 /// The time from a change by SQL to its push at a client, compared with the notification of the same changes at a bare
 /// C program that listens.

@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// The arrivals of one watcher.
 final class MarkCounter: Sendable {

@@ -1,8 +1,8 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import PrivatePostgres
-internal import TerminalText
+import LineClient
+import NIOCore
+import PrivatePostgres
+import TerminalText
+import WireProtocol
 
 /// Uploads into the node's folder, compared with nginx and PUT, and a hundred at once beside senders.
 struct MediaBench {

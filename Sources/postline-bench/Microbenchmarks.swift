@@ -1,7 +1,7 @@
-internal import LineClient
-internal import LineServer
-internal import Messaging
-internal import TerminalText
+import ChangeFeed
+import LineClient
+import LineServer
+import TerminalText
 
 /// The computation of the service for a request and a change, without sockets and database.
 struct Microbenchmarks {

@@ -1,5 +1,5 @@
-internal import NIOCore
-internal import NIOPosix
+import NIOCore
+import NIOPosix
 
 /// `nats-server` with default settings on its own port.
 enum NatsServer {

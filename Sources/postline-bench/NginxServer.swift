@@ -1,4 +1,4 @@
-internal import SystemPackage
+import SystemPackage
 
 /// `nginx` that stores files by PUT in a folder, on its own port.
 enum NginxServer {

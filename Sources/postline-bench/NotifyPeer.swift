@@ -1,5 +1,6 @@
-internal import CNotifyPeer
-internal import Threads
+import CNotifyPeer
+import Concurrency
+import Postgres
 
 /// A bare C program that LISTENs on its own thread: the latency of a notification without Postline.
 enum NotifyPeer {

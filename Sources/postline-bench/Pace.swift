@@ -1,3 +1,5 @@
+import ChangeFeed
+
 /// An even pace. A late operation does not delay the next, and none starts after the time is over.
 struct Pace: Sendable {
     let interval: Duration

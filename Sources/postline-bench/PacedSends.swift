@@ -1,6 +1,6 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
+import LineClient
+import NIOCore
+import WireProtocol
 
 /// Messages sent at an even pace (`Pace`).
 struct PacedSends: Sendable {

@@ -1,6 +1,6 @@
-internal import LineClient
-internal import PrivatePostgres
-internal import Subprocess
+import LineClient
+import PrivatePostgres
+import Subprocess
 
 /// `pgbench`, running the statements of one request in one pipeline, as Postline does.
 struct PgBench: Sendable {

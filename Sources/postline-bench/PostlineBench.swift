@@ -1,9 +1,9 @@
-internal import ArgumentParser
-internal import LineClient
-internal import LineServer
-internal import Logging
-internal import PrivatePostgres
-internal import SystemPackage
+import ArgumentParser
+import LineClient
+import LineServer
+import Logging
+import PrivatePostgres
+import SystemPackage
 
 /// `postline-bench`, a separate program so that the server ships no measuring code.
 @main

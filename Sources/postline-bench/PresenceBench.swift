@@ -1,7 +1,8 @@
-internal import LineClient
-internal import NIOCore
-internal import NIOPosix
-internal import PrivatePostgres
+import ChangeFeed
+import LineClient
+import NIOCore
+import NIOPosix
+import PrivatePostgres
 
 /// Ten thousand users come online at two nodes: the time until a contact of all of them knows, the statements that it
 /// takes, and the cost for senders. Also the latency of typing notices between nodes.

@@ -1,7 +1,8 @@
-internal import LineClient
-internal import Messaging
-internal import NIOPosix
-internal import Synchronization
+import ChangeFeed
+import LineClient
+import NIOPosix
+import Synchronization
+import WireProtocol
 
 /// A client that follows presence as an app does: it fetches what is not pushed.
 final class PresenceObserver: Sendable {

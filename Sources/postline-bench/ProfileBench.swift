@@ -1,8 +1,8 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import PrivatePostgres
-internal import Synchronization
+import LineClient
+import NIOCore
+import PrivatePostgres
+import Synchronization
+import WireProtocol
 
 /// The time from a profile change until all of a thousand contacts have it, on two nodes.
 struct ProfileBench {

@@ -1,5 +1,5 @@
-internal import NIOCore
-internal import NIOPosix
+import NIOCore
+import NIOPosix
 
 /// Publishes to `nats-server`, by its text protocol.
 struct Publisher: Sendable {

@@ -1,8 +1,7 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import PrivatePostgres
-internal import TerminalText
+import LineClient
+import NIOCore
+import PrivatePostgres
+import TerminalText
 
 /// Messages to offline users at a steady pace: the latency of their device pushes to a webhook, and the cost for
 /// senders. A node without a provider and one with it alternate.

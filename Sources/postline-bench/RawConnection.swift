@@ -1,5 +1,7 @@
-internal import NIOCore
-internal import NIOPosix
+import LineClient
+import NIOCore
+import NIOPosix
+import Postgres
 
 #if canImport(Glibc)
 import Glibc

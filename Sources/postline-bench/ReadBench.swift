@@ -1,7 +1,7 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import PrivatePostgres
+import LineClient
+import NIOCore
+import PrivatePostgres
+import WireProtocol
 
 /// Reads per second of the 50 newest messages of a conversation, compared with the database alone.
 struct ReadBench {

@@ -1,8 +1,7 @@
-internal import CClients
-internal import LineClient
-internal import NIOCore
-internal import NIOPosix
-internal import Threads
+import CClients
+import NIOCore
+import NIOPosix
+import Concurrency
 
 #if canImport(Glibc)
 import Glibc

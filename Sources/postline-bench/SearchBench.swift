@@ -1,7 +1,7 @@
-internal import LineClient
-internal import Messaging
-internal import PrivatePostgres
-internal import TerminalText
+import LineClient
+import PrivatePostgres
+import TerminalText
+import WireProtocol
 
 /// The duration of a search among a million users, including typos.
 struct SearchBench {

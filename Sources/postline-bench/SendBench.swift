@@ -1,8 +1,8 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import PrivatePostgres
-internal import Synchronization
+import LineClient
+import NIOCore
+import PrivatePostgres
+import Synchronization
+import WireProtocol
 
 /// Messages acknowledged per second, each pushed to a live receiver, compared with the database alone.
 struct SendBench {

@@ -1,8 +1,7 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import PrivatePostgres
-internal import TerminalText
+import LineClient
+import NIOCore
+import PrivatePostgres
+import TerminalText
 
 /// Messages at a steady pace for a long time, with autovacuum as in production: what grows.
 ///

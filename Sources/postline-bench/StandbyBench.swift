@@ -1,8 +1,9 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import PrivatePostgres
-internal import Synchronization
+import ChangeFeed
+import LineClient
+import NIOCore
+import PrivatePostgres
+import Synchronization
+import WireProtocol
 
 /// The load that a standby takes off the primary, and its cost in latency: the same users send, receive and read at an
 /// even pace, at a node that reads from a streaming replica and at one that does not, alternating. The replica follows

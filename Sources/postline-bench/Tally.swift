@@ -1,5 +1,6 @@
-internal import Synchronization
-internal import Threads
+import ChangeFeed
+import Concurrency
+import Synchronization
 
 /// The number of arrivals at all watchers together.
 final class Tally: Sendable {

@@ -1,5 +1,5 @@
-internal import LineClient
-internal import NIOPosix
+import LineClient
+import NIOPosix
 
 /// The transport of a live session.
 enum Transport: Sendable, CaseIterable {

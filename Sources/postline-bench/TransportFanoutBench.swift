@@ -1,6 +1,6 @@
-internal import LineClient
-internal import Messaging
-internal import TerminalText
+import LineClient
+import TerminalText
+import WireProtocol
 
 /// One change to a thousand connected members over each transport, alternating: the same members, with new connections
 /// for each round.

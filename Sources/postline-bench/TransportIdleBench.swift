@@ -1,4 +1,4 @@
-internal import TerminalText
+import TerminalText
 
 /// The cost of an idle live session over each transport, in resident memory of the node.
 struct TransportIdleBench {

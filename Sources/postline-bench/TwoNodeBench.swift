@@ -1,6 +1,6 @@
-internal import LineClient
-internal import PrivatePostgres
-internal import TerminalText
+import LineClient
+import PrivatePostgres
+import TerminalText
 
 /// The cost of a second node: the same users at one node and spread over two, alternating, with every message pushed to
 /// its receiver.

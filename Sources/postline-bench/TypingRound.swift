@@ -1,7 +1,7 @@
-internal import LineClient
-internal import Messaging
-internal import NIOPosix
-internal import Synchronization
+import LineClient
+import NIOPosix
+import Synchronization
+import WireProtocol
 
 /// The time from a typing request until the other user, at another node, is notified.
 enum TypingRound {

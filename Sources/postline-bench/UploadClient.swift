@@ -1,5 +1,5 @@
-internal import NIOCore
-internal import NIOPosix
+import NIOCore
+import NIOPosix
 
 /// Uploads bytes to a local address on its own connection.
 enum UploadClient {

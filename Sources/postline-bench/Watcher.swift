@@ -1,5 +1,6 @@
-internal import NIOCore
-internal import NIOPosix
+import ChangeFeed
+import NIOCore
+import NIOPosix
 
 /// A connection that only counts arrivals, the same for every measured server so that all have equal clients.
 ///

@@ -1,5 +1,5 @@
-internal import CClients
-internal import Threads
+import CClients
+import Concurrency
 
 /// The thread that reads for all watchers, in C: a fan-out to a thousand is a thousand reads, whose cost is part of
 /// every measured server's time.

@@ -1,9 +1,10 @@
-internal import LineClient
-internal import Messaging
-internal import NIOCore
-internal import NIOHTTP1
-internal import NIOPosix
-internal import Synchronization
+import ChangeFeed
+import LineClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+import WireProtocol
 
 /// A server that accepts every push and records its arrival.
 final class WebhookSink: Sendable {

@@ -1,6 +1,6 @@
-internal import ArgumentParser
-internal import Chat
-internal import SystemPackage
+import ArgumentParser
+import Chat
+import SystemPackage
 
 /// `postline chat`.
 @main

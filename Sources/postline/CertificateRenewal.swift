@@ -1,7 +1,7 @@
-internal import LineServer
-internal import Logging
-internal import ServiceLifecycle
-internal import UnixSignals
+import LineServer
+import Logging
+import ServiceLifecycle
+import UnixSignals
 
 /// Reloads the certificate on SIGHUP, which certificate tools send after a renewal.
 ///

@@ -1,12 +1,12 @@
-internal import ArgumentParser
-internal import SystemPackage
+import ArgumentParser
+import SystemPackage
 
 #if canImport(Darwin)
-internal import Darwin
+import Darwin
 #elseif canImport(Musl)
-internal import Musl
+import Musl
 #else
-internal import Glibc
+import Glibc
 #endif
 
 /// `postline chat`. It executes the program `postline-chat` in the same directory, which is built from the client

@@ -1,8 +1,8 @@
-internal import ArgumentParser
-internal import Messaging
-internal import Postgres
-internal import PrivatePostgres
-internal import SystemPackage
+import ArgumentParser
+import Postgres
+import PrivatePostgres
+import Schema
+import SystemPackage
 
 /// Prints why a command failed as one sentence on standard error, and maps the error to an exit code.
 enum CommandFailure {

@@ -1,12 +1,16 @@
-internal import ArgumentParser
-internal import FoundationEssentials
-internal import Gateway
-internal import LineServer
-internal import Logging
-internal import Messaging
-internal import PrivatePostgres
-internal import Synchronization
-internal import SystemPackage
+import Accounts
+import ArgumentParser
+import ChangeFeed
+import FoundationEssentials
+import Foundations
+import Gateway
+import LineServer
+import Logging
+import PrivatePostgres
+import Schema
+import Synchronization
+import SystemPackage
+import WireProtocol
 
 /// `postline dev`.
 struct Dev: AsyncParsableCommand {
@@ -208,8 +212,7 @@ private struct DevWorld {
             }
             return secret
         }
-        let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
-            .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max) }.hexadecimal
         try write(secret, to: path)
         return secret
     }

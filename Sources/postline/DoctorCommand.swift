@@ -1,6 +1,8 @@
-internal import ArgumentParser
-internal import Doctor
-internal import LineServer
+import Accounts
+import ArgumentParser
+import ChangeFeed
+import Doctor
+import LineServer
 
 /// `postline doctor`. The name differs from the module's, which it would shadow.
 struct DoctorCommand: AsyncParsableCommand {

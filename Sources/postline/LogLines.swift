@@ -1,8 +1,9 @@
-internal import FoundationEssentials
-internal import Logging
-internal import Messaging
-internal import Synchronization
-internal import SystemPackage
+import FoundationEssentials
+import Foundations
+import Logging
+import Synchronization
+import SystemPackage
+import WireProtocol
 
 /// Writes each log event as one line on standard error: time, level, message, and metadata as `key=value`.
 ///

@@ -1,4 +1,4 @@
-internal import Logging
+import Logging
 
 extension Logger {
     /// Returns the program's logger, which writes one line per event to standard error.

@@ -1,7 +1,8 @@
-internal import ArgumentParser
-internal import Logging
-internal import Messaging
-internal import Postgres
+import ArgumentParser
+import ChangeFeed
+import Logging
+import Postgres
+import Schema
 
 /// `postline migrate`.
 struct Migrate: AsyncParsableCommand {

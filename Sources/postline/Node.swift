@@ -1,15 +1,18 @@
-internal import Gateway
-internal import LineServer
-internal import Logging
-internal import Mail
-internal import Media
-internal import Messaging
-internal import Metering
-internal import Metrics
-internal import Postgres
-internal import Push
-internal import ServiceLifecycle
-internal import UnixSignals
+import Accounts
+import ChangeFeed
+import DatabaseAccess
+import Foundations
+import Gateway
+import LineServer
+import Logging
+import Media
+import Messaging
+import Metering
+import Metrics
+import Outbox
+import Schema
+import ServiceLifecycle
+import UnixSignals
 
 /// One server process: the messaging service and the servers in front of it.
 struct Node: Sendable {
@@ -94,7 +97,7 @@ struct Node: Sendable {
         configuration.apple = try settings.apple.signIn(logger: logger)
         service = MessagingService(configuration: configuration, logger: logger, metrics: Self.registry)
         mailer = mail.map { [service, logger] in
-            Mailer($0, queue: service.mailQueue, logger: logger, metrics: Self.registry, written: mailWritten)
+            Mailer($0, queue: MailQueue(database: service.database), logger: logger, metrics: Self.registry, written: mailWritten)
         }
         pusher = push.map { [databaseURL, logger] in
             Pusher(

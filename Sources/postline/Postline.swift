@@ -1,5 +1,5 @@
-internal import ArgumentParser
-internal import Messaging
+import ArgumentParser
+import Messaging
 
 @main
 struct Postline: AsyncParsableCommand {

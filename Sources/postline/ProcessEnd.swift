@@ -1,11 +1,11 @@
-internal import SystemPackage
+import SystemPackage
 
 #if canImport(Glibc)
-internal import Glibc
+import Glibc
 #elseif canImport(Musl)
-internal import Musl
+import Musl
 #elseif canImport(Darwin)
-internal import Darwin
+import Darwin
 #endif
 
 /// Ends the process while its threads still run.

@@ -1,9 +1,8 @@
-internal import ArgumentParser
-internal import Gateway
-internal import LineServer
-internal import Logging
-internal import Messaging
-internal import ServiceLifecycle
+import ArgumentParser
+import Gateway
+import LineServer
+import Logging
+import ServiceLifecycle
 
 /// `postline serve`.
 struct Serve: AsyncParsableCommand {

@@ -1,6 +1,6 @@
-internal import Gateway
-internal import LineServer
-internal import ServiceLifecycle
+import Gateway
+import LineServer
+import ServiceLifecycle
 
 /// The servers that clients connect to, which start and stop as one service.
 struct Servers: Service {

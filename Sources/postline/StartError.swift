@@ -1,4 +1,4 @@
-internal import LineServer
+import LineServer
 
 /// An error that kept a server from starting and that a later start may not meet.
 struct StartError: Error, CustomStringConvertible {

@@ -1,5 +1,6 @@
-internal import ArgumentParser
-internal import Messaging
+import ArgumentParser
+import Messaging
+import WireProtocol
 
 /// `postline token`.
 struct Token: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable internal import postline_bench
+@testable import postline_bench
 
 @Suite("Bench results")
 struct BenchTests {

@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable internal import postline_bench
+@testable import postline_bench
 
 @Suite("HTTP response reader")
 struct HTTPResponseReaderTests {

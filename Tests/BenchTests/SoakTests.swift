@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable internal import postline_bench
+@testable import postline_bench
 
 #if canImport(FoundationXML)
 import FoundationXML

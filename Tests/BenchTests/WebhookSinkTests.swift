@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-@testable internal import postline_bench
+@testable import postline_bench
 
 @Suite("Webhook sink")
 struct WebhookSinkTests {

@@ -2,12 +2,12 @@
 ///
 /// - Parameter what: The condition's name in the error.
 /// - Throws: ``TimeoutError`` if it does not hold within the watchdog limit, and any error of the condition.
-public func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
+package func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
     _ = try await eventually(what) { try await condition() ? true : nil }
 }
 
 /// Polls until a value is not nil, and returns it.
-public func eventually<Value>(_ what: String, _ value: () async throws -> Value?) async throws -> Value {
+package func eventually<Value>(_ what: String, _ value: () async throws -> Value?) async throws -> Value {
     let end = ContinuousClock.now + watchdogLimit
     while true {
         if let value = try await value() { return value }

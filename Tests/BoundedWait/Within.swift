@@ -1,19 +1,19 @@
 /// The error of a wait that took too long.
-public struct TimeoutError: Error, CustomStringConvertible {
+package struct TimeoutError: Error, CustomStringConvertible {
     /// A sentence that names the awaited event.
-    public let description: String
+    package let description: String
 
-    public init(description: String) { self.description = description }
+    package init(description: String) { self.description = description }
 }
 
 /// The time after which a wait is considered hung. It is no measure of speed: nothing that works takes as long, even on
 /// the slowest machine beside every other test.
-public let watchdogLimit: Duration = .seconds(240)
+package let watchdogLimit: Duration = .seconds(240)
 
 /// Limits the wait for an event, so that a missing event fails its test instead of hanging the run.
 ///
 /// - Parameter limit: A shorter limit, for tests of a deadline.
-public func within<Value: Sendable>(
+package func within<Value: Sendable>(
     _ what: String, limit: Duration = watchdogLimit, _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     try await withThrowingTaskGroup(of: Value?.self) { group in

@@ -2,8 +2,8 @@ import TerminalText
 import TestSupport
 import Testing
 
-@testable internal import Chat
-@testable internal import PostlineClient
+@testable import Chat
+@testable import PostlineClient
 
 @Suite("Avatars in a terminal")
 struct AvatarTests {

@@ -1,7 +1,7 @@
 import Foundation
 
-@testable internal import Chat
-@testable internal import PostlineClient
+@testable import Chat
+@testable import PostlineClient
 
 /// People and things, made short.
 enum Fixture {

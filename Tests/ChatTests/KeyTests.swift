@@ -1,7 +1,7 @@
 import TerminalText
 import Testing
 
-@testable internal import Chat
+@testable import Chat
 
 @Suite("Key parser and input line")
 struct KeyTests {

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-@testable internal import Chat
-@testable internal import PostlineClient
+@testable import Chat
+@testable import PostlineClient
 
 @Suite("Own account in the chat")
 struct OwnAccountTests {

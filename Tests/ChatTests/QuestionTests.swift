@@ -1,6 +1,6 @@
 import Testing
 
-@testable internal import Chat
+@testable import Chat
 
 @Suite("Questions before an account changes")
 struct QuestionTests {

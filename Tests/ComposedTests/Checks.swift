@@ -1,6 +1,6 @@
 import BoundedWait
 import LineClient
-import Messaging
+import WireProtocol
 
 extension Check {
     static let spread = Check(sentence: "F6: one port reaches every node, and each says hello") { system in

@@ -1,4 +1,4 @@
-import Messaging
+import WireProtocol
 
 extension Check {
     static let overHTTP = Check(

@@ -1,5 +1,5 @@
 import LineClient
-import Messaging
+import WireProtocol
 
 /// The state that a client builds from changes: complete conversations and users' names.
 struct ClientState: Sendable {

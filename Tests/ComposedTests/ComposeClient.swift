@@ -1,7 +1,7 @@
 import BoundedWait
 import FoundationEssentials
 import LineClient
-import Messaging
+import WireProtocol
 
 /// A guest of the composed system that reconnects with its cursor, to the node that the balancer chooses.
 actor ComposeClient {

@@ -1,5 +1,7 @@
+import LineClient
 import NIOCore
 import NIOPosix
+import Postgres
 
 /// A response of a node's operations port.
 struct HTTPResponse: Sendable {

@@ -1,6 +1,8 @@
 import BoundedWait
+import LineClient
 import NIOCore
 import NIOPosix
+import Postgres
 
 /// A raw connection whose input is searched as text.
 struct TextConnection: Sendable {

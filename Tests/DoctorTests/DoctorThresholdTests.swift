@@ -1,5 +1,5 @@
+@testable import Accounts
 import Foundation
-import Messaging
 import TestSupport
 import Testing
 

@@ -2,27 +2,27 @@
 ///
 /// It mixes valid requests of every method, the same with changed bytes, JSON tokens in any order, nesting, batches,
 /// random bytes, and rarely a line over the limit.
-public struct FuzzedLines: Sendable {
+package struct FuzzedLines: Sendable {
     /// A method with a valid JSON value for each parameter.
-    public struct Method: Sendable {
+    package struct Method: Sendable {
         let name: String
         let params: [(name: String, value: String)]
 
-        public init(_ name: String, _ params: [(name: String, value: String)]) {
+        package init(_ name: String, _ params: [(name: String, value: String)]) {
             self.name = name
             self.params = params
         }
     }
 
     /// The seed of all lines.
-    public let seed: UInt64
+    package let seed: UInt64
 
     private let methods: [Method]
     private let maxLineBytes: Int
     private var random: RandomSource
 
     /// - Parameter maxLineBytes: The limit that only few lines exceed.
-    public init(seed: UInt64, methods: [Method], maxLineBytes: Int = 65_536) {
+    package init(seed: UInt64, methods: [Method], maxLineBytes: Int = 65_536) {
         self.seed = seed
         self.methods = methods
         self.maxLineBytes = maxLineBytes
@@ -30,7 +30,7 @@ public struct FuzzedLines: Sendable {
     }
 
     /// Returns the next line without its line end.
-    public mutating func next() -> [UInt8] {
+    package mutating func next() -> [UInt8] {
         let line: [UInt8] =
             switch random.roll(100) {
             case 0..<15: Array(request().utf8)
@@ -45,7 +45,7 @@ public struct FuzzedLines: Sendable {
     }
 
     /// Returns the next lines as one stream, with line ends of either kind.
-    public mutating func stream(of count: Int) -> [UInt8] {
+    package mutating func stream(of count: Int) -> [UInt8] {
         var stream: [UInt8] = []
         for _ in 0..<count {
             stream += next()
@@ -56,7 +56,7 @@ public struct FuzzedLines: Sendable {
     }
 
     /// Returns sizes of pieces to cut a stream into: a few bytes, many, or both.
-    public mutating func pieces() -> [Int] {
+    package mutating func pieces() -> [Int] {
         let largest = [3, 40, 500, 5_000, 65_536]
         let isMixed = random.roll(3) == 0
         let one = largest[random.roll(largest.count)]

@@ -7,7 +7,7 @@ import Glibc
 #endif
 
 /// Returns the seed of a random test: `POSTLINE_TEST_SEED`, to replay a failed run, or a random one.
-public func testSeed() -> UInt64 {
+package func testSeed() -> UInt64 {
     guard let text = unsafe getenv("POSTLINE_TEST_SEED"), let seed = UInt64(unsafe String(cString: text)) else {
         return .random(in: 0 ... .max)
     }
@@ -15,4 +15,4 @@ public func testSeed() -> UInt64 {
 }
 
 /// True under a sanitizer (`scripts/test-sanitized`), where each line costs many times as much.
-public var isSanitized: Bool { unsafe getenv("POSTLINE_PART") != nil }
+package var isSanitized: Bool { unsafe getenv("POSTLINE_PART") != nil }

@@ -1,8 +1,10 @@
 import BoundedWait
+import ChangeFeed
 import Messaging
 import Metering
 import NIOCore
 import Testing
+import WireProtocol
 
 @testable import LineServer
 

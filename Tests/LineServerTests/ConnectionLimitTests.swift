@@ -1,5 +1,4 @@
 import BoundedWait
-import Messaging
 import Metering
 import NIOCore
 import Testing

@@ -1,6 +1,8 @@
+import ChangeFeed
 import Messaging
 import NIOCore
 import Testing
+import WireProtocol
 
 @testable import LineServer
 

@@ -1,9 +1,11 @@
 import BoundedWait
+@testable import ChangeFeed
 import Logging
 import Messaging
 import NIOCore
 import ServiceLifecycle
 import Testing
+import WireProtocol
 
 @testable import LineServer
 

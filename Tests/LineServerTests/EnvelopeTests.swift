@@ -1,6 +1,7 @@
 import Messaging
 import NIOCore
 import Testing
+import WireProtocol
 
 @testable import LineServer
 

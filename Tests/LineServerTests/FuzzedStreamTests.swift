@@ -1,3 +1,4 @@
+@testable import Foundations
 import FuzzedLines
 import Testing
 

@@ -1,7 +1,9 @@
-import Messaging
+@testable import ChangeFeed
+@testable import Messaging
 import NIOCore
 import Synchronization
 import Testing
+import WireProtocol
 
 @testable import LineServer
 

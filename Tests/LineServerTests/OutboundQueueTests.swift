@@ -1,6 +1,8 @@
-import Messaging
+import ChangeFeed
+@testable import Messaging
 import NIOCore
 import Testing
+@testable import WireProtocol
 
 @testable import LineServer
 

@@ -1,6 +1,7 @@
-import Messaging
+import ChangeFeed
 import NIOCore
 import Testing
+@testable import WireProtocol
 
 @testable import LineServer
 

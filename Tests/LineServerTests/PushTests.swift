@@ -1,8 +1,10 @@
+import ChangeFeed
 import FuzzedLines
 import Messaging
 import Metering
 import NIOCore
 import Testing
+@testable import WireProtocol
 
 #if canImport(Glibc)
 import Glibc

@@ -2,6 +2,7 @@ import Logging
 import Messaging
 import NIOCore
 import Testing
+import WireProtocol
 
 @testable import LineServer
 

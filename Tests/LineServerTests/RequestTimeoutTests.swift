@@ -2,6 +2,7 @@ import Messaging
 import Metering
 import NIOCore
 import Testing
+@testable import WireProtocol
 
 @testable import LineServer
 

@@ -1,3 +1,5 @@
+import ChangeFeed
+@testable import DatabaseAccess
 import Logging
 import Messaging
 import Metering
@@ -6,6 +8,7 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 import Testing
+import WireProtocol
 
 #if canImport(Darwin)
 import Darwin

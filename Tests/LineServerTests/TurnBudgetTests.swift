@@ -1,5 +1,5 @@
 import BoundedWait
-import EventLoops
+import Concurrency
 import Foundation
 import NIOCore
 import NIOPosix

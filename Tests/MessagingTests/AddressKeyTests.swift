@@ -1,6 +1,5 @@
+@testable import Foundations
 import Testing
-
-@testable import Messaging
 
 @Suite("Address key")
 struct AddressKeyTests {

@@ -1,6 +1,6 @@
+@testable import DatabaseAccess
+@testable import Foundations
 import Testing
-
-@testable import Messaging
 
 @Suite("PostgreSQL array text")
 struct ArrayTextTests {

@@ -1,8 +1,8 @@
 import BoundedWait
+@testable import DatabaseAccess
 import Postgres
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("Concurrency limiter", .timeLimit(.minutes(10)))
 struct ConcurrencyLimiterTests {

@@ -1,5 +1,9 @@
+@testable import DatabaseAccess
+@testable import Foundations
 import NIOCore
+@testable import Postgres
 import Testing
+@testable import WireProtocol
 
 @testable import Messaging
 

@@ -1,6 +1,8 @@
+@testable import Foundations
 import NIOCore
 import SchemaValidation
 import Testing
+@testable import WireProtocol
 
 @testable import Messaging
 

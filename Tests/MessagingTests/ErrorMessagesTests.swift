@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import WireProtocol
 
 /// Tests of the error messages in the sources.
 @Suite("Error messages")

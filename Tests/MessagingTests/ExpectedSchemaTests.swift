@@ -1,7 +1,6 @@
+@testable import Schema
 import TestSupport
 import Testing
-
-@testable import Messaging
 
 @Suite("Expected schema")
 struct ExpectedSchemaTests {

@@ -1,3 +1,5 @@
+@testable import ChangeFeed
+@testable import Foundations
 import NIOCore
 import Testing
 
@@ -16,7 +18,7 @@ struct FanoutSharingTests {
             let user = users[Int.random(in: 0..<users.count, using: &random)]
             let limit = Int.random(in: 1...3, using: &random)
             let mine = rooms.filter { _ in Bool.random(using: &random) }
-            let page = SyncPage.Start(
+            let page = Feed.Start(
                 epoch: "e",
                 snapshot: try #require(
                     Snapshot(["11:11:", "24:24:", "18:31:18,25"].randomElement(using: &random) ?? "")),

@@ -1,5 +1,8 @@
+@testable import ChangeFeed
+@testable import Foundations
 import NIOCore
 import Testing
+@testable import WireProtocol
 
 @testable import Messaging
 
@@ -259,7 +262,7 @@ struct FanoutTests {
         return id
     }
 
-    private func start(_ snapshot: Snapshot, _ rooms: [ID], seesPresence: Bool = true) -> SyncPage.Start {
+    private func start(_ snapshot: Snapshot, _ rooms: [ID], seesPresence: Bool = true) -> Feed.Start {
         .init(epoch: "e", snapshot: snapshot, conversations: rooms, seesPresence: seesPresence)
     }
 

@@ -1,6 +1,6 @@
+@testable import ChangeFeed
 import Testing
 
-@testable import Messaging
 
 @Suite("Feed connection state")
 struct FeedConnectionStateTests {

@@ -1,9 +1,11 @@
+@testable import ChangeFeed
+@testable import DatabaseAccess
+@testable import Foundations
 import Logging
 import Metrics
-import Postgres
+@testable import Postgres
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("Feed before the first poll")
 struct FeedTests {

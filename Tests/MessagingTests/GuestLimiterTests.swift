@@ -1,8 +1,8 @@
+@testable import DatabaseAccess
+@testable import Foundations
 import Postgres
 import Synchronization
 import Testing
-
-@testable import Messaging
 
 @Suite("Guest limiter", .timeLimit(.minutes(1)))
 struct GuestLimiterTests {

@@ -1,6 +1,5 @@
+@testable import Foundations
 import Testing
-
-@testable import Messaging
 
 @Suite("ID")
 struct IDTests {

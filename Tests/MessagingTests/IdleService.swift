@@ -1,7 +1,11 @@
+@testable import Accounts
+@testable import ChangeFeed
+@testable import DatabaseAccess
 import Logging
 import Metrics
-import Postgres
+@testable import Postgres
 import Synchronization
+@testable import WireProtocol
 
 @testable import Messaging
 

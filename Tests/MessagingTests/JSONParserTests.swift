@@ -1,6 +1,6 @@
-import Messaging
 import NIOCore
 import Testing
+import WireProtocol
 
 @Suite("JSON parser")
 struct JSONParserTests {

@@ -1,6 +1,6 @@
-import Messaging
 import NIOCore
 import Testing
+import WireProtocol
 
 /// A deterministic random number generator (SplitMix64).
 struct Seeded: RandomNumberGenerator {

@@ -1,6 +1,6 @@
+@testable import Accounts
 import Testing
 
-@testable import Messaging
 
 @Suite("Key set cache")
 struct KeySetCacheTests {

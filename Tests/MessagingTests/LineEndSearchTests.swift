@@ -1,6 +1,6 @@
-import Messaging
 import NIOCore
 import Testing
+import WireProtocol
 
 @Test("finds the first line feed at every offset")
 func lineEndSearch() {

@@ -1,6 +1,5 @@
+@testable import Schema
 import Testing
-
-@testable import Messaging
 
 @Suite("Login role")
 struct LoginRoleTests {

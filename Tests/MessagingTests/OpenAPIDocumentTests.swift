@@ -1,6 +1,7 @@
 import NIOCore
 import SchemaValidation
 import Testing
+@testable import WireProtocol
 
 @testable import Messaging
 

@@ -1,3 +1,4 @@
+@testable import WireProtocol
 @testable import Messaging
 
 /// The notation of params in `docs/protocol.md`.

@@ -1,8 +1,8 @@
 import BoundedWait
+@testable import ChangeFeed
 import Postgres
 import Testing
 
-@testable import Messaging
 
 @Suite("Pending write tracker")
 struct PendingWriteTrackerTests {

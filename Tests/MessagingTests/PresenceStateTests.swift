@@ -1,6 +1,8 @@
+@testable import ChangeFeed
+@testable import Foundations
+@testable import Postgres
 import Testing
 
-@testable import Messaging
 
 @Suite("Presence state")
 struct PresenceStateTests {

@@ -1,9 +1,9 @@
+@testable import ChangeFeed
 import NIOCore
 import Postgres
 import Synchronization
 import Testing
-
-@testable import Messaging
+import WireProtocol
 
 @Suite("Push dispatcher")
 struct PushDispatcherTests {

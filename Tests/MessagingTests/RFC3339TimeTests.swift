@@ -1,6 +1,5 @@
+@testable import Foundations
 import Testing
-
-@testable import Messaging
 
 @Suite("RFC 3339 times")
 struct RFC3339TimeTests {

@@ -1,4 +1,8 @@
+@testable import Accounts
+@testable import ChangeFeed
+@testable import Foundations
 import Testing
+@testable import WireProtocol
 
 @testable import Messaging
 

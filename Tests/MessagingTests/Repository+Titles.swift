@@ -1,4 +1,5 @@
 import Foundation
+import Schema
 import TestSupport
 
 /// The names and tags of tests. `scripts/docs` reads the sources by the same rules.

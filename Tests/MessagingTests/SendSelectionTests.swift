@@ -1,3 +1,5 @@
+@testable import Foundations
+@testable import DatabaseAccess
 import Testing
 
 @testable import Messaging

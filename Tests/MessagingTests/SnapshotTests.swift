@@ -1,6 +1,5 @@
+@testable import ChangeFeed
 import Testing
-
-@testable import Messaging
 
 @Suite("Snapshot")
 struct SnapshotTests {

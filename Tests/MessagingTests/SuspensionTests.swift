@@ -1,4 +1,5 @@
 import BoundedWait
+@testable import DatabaseAccess
 import Foundation
 import NIOCore
 import NIOPosix
@@ -6,9 +7,7 @@ import Postgres
 import Synchronization
 import TestSupport
 import Testing
-import Threads
-
-@testable import Messaging
+@testable import WireProtocol
 
 /// An event loop as a preferred task executor, like that of a connection.
 private final class PreferredLoop: TaskExecutor {

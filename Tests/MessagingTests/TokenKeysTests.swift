@@ -1,9 +1,9 @@
+@testable import Accounts
 import Crypto
 import Foundation
 import JWTKit
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("Access token")
 struct TokenKeysTests {

@@ -1,8 +1,9 @@
+@testable import ChangeFeed
 import Foundation
+@testable import Foundations
 import Synchronization
 import Testing
 
-@testable import Messaging
 
 /// The envelope of typing notices (A10).
 @Suite("Typing envelope")

@@ -1,4 +1,4 @@
-@testable import PasswordHashing
+@testable import Accounts
 import Testing
 
 @Suite struct BcryptTests {

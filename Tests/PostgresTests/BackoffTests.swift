@@ -1,6 +1,6 @@
+import Foundations
 import Testing
 
-@testable import Postgres
 
 @Suite struct BackoffTests {
     /// A generator that always returns the same number.

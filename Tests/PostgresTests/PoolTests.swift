@@ -1,4 +1,5 @@
 import BoundedWait
+import Foundations
 import Testing
 
 @testable import Postgres

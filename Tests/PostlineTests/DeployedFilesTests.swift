@@ -1,11 +1,11 @@
 import Foundation
 import Gateway
 import LineServer
-import Mail
 import Messaging
-import Push
+import Outbox
 import TestSupport
 import Testing
+import WireProtocol
 
 @testable import postline
 

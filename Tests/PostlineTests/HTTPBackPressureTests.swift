@@ -1,4 +1,6 @@
+import LineClient
 import LineServer
+import Messaging
 import NIOCore
 import NIOHTTP1
 import NIOPosix

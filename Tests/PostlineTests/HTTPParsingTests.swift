@@ -1,4 +1,3 @@
-import Messaging
 import NIOCore
 import NIOHTTP1
 import Testing

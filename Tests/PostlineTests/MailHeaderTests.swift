@@ -1,7 +1,6 @@
 import Foundation
+@testable import Outbox
 import Testing
-
-@testable import Mail
 
 /// Header lines with encoded words (E27).
 @Suite("Mail headers")

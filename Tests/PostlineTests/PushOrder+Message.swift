@@ -1,4 +1,6 @@
 @testable import Messaging
+@testable import Foundations
+@testable import Outbox
 
 extension PushOrder {
     /// Returns a message push with the longest device token and the largest numbers.

@@ -1,8 +1,6 @@
 import Foundation
-import Messaging
+@testable import Outbox
 import Testing
-
-@testable import Push
 
 /// Sizes of payloads (E25) and refusals of FCM (E26).
 @Suite("Push payloads")

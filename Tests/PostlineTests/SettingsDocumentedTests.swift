@@ -1,6 +1,8 @@
+import Accounts
 import ArgumentParser
 import TestSupport
 import Testing
+import WireProtocol
 
 @testable import postline
 

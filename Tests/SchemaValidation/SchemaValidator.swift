@@ -1,18 +1,19 @@
-public import Messaging
+import Foundations
+package import WireProtocol
 
 /// Validates values against schema objects of an OpenAPI 3.0 document.
 ///
 /// Unknown keywords of a schema are flaws, so that nothing is left unchecked.
-public struct SchemaValidator: Sendable {
+package struct SchemaValidator: Sendable {
     /// The document, which contains the referenced schemas.
-    public let document: JSON
+    package let document: JSON
 
-    public init(_ document: JSON) { self.document = document }
+    package init(_ document: JSON) { self.document = document }
 
     /// Returns the flaws of a value with their paths, or none.
     ///
     /// - Parameter closed: True if an object may only have the members of its schema, even if that allows others.
-    public func flaws(of value: JSON, against schema: JSON, closed: Bool = false, at path: String = "$") -> [String] {
+    package func flaws(of value: JSON, against schema: JSON, closed: Bool = false, at path: String = "$") -> [String] {
         guard let schema = schema.object else { return ["\(path): a schema is an object"] }
         let known = flaws(of: value, against: schema, closed: closed, at: path)
         return known
@@ -22,17 +23,17 @@ public struct SchemaValidator: Sendable {
     }
 
     /// Returns the value at a path of the document, or nil.
-    public func element(_ path: String...) -> JSON? {
+    package func element(_ path: String...) -> JSON? {
         path.reduce(document as JSON?) { $0?.object?[$1] }
     }
 
     /// Returns the request schema of a method.
-    public func request(of method: String) -> JSON? {
+    package func request(of method: String) -> JSON? {
         element("paths", "/v1/\(method)", "post", "requestBody", "content", "application/json", "schema")
     }
 
     /// Returns the result schema of a method.
-    public func result(of method: String) -> JSON? {
+    package func result(of method: String) -> JSON? {
         element("paths", "/v1/\(method)", "post", "responses", "200", "content", "application/json", "schema")
     }
 

@@ -1,19 +1,19 @@
 import Foundation
-public import Testing
+package import Testing
 
 /// A page of the documentation that ends with a table made from the code.
 ///
 /// With `POSTLINE_TEST_WRITE_DOCS=1` (`make docs`) the tests write the tables. Otherwise they compare them.
-public struct GeneratedPage {
+package struct GeneratedPage {
     private static let marker = "<!-- Generated from the code by make docs. Do not edit below. -->"
 
     private let path: String
 
     /// - Parameter path: the page's path from the repository's root on.
-    public init(_ path: String) { self.path = path }
+    package init(_ path: String) { self.path = path }
 
     /// Compares the lines below the marker with these, or writes them.
-    public func expect(_ lines: [String], sourceLocation: SourceLocation = #_sourceLocation) throws {
+    package func expect(_ lines: [String], sourceLocation: SourceLocation = #_sourceLocation) throws {
         let page = try Repository.text(path)
         let marker = try #require(
             page.firstRange(of: Self.marker), "\(path) lacks the line \(Self.marker)", sourceLocation: sourceLocation)

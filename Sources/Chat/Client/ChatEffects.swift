@@ -1,5 +1,5 @@
-internal import Foundation
-internal import PostlineClient
+import Foundation
+import PostlineClient
 
 /// Executes the chat's effects with its client, and reports the results.
 @MainActor

@@ -1,4 +1,4 @@
-internal import Foundation
+import Foundation
 
 /// The folder in which a chat stores its data. Only one chat at a time can open it, and only the user can read it.
 struct ChatFolder: ~Copyable {

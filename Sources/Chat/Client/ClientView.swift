@@ -1,6 +1,6 @@
-internal import Observation
-internal import PostlineClient
-internal import Synchronization
+import Observation
+import PostlineClient
+import Synchronization
 
 /// Reads the client's state, and signals when it has changed.
 @MainActor

@@ -1,4 +1,4 @@
-internal import PostlineClient
+import PostlineClient
 
 /// The chat in line mode: commands and texts on standard input, events on standard output.
 ///

@@ -1,5 +1,5 @@
-internal import PostlineClient
-internal import TerminalText
+import PostlineClient
+import TerminalText
 
 /// Formats events in line mode, one per line, for people and scripts.
 struct LineFormat: Sendable {

@@ -1,4 +1,4 @@
-internal import PostlineClient
+import PostlineClient
 
 /// An event from the client.
 enum ChatEvent: Sendable, Equatable {

@@ -1,4 +1,4 @@
-internal import PostlineClient
+import PostlineClient
 
 /// Executes typed lines.
 extension ChatModel {

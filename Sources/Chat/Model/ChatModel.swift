@@ -1,4 +1,4 @@
-internal import PostlineClient
+import PostlineClient
 
 /// The state and logic of the chat, independent of its presentation.
 ///

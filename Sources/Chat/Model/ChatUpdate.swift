@@ -1,4 +1,4 @@
-internal import PostlineClient
+import PostlineClient
 
 /// A change that a user would notice between two states.
 enum ChatUpdate: Sendable, Equatable {

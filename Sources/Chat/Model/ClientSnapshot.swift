@@ -1,4 +1,4 @@
-internal import PostlineClient
+import PostlineClient
 
 /// The client's state at one moment.
 struct ClientSnapshot: Sendable, Equatable {

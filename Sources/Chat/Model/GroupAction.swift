@@ -1,4 +1,4 @@
-internal import PostlineClient
+import PostlineClient
 
 /// An action on a conversation, mostly a group. All need the server.
 enum GroupAction: Sendable, Equatable {

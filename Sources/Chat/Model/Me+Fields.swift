@@ -1,5 +1,5 @@
-internal import Foundation
-internal import PostlineClient
+import Foundation
+import PostlineClient
 
 /// A label with its value, or nil if it is not set.
 struct ProfileField: Sendable, Equatable {

@@ -1,4 +1,4 @@
-internal import PostlineClient
+import PostlineClient
 
 /// A change of the user's own profile.
 enum ProfileChange: Sendable, Equatable {

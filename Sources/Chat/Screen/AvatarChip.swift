@@ -1,5 +1,5 @@
-internal import PostlineClient
-internal import TerminalText
+import PostlineClient
+import TerminalText
 
 /// An avatar in a terminal: an initial on the avatar's colour, three cells wide.
 ///

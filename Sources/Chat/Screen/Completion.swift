@@ -1,5 +1,5 @@
-internal import PostlineClient
-internal import TerminalText
+import PostlineClient
+import TerminalText
 
 /// The candidates that Tab offers for the text before the cursor: commands, names or usernames.
 struct Completion: Sendable, Equatable {

@@ -1,5 +1,5 @@
-internal import PostlineClient
-internal import TerminalText
+import PostlineClient
+import TerminalText
 
 /// The rows of the open conversation: dates, senders, texts and delivery signs.
 struct MessageRows {

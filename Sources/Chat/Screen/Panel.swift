@@ -1,5 +1,5 @@
-internal import PostlineClient
-internal import TerminalText
+import PostlineClient
+import TerminalText
 
 /// A panel over the conversations until the next key. It scrolls if it is higher than the screen.
 struct Panel: Sendable, Equatable {

@@ -1,11 +1,11 @@
-internal import PostlineClient
+import PostlineClient
 
 #if canImport(Darwin)
-internal import Darwin
+import Darwin
 #elseif canImport(Musl)
-internal import Musl
+import Musl
 #else
-internal import Glibc
+import Glibc
 #endif
 
 /// The chat on the full terminal.

@@ -1,4 +1,4 @@
-internal import PostlineClient
+import PostlineClient
 
 /// The input line: a draft of the open conversation, or a message being edited.
 extension ScreenModel {

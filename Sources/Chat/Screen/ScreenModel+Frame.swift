@@ -1,6 +1,6 @@
-internal import Foundation
-internal import PostlineClient
-internal import TerminalText
+import Foundation
+import PostlineClient
+import TerminalText
 
 /// Draws the model for a screen's size.
 extension ScreenModel {

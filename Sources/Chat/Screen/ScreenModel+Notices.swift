@@ -1,5 +1,5 @@
-internal import PostlineClient
-internal import TerminalText
+import PostlineClient
+import TerminalText
 
 /// Shows notices as a panel, or as a sentence at the bottom.
 extension ScreenModel {

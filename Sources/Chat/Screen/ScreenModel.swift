@@ -1,5 +1,5 @@
-internal import PostlineClient
-internal import TerminalText
+import PostlineClient
+import TerminalText
 
 /// The state of the chat on the screen: the chosen conversation, the text being typed, the scroll position.
 ///

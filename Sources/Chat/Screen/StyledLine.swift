@@ -1,4 +1,4 @@
-internal import TerminalText
+import TerminalText
 
 /// The style of a text.
 struct Style: Sendable, Equatable {

@@ -1,4 +1,4 @@
-internal import Foundation
+import Foundation
 
 /// An instant in the time zone of this machine.
 struct WallTime {

@@ -2,6 +2,7 @@ import LineServer
 import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// A compatibility endpoint: its route, and its description for the OpenAPI document.
 struct CompatibilityEndpoint: Sendable {

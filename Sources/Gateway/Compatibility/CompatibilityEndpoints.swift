@@ -1,7 +1,8 @@
+import ChangeFeed
 import LineServer
-import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// The compatibility endpoints: HTTP routes with the names and shapes of other backends (`docs/http.md`).
 enum CompatibilityEndpoints {

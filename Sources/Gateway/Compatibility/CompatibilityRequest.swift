@@ -1,4 +1,6 @@
+import Foundations
 import Messaging
+import WireProtocol
 
 /// The fields of a request to a compatibility endpoint, matched to the endpoint's mapping.
 struct CompatibilityRequest: Sendable {

@@ -2,6 +2,7 @@ import LineServer
 import Messaging
 import NIOCore
 import NIOPosix
+import WireProtocol
 
 /// A page of `conversations.list` in which each conversation contains its members' profiles.
 ///

@@ -1,4 +1,4 @@
-import Messaging
+import WireProtocol
 
 /// The mapping of a compatibility endpoint's field to the protocol.
 struct FieldMapping: Sendable {

@@ -1,7 +1,7 @@
 import LineServer
-import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// The endpoints for conversations and messages, with the protocol's names except in paths and queries.
 ///

@@ -1,7 +1,7 @@
 import LineServer
-import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// The endpoints `/api/v1/users/me` and `/api/v1/auth`: profile metadata, physical data, and tokens without either.
 ///

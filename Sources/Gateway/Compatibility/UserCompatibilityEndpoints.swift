@@ -1,7 +1,9 @@
+import Foundations
 import LineServer
 import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// The endpoints `/api/users` and `/api/chats`. Each response about a user is the whole user.
 ///

@@ -1,3 +1,4 @@
+import Foundations
 import Messaging
 import NIOHTTP1
 

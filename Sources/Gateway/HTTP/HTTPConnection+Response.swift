@@ -1,6 +1,7 @@
-internal import EventLoops
+import Concurrency
+import DatabaseAccess
+import Foundations
 import LineServer
-import Messaging
 import NIOCore
 import NIOHTTP1
 import NIOPosix

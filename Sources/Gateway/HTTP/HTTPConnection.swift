@@ -1,10 +1,13 @@
-internal import EventLoops
+import Concurrency
+import DatabaseAccess
+import Foundations
 import LineServer
 import Messaging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import WireProtocol
 
 /// One HTTP connection on its event loop. It passes requests to the handler one after another and writes the responses.
 ///

@@ -1,5 +1,6 @@
+import Accounts
+import Foundations
 import LineServer
-import Messaging
 import NIOCore
 import Synchronization
 

@@ -1,5 +1,5 @@
+package import DatabaseAccess
 package import LineServer
-package import Messaging
 package import NIOCore
 package import NIOHTTP1
 

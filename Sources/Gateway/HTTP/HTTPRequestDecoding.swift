@@ -1,4 +1,4 @@
-internal import EventLoops
+import Concurrency
 import NIOCore
 import NIOHTTP1
 

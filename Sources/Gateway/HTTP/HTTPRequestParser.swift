@@ -1,6 +1,8 @@
+import Foundations
 import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// A strict incremental parser of HTTP/1.1 requests (RFC 9112).
 ///

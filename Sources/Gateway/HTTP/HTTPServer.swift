@@ -1,4 +1,4 @@
-package import EventLoops
+package import Concurrency
 package import LineServer
 import Logging
 import NIOCore

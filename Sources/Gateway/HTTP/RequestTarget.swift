@@ -1,4 +1,5 @@
-import Messaging
+import Foundations
+import WireProtocol
 
 /// The target of a request (RFC 9112, section 3.2): a path and a query in origin or absolute form, or the whole server in
 /// asterisk form.

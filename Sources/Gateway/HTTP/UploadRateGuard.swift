@@ -1,5 +1,5 @@
 package import NIOCore
-internal import Synchronization
+import Synchronization
 
 /// Limits the rate of all large uploads together while the server handles requests, so that requests keep most of the
 /// processors and the disk. Uploads are unlimited while the server is otherwise idle.

@@ -1,6 +1,6 @@
-import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// A file of the console that the build embeds.
 struct ConsoleFile: Sendable {

@@ -1,9 +1,11 @@
 import FoundationEssentials
+import Foundations
 import Media
 import Messaging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import WireProtocol
 
 /// Uploads and downloads of the pictures that this node stores in a folder (`docs/media.md`).
 enum MediaRoutes {

@@ -1,7 +1,10 @@
+import DatabaseAccess
+import Foundations
 import LineServer
 import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// The routes of the methods: one path for each, and JSON-RPC 2.0 for all.
 enum MethodRoutes {

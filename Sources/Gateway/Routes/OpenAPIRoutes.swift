@@ -1,6 +1,7 @@
 import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// The route of the OpenAPI document, which describes everything the gateway serves.
 enum OpenAPIRoutes {

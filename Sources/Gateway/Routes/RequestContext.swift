@@ -1,7 +1,9 @@
+import Foundations
 import LineServer
 import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// One request with its path parameters and its client, and access to the session that handles it.
 struct RequestContext: Sendable {

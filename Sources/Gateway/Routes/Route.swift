@@ -1,8 +1,10 @@
 import FoundationEssentials
+import Foundations
 import LineServer
 import Messaging
 import NIOCore
 import NIOHTTP1
+import WireProtocol
 
 /// A path and an HTTP method, with the handler of their requests.
 struct Route: Sendable {

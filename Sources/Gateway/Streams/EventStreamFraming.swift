@@ -1,6 +1,6 @@
 import LineServer
-import Messaging
 import NIOCore
+import WireProtocol
 
 /// A channel handler that serves live sync as server-sent events (HTML Living Standard, section 9.2). Each Changes is one
 /// event with its cursor as the id.

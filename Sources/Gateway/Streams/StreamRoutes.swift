@@ -1,10 +1,13 @@
+import Accounts
 import Crypto
 import FoundationEssentials
+import Foundations
 import LineServer
 import Messaging
 import NIOCore
 import NIOHTTP1
 import NIOWebSocket
+import WireProtocol
 
 /// The routes that keep their connection open: the line protocol over WebSocket, and live sync as server-sent events.
 enum StreamRoutes {

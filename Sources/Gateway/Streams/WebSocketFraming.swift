@@ -1,7 +1,7 @@
 import LineServer
-import Messaging
 import NIOCore
 import NIOWebSocket
+import WireProtocol
 
 /// A channel handler that converts between lines and WebSocket messages (RFC 6455). A text message is one line without its
 /// line end.

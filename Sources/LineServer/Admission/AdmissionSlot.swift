@@ -1,4 +1,5 @@
-package import Messaging
+import ChangeFeed
+package import WireProtocol
 
 /// A client's slot among the connections of a server, with the admission decision and the client's address.
 ///

@@ -1,4 +1,4 @@
-import Messaging
+import Foundations
 package import NIOCore
 
 /// Admission control by the number of connections, in total and per address.

@@ -1,4 +1,4 @@
-public import Logging
+package import Logging
 
 #if canImport(Glibc)
 import Glibc
@@ -9,13 +9,13 @@ import Darwin
 #endif
 
 /// The limit of open file descriptors, and so of connections, of this process (`getrlimit(2)`).
-public enum DescriptorLimit {
+package enum DescriptorLimit {
     /// Descriptors for PostgreSQL, files and threads, beside client connections.
     private static let reserve = 200
 
     /// Raises the limit as far as the system permits, since the default is far below a server's needs. Logs a warning
     /// if it is still too low for `connections`.
-    public static func raise(forConnections connections: Int, logger: Logger) {
+    package static func raise(forConnections connections: Int, logger: Logger) {
         #if canImport(Glibc)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         #else

@@ -1,5 +1,6 @@
-import Messaging
+import ChangeFeed
 import NIOCore
+import WireProtocol
 
 /// The deadlines of an open connection and its client.
 struct ConnectionDeadlines {

@@ -1,8 +1,11 @@
-internal import EventLoops
+import ChangeFeed
+import Concurrency
+import DatabaseAccess
 import Messaging
 import NIOCore
 import NIOSSL
 import NIOTLS
+import WireProtocol
 
 /// The handler of one connection on its event loop. It reports events to its ``ConnectionStateMachine`` and performs
 /// the resulting actions.

@@ -1,5 +1,6 @@
-import Messaging
+import ChangeFeed
 import NIOCore
+import WireProtocol
 
 /// A session's reference to its connection. Orders go through the loop's inbox, and are ignored once the connection is
 /// closed.

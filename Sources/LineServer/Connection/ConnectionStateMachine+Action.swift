@@ -1,4 +1,5 @@
-import Messaging
+import ChangeFeed
+import WireProtocol
 
 extension ConnectionStateMachine {
     /// An action for the connection handler.

@@ -1,5 +1,7 @@
+import ChangeFeed
 import Messaging
 import NIOCore
+import WireProtocol
 
 /// The state machine of one connection: its phase, unexecuted lines and outbound queue.
 ///

@@ -1,3 +1,4 @@
+import Messaging
 import NIOCore
 
 /// The lines of a client that are received and not done. They wait or are current: one at a time, or several that are

@@ -1,6 +1,7 @@
+import Concurrency
 import Messaging
 import NIOCore
-import Threads
+import WireProtocol
 
 /// Executes the requests of one line sequentially and writes the responses. A send is executed together with the sends
 /// that wait behind it.

@@ -1,7 +1,11 @@
+import ChangeFeed
+import DatabaseAccess
+import Foundations
 import Logging
 import Messaging
 import NIOCore
 import Synchronization
+import WireProtocol
 
 /// The shared state of all connections of a server.
 final class ServerContext: Sendable {

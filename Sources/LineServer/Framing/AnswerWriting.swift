@@ -1,5 +1,7 @@
+import ChangeFeed
 package import Messaging
 package import NIOCore
+package import WireProtocol
 
 extension ByteBuffer {
     /// Writes a response: one JSON object around the content, without a line end.

@@ -1,5 +1,6 @@
 package import Messaging
 package import NIOCore
+package import WireProtocol
 
 /// The JSON-RPC 2.0 envelope of one line (`docs/protocol.md`, section 1).
 package enum Envelope: Equatable {

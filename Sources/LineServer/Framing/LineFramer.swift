@@ -1,5 +1,5 @@
-import Messaging
 import NIOCore
+import WireProtocol
 
 /// A parser that cuts a stream of bytes into lines (`docs/protocol.md`, section 1), at any chunk borders.
 ///

@@ -1,4 +1,4 @@
-internal import NIOCore
+import NIOCore
 
 /// The per-line work of the server, for `postline-bench hotpaths`.
 package enum LineHotPaths {

@@ -1,5 +1,5 @@
-import Messaging
 import NIOCore
+import WireProtocol
 
 /// Detection of HTTP requests on the line port (RFC 9112, sections 3 and 5).
 extension ByteBuffer {

@@ -1,5 +1,5 @@
-import Messaging
 import NIOCore
+import WireProtocol
 
 /// Lines that the server sends without a request (`docs/protocol.md`, sections 1 and 4), with their line ends.
 enum ServerLines {

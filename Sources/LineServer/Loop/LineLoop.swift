@@ -1,7 +1,8 @@
-internal import EventLoops
-import Messaging
+import ChangeFeed
+import Concurrency
 import NIOCore
 import Synchronization
+import WireProtocol
 
 /// The shared state of all connections of one event loop: an inbox for orders from any thread, one flush per connection
 /// and tick, and one timer for all deadlines.

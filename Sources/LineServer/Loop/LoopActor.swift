@@ -1,4 +1,4 @@
-package import EventLoops
+package import Concurrency
 
 /// An actor that runs on an event loop and enters other actors of the same loop without a hop.
 package actor LoopActor {

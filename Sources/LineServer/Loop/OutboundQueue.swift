@@ -1,5 +1,7 @@
+import ChangeFeed
 import Messaging
 import NIOCore
+import WireProtocol
 
 /// The outbound queue of one client, in order, with its slow-consumer policy (`docs/protocol.md`, section 4).
 ///

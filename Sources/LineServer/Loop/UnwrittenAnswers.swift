@@ -1,4 +1,4 @@
-internal import Synchronization
+import Synchronization
 
 /// The bounded total of response bytes that wait for clients, over all event loops of a server.
 final class UnwrittenAnswers: Sendable {

@@ -1,8 +1,9 @@
-public import FoundationEssentials
+package import FoundationEssentials
+package import Foundations
 
 /// A store of pictures' bytes (`docs/media.md`). The database decides which pictures are valid and who may see them,
 /// and clients access the store by signed addresses.
-public protocol MediaStore: Sendable {
+package protocol MediaStore: Sendable {
     /// The maximum size of a picture, in bytes.
     var maxBytes: Int { get }
 
@@ -38,7 +39,7 @@ public protocol MediaStore: Sendable {
 }
 
 /// The result of a store's check of a picture.
-public enum MediaCheckResult: Sendable, Equatable {
+package enum MediaCheckResult: Sendable, Equatable {
     /// The picture is complete and as declared.
     case stored
     /// The picture does not exist.

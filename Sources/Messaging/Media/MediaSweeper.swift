@@ -1,5 +1,7 @@
-internal import Logging
-internal import Postgres
+import DatabaseAccess
+import Foundations
+import Logging
+import Postgres
 
 /// Removes the bytes of pictures that the database no longer refers to (`sql/functions/app/media.sql`).
 struct MediaSweeper: Sendable {
@@ -50,9 +52,9 @@ struct MediaSweeper: Sendable {
             }
         }
         if !removed.isEmpty {
-            func array(_ values: [String]) -> String { "{\(values.joined(separator: ","))}" }
             _ = try await database.rows(
-                Self.completeRemovals, [array(removed.map { "\($0.id)" }), array(removed.map(\.purpose))], as: .feed)
+                Self.completeRemovals,
+                [removed.plainArrayLiteral { $0.id }, removed.plainArrayLiteral { $0.purpose }], as: .feed)
         }
         return rows.count
     }

@@ -1,23 +1,24 @@
-public import FoundationEssentials
+package import FoundationEssentials
+package import Foundations
 
 /// A picture as declared by its owner.
-public struct Picture: Sendable, Hashable {
-    public let id: ID
-    public let purpose: Purpose
-    public let type: PictureType
+package struct Picture: Sendable, Hashable {
+    package let id: ID
+    package let purpose: Purpose
+    package let type: PictureType
 
     /// The size in bytes.
-    public let bytes: Int
+    package let bytes: Int
 
     /// The purpose of a picture.
-    public enum Purpose: String, Sendable, CaseIterable {
+    package enum Purpose: String, Sendable, CaseIterable {
         /// An avatar, visible to anyone who has its address.
         case avatar
         /// A message's picture, visible to members of its conversation.
         case message
     }
 
-    public init(id: ID, purpose: Purpose, type: PictureType, bytes: Int) {
+    package init(id: ID, purpose: Purpose, type: PictureType, bytes: Int) {
         self.id = id
         self.purpose = purpose
         self.type = type
@@ -26,7 +27,7 @@ public struct Picture: Sendable, Hashable {
 }
 
 /// The accepted types of pictures.
-public enum PictureType: String, Sendable, CaseIterable {
+package enum PictureType: String, Sendable, CaseIterable {
     case jpeg = "image/jpeg"
     case png = "image/png"
     case webp = "image/webp"
@@ -34,10 +35,10 @@ public enum PictureType: String, Sendable, CaseIterable {
     case heic = "image/heic"
 
     /// The number of bytes that identify a type: enough for a `ftyp` box with 28 compatible brands.
-    public static let signatureLength = 128
+    package static let signatureLength = 128
 
     /// Detects the type by the first bytes. Nil for other files.
-    public init?(firstBytes bytes: some Collection<UInt8>) {
+    package init?(firstBytes bytes: some Collection<UInt8>) {
         let bytes = Array(bytes.prefix(Self.signatureLength))
         func has(_ text: String, at offset: Int = 0) -> Bool { bytes.dropFirst(offset).starts(with: text.utf8) }
         if bytes.starts(with: [0xFF, 0xD8, 0xFF]) {
@@ -80,12 +81,12 @@ public enum PictureType: String, Sendable, CaseIterable {
 }
 
 /// The upload request for a picture.
-public struct PictureUpload: Sendable {
-    public let url: String
-    public let headers: [(name: String, value: String)]
-    public let expiresAt: Date
+package struct PictureUpload: Sendable {
+    package let url: String
+    package let headers: [(name: String, value: String)]
+    package let expiresAt: Date
 
-    public init(url: String, headers: [(name: String, value: String)], expiresAt: Date) {
+    package init(url: String, headers: [(name: String, value: String)], expiresAt: Date) {
         self.url = url
         self.headers = headers
         self.expiresAt = expiresAt

@@ -1,4 +1,5 @@
-public import NIOCore
+package import NIOCore
+package import WireProtocol
 
 /// The OpenAPI 3.0.3 description of the methods over HTTP, each `POST /v1/{method}`.
 ///
@@ -9,14 +10,14 @@ public import NIOCore
 /// It is derived from the table of operations. Other paths are described by the code that serves them, and may refer to
 /// `components`: the schemas of the protocol's objects (`Profile`, `Me`, `Conversation`, `Message`, `Changes`,
 /// `Tokens`, `Error`), a response per error status (`Error401`), and the security scheme `bearer`.
-public enum OpenAPIDocument {
+package enum OpenAPIDocument {
     /// Returns the document as JSON text. It is not cached.
     ///
     /// - Parameters:
     ///   - version: the server's version.
     ///   - paths: additional path items, after those of the methods.
     ///   - schemas: additional schemas, by their names under `components/schemas`.
-    public static func text(
+    package static func text(
         version: String, adding paths: JSONObject = [:], schemas: JSONObject = [:]
     ) -> ByteBuffer {
         let info: JSONObject = [

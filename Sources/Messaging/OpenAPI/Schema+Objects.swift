@@ -1,3 +1,5 @@
+import WireProtocol
+
 // An answer of one of two kinds is one object here, without required members. openapi-generator's Swift client does not
 // compile with a `oneOf` of objects that have an id, and of an `anyOf` it requires the members of both.
 

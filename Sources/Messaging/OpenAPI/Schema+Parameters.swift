@@ -1,3 +1,5 @@
+import WireProtocol
+
 /// Schemas of params, from their declarations.
 ///
 /// A schema accepts everything that the server accepts, and may accept more: bytes are expressed as characters, and

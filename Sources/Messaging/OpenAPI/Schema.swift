@@ -1,3 +1,5 @@
+import WireProtocol
+
 /// The subset of an OpenAPI 3.0 schema object that the protocol needs.
 struct Schema: Sendable {
     let members: [JSONObject.Member]

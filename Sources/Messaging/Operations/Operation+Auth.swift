@@ -1,3 +1,6 @@
+import Accounts
+import WireProtocol
+
 extension Operation {
     /// The methods `auth.*` of accounts that Postline keeps.
     static let auth = [register, login, guest, upgrade, refresh, logout, changePassword]

@@ -1,4 +1,5 @@
-internal import Postgres
+import Postgres
+import WireProtocol
 
 /// The variants of methods for compatibility endpoints (`docs/http.md`), whose results have additional members.
 extension Operation {

@@ -1,4 +1,5 @@
-internal import Postgres
+import Postgres
+import WireProtocol
 
 extension Operation {
     /// The methods `devices.*`, which register devices for pushes while no app is open.
@@ -58,7 +59,7 @@ extension Operation {
 }
 
 /// A service that delivers device pushes.
-public enum DevicePlatform: String, Sendable, CaseIterable {
+package enum DevicePlatform: String, Sendable, CaseIterable {
     /// Apple Push Notification service.
     case apns
     /// Firebase Cloud Messaging.

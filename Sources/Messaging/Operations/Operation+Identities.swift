@@ -1,3 +1,6 @@
+import Accounts
+import WireProtocol
+
 extension Operation {
     /// The methods `auth.apple` and `auth.merge_guest`, which accept another server's tokens.
     static let identities = [apple, mergeGuest]

@@ -1,3 +1,6 @@
+import Accounts
+import WireProtocol
+
 extension Operation {
     /// The methods `auth.*` that use mailed tokens.
     static let mails = [requestPasswordReset, resetPassword, requestEmailChange, confirmEmail]

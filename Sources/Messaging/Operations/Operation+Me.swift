@@ -1,4 +1,6 @@
-internal import Postgres
+import Accounts
+import Postgres
+import WireProtocol
 
 extension Operation {
     /// The methods `me.*` of the user's own data. Their results are the complete data.

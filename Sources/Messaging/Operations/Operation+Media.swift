@@ -1,7 +1,10 @@
-internal import FoundationEssentials
-internal import Logging
-internal import NIOCore
-internal import Postgres
+import DatabaseAccess
+import FoundationEssentials
+import Foundations
+import Logging
+import NIOCore
+import Postgres
+import WireProtocol
 
 extension Operation {
     /// The methods `media.*` of pictures. The database has their metadata and a store their bytes.

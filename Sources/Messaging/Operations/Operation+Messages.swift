@@ -1,4 +1,5 @@
-internal import Postgres
+import Postgres
+import WireProtocol
 
 extension Operation {
     /// The methods `messages.*`.

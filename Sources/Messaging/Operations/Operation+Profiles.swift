@@ -1,4 +1,6 @@
-internal import Postgres
+import Accounts
+import Postgres
+import WireProtocol
 
 extension Operation {
     /// The methods `avatars.*` of built-in avatars.

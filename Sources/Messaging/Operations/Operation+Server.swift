@@ -1,4 +1,6 @@
-internal import FoundationEssentials
+import FoundationEssentials
+import Foundations
+import WireProtocol
 
 extension Operation {
     /// The methods `server.*`.

@@ -1,3 +1,7 @@
+import Accounts
+import Foundations
+import WireProtocol
+
 extension Operation {
     /// The methods `session.*` of the connection.
     static let session = [authenticate, setState]

@@ -1,4 +1,6 @@
-internal import NIOCore
+import ChangeFeed
+import NIOCore
+import WireProtocol
 
 extension Operation {
     /// The methods `sync.*`.

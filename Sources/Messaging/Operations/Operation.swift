@@ -1,7 +1,9 @@
+import WireProtocol
+
 /// A method of the protocol: access, params, implementation and result.
 struct Operation: Sendable {
     /// The method's name, such as `messages.send`.
-    let method: String
+    package let method: String
 
     let access: Access
 

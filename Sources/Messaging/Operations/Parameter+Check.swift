@@ -1,3 +1,6 @@
+import Foundations
+import WireProtocol
+
 extension Parameter {
     /// Checks the object's value of this param against the declaration.
     ///

@@ -1,3 +1,5 @@
+import WireProtocol
+
 /// The declaration of a param, or of a member of a param that is an object of fields.
 ///
 /// Validation, suggestions, the tests of `docs/protocol.md` and the OpenAPI document use it.

@@ -1,3 +1,6 @@
+import Foundations
+import WireProtocol
+
 /// The params of a request, checked against their declarations.
 ///
 /// Every error is `invalid_params` with the param in `data.field`.
@@ -117,11 +120,11 @@ extension Params {
     /// Returns a list of UUIDs as a PostgreSQL array literal.
     func uuids(_ name: String) -> String? {
         guard case .array(let elements)? = value(of: name) else { return nil }
-        let ids = elements.compactMap { element -> String? in
+        let ids = elements.compactMap { element -> ID? in
             guard case .string(let text) = element else { return nil }
-            return ID(text)?.description
+            return ID(text)
         }
-        return "{\(ids.joined(separator: ","))}"
+        return ids.plainArrayLiteral { $0 }
     }
 
     func object(_ name: String) -> JSONObject? {
@@ -133,33 +136,5 @@ extension Params {
     /// nulls stay null.
     func patch(without name: String) -> JSONObject {
         JSONObject(object.members.filter { $0.name != name })
-    }
-}
-
-extension ProtocolError {
-    /// Returns `invalid_params` with the param's name: `"limit" must be 1 to 50.`
-    static func invalid(_ field: String, _ problem: String) -> ProtocolError {
-        ProtocolError(.invalidParams, "\"\(field)\" \(problem).", data: [.init(name: "field", value: .string(field))])
-    }
-}
-
-extension JSON {
-    /// True if any string or name in the value contains a NUL.
-    var containsNUL: Bool {
-        switch self {
-        case .null, .bool, .number: false
-        case .string(let text): text.utf8.contains(0)
-        case .array(let elements): elements.contains { $0.containsNUL }
-        case .object(let object): object.members.contains { $0.name.utf8.contains(0) || $0.value.containsNUL }
-        }
-    }
-}
-
-extension StringProtocol {
-    /// The text with only A to Z in lower case, as names in HTTP are compared. `lowercased()` would make a Kelvin sign
-    /// a k.
-    package var lowercasedASCII: String {
-        let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
-        return String(decoding: utf8.map { capitals.contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

@@ -1,5 +1,5 @@
 /// Suggests a name for an unknown method or param.
-public enum Suggestion {
+package enum Suggestion {
     /// A suggested param.
     struct ParameterMatch: Equatable {
         /// The name, with the path of a member of an object, such as `avatar.avatar_url`.
@@ -88,7 +88,7 @@ public enum Suggestion {
 
     /// Returns the candidate nearest to the name, or nil if none is equal without case and punctuation or within an
     /// edit distance of a third of its letters.
-    public static func nearest(to name: String, among candidates: [String]) -> String? {
+    package static func nearest(to name: String, among candidates: [String]) -> String? {
         guard name.utf8.count <= 64 else { return nil }
         let folded = letters(of: name)
         let maxDistance = max(1, folded.count / 3)

@@ -1,3 +1,5 @@
+package import WireProtocol
+
 extension ProtocolError {
     /// Returns the error for a field that an endpoint does not have, with the nearest name or else all names.
     package static func unknownField(

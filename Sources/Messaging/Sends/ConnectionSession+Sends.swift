@@ -1,5 +1,9 @@
-internal import NIOCore
-internal import Postgres
+import Accounts
+import DatabaseAccess
+import Foundations
+import NIOCore
+import Postgres
+import WireProtocol
 
 /// Sending messages: texts in batches with those of other clients, all others individually.
 extension ConnectionSession {

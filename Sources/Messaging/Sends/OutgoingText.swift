@@ -1,3 +1,6 @@
+import DatabaseAccess
+import Foundations
+
 /// A text that a user sends to a conversation, in a batch or individually.
 struct OutgoingText: Sendable {
     /// The database role and claims for sending it individually.
@@ -17,10 +20,8 @@ extension Array where Element == OutgoingText {
     /// The parameters of `app.send_messages`: each column of the texts as a PostgreSQL array literal.
     var parameters: [String?] {
         [
-            "{\(map(\.sender.description).joined(separator: ","))}",
-            "{\(map(\.conversation.description).joined(separator: ","))}",
-            map(\.content).arrayLiteral,
-            "{\(map { $0.clientID ?? "null" }.joined(separator: ","))}",
+            plainArrayLiteral { $0.sender }, plainArrayLiteral { $0.conversation }, map(\.content).arrayLiteral,
+            plainArrayLiteral { $0.clientID },
         ]
     }
 }

@@ -1,9 +1,13 @@
-internal import Logging
-internal import Metrics
-internal import NIOCore
-internal import Postgres
-internal import Synchronization
-internal import Threads
+import Accounts
+import ChangeFeed
+import Concurrency
+import DatabaseAccess
+import Logging
+import Metrics
+import NIOCore
+import Postgres
+import Synchronization
+import WireProtocol
 
 /// Sends texts, in batches while others are in flight: most of a send's cost in the database is starting and ending a
 /// statement and its transaction, which a batch does once.

@@ -1,3 +1,7 @@
+import ChangeFeed
+import DatabaseAccess
+import Foundations
+
 /// The texts of one client, in their order, and the continuation that resumes the client.
 struct SendWaiter<Continuation: Sendable>: Sendable {
     let texts: [OutgoingText]

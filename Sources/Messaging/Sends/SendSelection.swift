@@ -1,3 +1,5 @@
+import Foundations
+
 /// Selects the clients whose texts form the next batch: the first in the queue, up to a number of texts.
 ///
 /// A client is skipped if one of its conversations is in flight or the batch has no room for all of its texts. Later

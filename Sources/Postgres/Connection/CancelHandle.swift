@@ -1,6 +1,6 @@
 import CPostgres
 import Synchronization
-import Threads
+import Concurrency
 
 /// The owner of a `PGcancel`, which sends cancel requests for a connection's statement.
 ///

@@ -1,4 +1,4 @@
-import Threads
+import Concurrency
 
 /// A connection attempt on a separate thread.
 ///

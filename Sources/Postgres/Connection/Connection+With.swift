@@ -7,7 +7,7 @@ extension Connection {
     ///   - options: how to connect and use the connection.
     ///   - body: uses the connection.
     /// - Throws: `connectFailed`, `cancelled`, or the error of `body`.
-    public static func with<Value>(
+    package static func with<Value>(
         _ url: String, on reactor: Reactor, options: ConnectionOptions = ConnectionOptions(),
         _ body: (Connection) async throws -> Value
     ) async throws -> Value {
@@ -15,7 +15,7 @@ extension Connection {
     }
 
     /// Passes the connection to `body`, and closes it, also if `body` throws.
-    public nonisolated func use<Value>(_ body: (Connection) async throws -> Value) async throws -> Value {
+    package nonisolated func use<Value>(_ body: (Connection) async throws -> Value) async throws -> Value {
         do {
             let value = try await body(self)
             await close()

@@ -1,5 +1,5 @@
+import Concurrency
 import Logging
-import Threads
 
 /// A connection to PostgreSQL, the only user of its socket.
 ///
@@ -8,9 +8,9 @@ import Threads
 /// so a deadline or cancellation ends only the statement it is meant for.
 ///
 /// The actor lives on its reactor's thread, the only one that uses libpq.
-public actor Connection {
-    public nonisolated let reactor: Reactor
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+package actor Connection {
+    package nonisolated let reactor: Reactor
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
     let options: ConnectionOptions
     private var handle: ConnectionHandle
@@ -40,10 +40,10 @@ public actor Connection {
     private var isPooled = false
 
     /// The id of the backend process, or the value that a pooler invents.
-    public nonisolated let backendProcessID: Int32
+    package nonisolated let backendProcessID: Int32
     nonisolated let openedAt = ContinuousClock.now
     /// The server's version as a number: 15.4 is 150004.
-    public nonisolated let serverVersion: Int
+    package nonisolated let serverVersion: Int
 
     /// Connects to PostgreSQL.
     ///
@@ -52,7 +52,7 @@ public actor Connection {
     ///   - reactor: the reactor on whose thread the connection lives.
     ///   - options: how to connect and use the connection.
     /// - Throws: `connectFailed`, `cancelled`.
-    public static func open(
+    package static func open(
         _ url: String, on reactor: Reactor, options: ConnectionOptions = ConnectionOptions()
     ) async throws(PostgresError) -> Connection {
         let handle = try await ConnectAttempt(reactor).connect(url, options)
@@ -115,7 +115,7 @@ public actor Connection {
     ///     cancel request is sent, and the connection is closed if the run had begun.
     /// - Throws: `server`, `connectionLost`, `deadlineExceeded`, `cancelled` (with the effects of a deadline) and
     ///   `refused`. After a `server` error about a stale prepared statement the connection is closed.
-    public func run(_ calls: [Call], deadline: Duration? = nil) async throws(PostgresError) -> [Rows] {
+    package func run(_ calls: [Call], deadline: Duration? = nil) async throws(PostgresError) -> [Rows] {
         try await run(calls, until: deadline.map { .now + $0 })
     }
 
@@ -133,17 +133,17 @@ public actor Connection {
     ///   - deadline: as for `run`.
     /// - Throws: as `run`. The position in a `server` error counts from the first character of the script.
     @discardableResult
-    public func execute(_ sql: String, deadline: Duration? = nil) async throws(PostgresError) -> [Rows] {
+    package func execute(_ sql: String, deadline: Duration? = nil) async throws(PostgresError) -> [Rows] {
         try await perform(.script(sql), until: deadline.map { .now + $0 })
     }
 
     /// Closes the connection. Running and queued requests fail with `connectionLost`.
-    public func close() {
+    package func close() {
         end(.connectionLost(sent: true, "closed by this process"), notifiesHandler: false)
     }
 
     /// True if the connection has ended.
-    public var isClosed: Bool { handle.isClosed }
+    package var isClosed: Bool { handle.isClosed }
 
     /// True if the connection is as good as new: open, idle and outside a transaction.
     var isReusable: Bool { !handle.isClosed && active == nil && handle.isOutsideTransaction }

@@ -1,5 +1,5 @@
 /// An error in a connection string that makes every connection attempt fail.
-public enum ConnectionStringFlaw: Sendable, Hashable {
+package enum ConnectionStringFlaw: Sendable, Hashable {
     /// libpq cannot parse it: it is neither a URL nor keywords, or contains an unknown keyword.
     case malformed
 
@@ -8,7 +8,7 @@ public enum ConnectionStringFlaw: Sendable, Hashable {
     case value(keyword: String)
 
     /// Returns the error of a connection string, or nil if none is visible before connecting.
-    public init?(in url: String) {
+    package init?(in url: String) {
         guard let parameters = try? Conninfo(url, applicationName: "").parameters else {
             self = .malformed
             return

@@ -1,15 +1,15 @@
 /// The user and password of a connection string, as libpq parses it.
-public struct ConnectionTarget: Sendable {
+package struct ConnectionTarget: Sendable {
     /// The user name, or nil.
-    public let user: String?
+    package let user: String?
 
     /// The password, or nil.
-    public let password: String?
+    package let password: String?
 
     /// Parses a URL (`postgresql://…`) or keywords (`host=… dbname=…`).
     ///
     /// - Throws: `connectFailed` if libpq cannot parse it.
-    public init(_ url: String) throws(PostgresError) {
+    package init(_ url: String) throws(PostgresError) {
         let parameters = try Conninfo(url, applicationName: "").parameters
         user = parameters.first { $0.keyword == "user" }?.value
         password = parameters.first { $0.keyword == "password" }?.value

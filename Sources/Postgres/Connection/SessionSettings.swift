@@ -7,7 +7,7 @@
 /// choice of durability (`doctor` warns about `off`); `lo_compat_privileges`, which concerns large objects; and
 /// `default_transaction_read_only`, by which operators and hosts stop writes: such a database is unavailable until it
 /// is writable again.
-public enum SessionSettings {
+package enum SessionSettings {
     /// Settings that change the meaning of statements or the format of values.
     ///
     /// Through a pooler that changes the backend between transactions, they are set in each transaction.
@@ -41,10 +41,10 @@ public enum SessionSettings {
     ]
 
     /// All settings. The planner's switches (`enable_…`) are additional: each is set to its default.
-    public static var all: [(name: String, value: String)] { semantic + ofSession }
+    package static var all: [(name: String, value: String)] { semantic + ofSession }
 
     /// True if a setting is also set behind a pooler that changes the backend between transactions.
-    public static func persistsThroughPooler(_ name: String) -> Bool {
+    package static func persistsThroughPooler(_ name: String) -> Bool {
         semantic.contains { $0.name.lowercased() == name.lowercased() }
     }
 

@@ -1,5 +1,5 @@
 /// The reason why a run or a connection failed.
-public enum PostgresError: Error, Sendable {
+package enum PostgresError: Error, Sendable {
     /// PostgreSQL refused a statement; the whole run was rolled back.
     indirect case server(ServerError)
     /// No connection was made. The text has a sentence or two, without a password.
@@ -23,7 +23,7 @@ public enum PostgresError: Error, Sendable {
 
 extension PostgresError {
     /// The server's error, if it is one.
-    public var serverError: ServerError? {
+    package var serverError: ServerError? {
         if case .server(let error) = self { error } else { nil }
     }
 
@@ -39,7 +39,7 @@ extension PostgresError {
 }
 
 extension PostgresError: CustomStringConvertible {
-    public var description: String {
+    package var description: String {
         switch self {
         case .server(let error): error.description
         case .connectFailed(let reason): "no connection to PostgreSQL: \(reason)"

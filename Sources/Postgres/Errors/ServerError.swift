@@ -1,43 +1,43 @@
 /// An error as PostgreSQL reported it.
 ///
 /// Source: the fields of `PQresultErrorField`. Which of the optional ones are set depends on the error.
-public struct ServerError: Error, Sendable, Hashable {
+package struct ServerError: Error, Sendable, Hashable {
     /// `ERROR`, `FATAL` or `PANIC`, never translated; after the last two the connection is gone.
-    public var severity: String
+    package var severity: String
     /// The error code.
-    public var sqlState: SQLState
+    package var sqlState: SQLState
     /// The primary message.
-    public var message: String
+    package var message: String
     /// Details. They may contain values of the statement and must not be logged.
-    public var detail: String?
+    package var detail: String?
     /// A hint how to solve the problem.
-    public var hint: String?
+    package var hint: String?
     /// The position of the error in the SQL, in characters from 1.
-    public var position: Int?
+    package var position: Int?
     /// The call stack in the server: functions, triggers.
-    public var context: String?
-    public var schema: String?
-    public var table: String?
-    public var column: String?
-    public var constraint: String?
+    package var context: String?
+    package var schema: String?
+    package var table: String?
+    package var column: String?
+    package var constraint: String?
     /// The function in PostgreSQL's source that reported the error.
-    public var routine: String?
+    package var routine: String?
 
     /// Creates an error with its code and message; the other fields are set later.
-    public init(severity: String = "ERROR", sqlState: SQLState, message: String) {
+    package init(severity: String = "ERROR", sqlState: SQLState, message: String) {
         self.severity = severity
         self.sqlState = sqlState
         self.message = message
     }
 
     /// True if the server ended the connection with this error.
-    public var endsConnection: Bool { severity == "FATAL" || severity == "PANIC" }
+    package var endsConnection: Bool { severity == "FATAL" || severity == "PANIC" }
 }
 
 extension ServerError {
     /// The message for logs. A data exception (class 22) quotes the value, which a user may have written, so the text
     /// between its first and last quotation mark is removed.
-    public var loggableMessage: String {
+    package var loggableMessage: String {
         guard sqlState.rawValue.hasPrefix("22"), let first = message.firstIndex(of: "\""),
             let last = message.lastIndex(of: "\""), first < last
         else { return message }
@@ -47,7 +47,7 @@ extension ServerError {
 
 extension ServerError: CustomStringConvertible {
     /// Code, message, hint and position, without the details, which may contain a user's text.
-    public var description: String {
+    package var description: String {
         var text = "\(severity) \(sqlState): \(loggableMessage)"
         if let position { text += " (at character \(position))" }
         if let hint { text += " Hint: \(hint)" }

@@ -1,9 +1,10 @@
+import Foundations
 import Logging
 
 /// A connection that listens on channels and reconnects whenever it is lost.
-public actor Listener {
-    public nonisolated let reactor: Reactor
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+package actor Listener {
+    package nonisolated let reactor: Reactor
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
     private let url: String
     private let channels: [String]
@@ -19,7 +20,7 @@ public actor Listener {
     ///     session. Behind another pooler LISTEN is lost silently, which the keepalive detects.
     ///   - channels: the unquoted channel names, 1 to 63 bytes each, since PostgreSQL truncates longer ones.
     ///   - reactor: the reactor on whose thread the connection lives.
-    public init(
+    package init(
         url: String, channels: [String], options: ListenerOptions = ListenerOptions(), on reactor: Reactor
     ) {
         precondition(
@@ -33,7 +34,7 @@ public actor Listener {
     /// Listens and reports events until the task is cancelled.
     ///
     /// - Parameter onEvent: runs on the reactor's thread and must not block.
-    public func run(_ onEvent: @escaping @Sendable (ListenerEvent) -> Void) async {
+    package func run(_ onEvent: @escaping @Sendable (ListenerEvent) -> Void) async {
         var backoff = options.backoff
         while !Task.isCancelled {
             do throws(PostgresError) {

@@ -1,5 +1,5 @@
 /// An event of a listener.
-public enum ListenerEvent: Sendable {
+package enum ListenerEvent: Sendable {
     /// LISTEN has committed: no later notification is missed. After a loss, changes may have been missed.
     case listening
     /// A notification: the channel, the sender's process id and the payload.

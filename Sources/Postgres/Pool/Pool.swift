@@ -1,6 +1,7 @@
+import Concurrency
+import Foundations
 import Logging
 import Synchronization
-import Threads
 
 /// A fixed number of connections shared by many callers.
 ///
@@ -11,9 +12,9 @@ import Threads
 /// A run leaves nothing on a connection but prepared statements: a connection that is not idle and outside a
 /// transaction afterwards is closed. Session changes (`set`, not `set local`) would persist, so callers must not make
 /// them.
-public actor Pool {
-    public nonisolated let reactor: Reactor
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+package actor Pool {
+    package nonisolated let reactor: Reactor
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
     private let url: String
     private let options: PoolOptions
@@ -48,7 +49,7 @@ public actor Pool {
     ///   - url: a libpq connection string: a URL or keywords.
     ///   - reactor: the thread of the pool and its connections; by default its own.
     ///   - options: the size, limits and connection options.
-    public init(url: String, options: PoolOptions = PoolOptions(), on reactor: Reactor = Reactor(name: "postgres")) {
+    package init(url: String, options: PoolOptions = PoolOptions(), on reactor: Reactor = Reactor(name: "postgres")) {
         self.url = url
         self.options = options
         self.reactor = reactor
@@ -60,7 +61,7 @@ public actor Pool {
     }
 
     /// The current counters.
-    public var counters: PoolCounters {
+    package var counters: PoolCounters {
         PoolCounters(
             idle: state.idleCount, busy: state.busyCount, opening: state.openingCount, waiting: state.waitingCount,
             opened: state.openedCount, failed: state.failedCount, lost: state.lostCount, refused: state.refusedCount,
@@ -69,7 +70,7 @@ public actor Pool {
 
     /// Maintains the connections until the task is cancelled, then rejects new requests, lets running ones finish
     /// within a limit, and closes. Call it once.
-    public func run() async {
+    package func run() async {
         let (connectionsToOpen, openings) = AsyncStream.makeStream(of: Int.self)
         self.openings = openings
         perform(state.start(now: .now))
@@ -174,7 +175,7 @@ public actor Pool {
     ///   - deadline: the total time that the caller waits; nil for no limit except the wait for a connection.
     ///   - succeeded: called on the pool's thread on success, before the caller has the rows.
     /// - Throws: `unavailable`, `shareExceeded`, and the errors of `Connection.run`.
-    public nonisolated func run(
+    package nonisolated func run(
         _ calls: [Call], of owner: String? = nil, isLockWaiter: Bool = false, deadline: Duration? = nil,
         succeeded: (@Sendable () -> Void)? = nil
     ) async throws(PostgresError) -> [Rows] {

@@ -1,33 +1,35 @@
+package import Foundations
+
 /// Options of a pool.
-public struct PoolOptions: Sendable {
+package struct PoolOptions: Sendable {
     /// The number of connections.
-    public var size = 8
+    package var size = 8
     /// The maximum wait for a connection, after which a request fails with `unavailable`.
-    public var waitLimit: Duration = .seconds(3)
+    package var waitLimit: Duration = .seconds(3)
     /// The maximum number of attempts for failures without effect.
-    public var maximumAttempts = 4
+    package var maximumAttempts = 4
     /// True if the connections are for writes. A read-only connection (25006, a standby) is then replaced after a
     /// second at the earliest, so that a failover or the end of a write stop is noticed at once.
-    public var isForWrites = true
+    package var isForWrites = true
     /// The back-off between connection attempts.
-    public var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
+    package var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
     /// The time that running requests have once the pool closes.
-    public var closeLimit: Duration = .seconds(5)
+    package var closeLimit: Duration = .seconds(5)
     /// The share of one owner; nil for no limit.
-    public var share: PoolShare?
+    package var share: PoolShare?
     /// Called on the pool's thread with the time that a request waited for its owner's share, and whether it was
     /// rejected for that.
     package var onShareWait: (@Sendable (Duration, _ isRefused: Bool) -> Void)?
     /// Called on the pool's thread with the time that any other request waited for a connection.
-    public var onWait: (@Sendable (Duration) -> Void)?
+    package var onWait: (@Sendable (Duration) -> Void)?
     /// Options for its connections.
-    public var connection = ConnectionOptions()
+    package var connection = ConnectionOptions()
 
     /// The defaults.
-    public init() {}
+    package init() {}
 
     /// The defaults with another size and wait limit.
-    public init(size: Int, waitLimit: Duration = .seconds(3)) {
+    package init(size: Int, waitLimit: Duration = .seconds(3)) {
         self.size = size
         self.waitLimit = waitLimit
     }

@@ -1,16 +1,16 @@
 /// The share of a pool that one owner may use.
-public struct PoolShare: Sendable, Hashable {
+package struct PoolShare: Sendable, Hashable {
     /// The maximum number of running requests.
-    public var maxRunning = 2
+    package var maxRunning = 2
     /// The maximum number of waiting requests; more are rejected.
-    public var maxWaiting = 256
+    package var maxWaiting = 256
     /// The database time per second, on average.
-    public var timePerSecond: Duration = .milliseconds(500)
+    package var timePerSecond: Duration = .milliseconds(500)
     /// The database time available at once after a rest.
-    public var burst: Duration = .seconds(5)
+    package var burst: Duration = .seconds(5)
 
     /// The defaults.
-    public init() {}
+    package init() {}
 }
 
 /// The use of a pool by each owner, and the rest of its budget of database time.

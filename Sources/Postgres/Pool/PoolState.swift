@@ -1,3 +1,5 @@
+import Foundations
+
 /// The decisions of a pool, as a pure state machine.
 ///
 /// Events go in, actions come out; time and randomness are parameters, so that every decision can be tested. A

@@ -1,5 +1,5 @@
 import Synchronization
-import Threads
+import Concurrency
 
 /// A thread that polls the sockets of many connections and is the executor of their actors.
 ///
@@ -7,7 +7,7 @@ import Threads
 /// of the network side. It handles events of sockets and deadlines one after another.
 ///
 /// The thread ends with the last reference to the reactor.
-public final class Reactor: SerialExecutor, TaskExecutor, Sendable {
+package final class Reactor: SerialExecutor, TaskExecutor, Sendable {
     private let loop: ReactorLoop
 
     /// Starts the thread.
@@ -15,7 +15,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, Sendable {
     /// A process that cannot create a thread or pipe exits with a message, since it could serve nothing.
     ///
     /// - Parameter name: the name in debuggers; Linux keeps the first 15 bytes.
-    public init(name: String) {
+    package init(name: String) {
         let loop = ReactorLoop()
         self.loop = loop
         do {
@@ -27,23 +27,23 @@ public final class Reactor: SerialExecutor, TaskExecutor, Sendable {
 
     deinit { loop.stop() }
 
-    public func enqueue(_ job: consuming ExecutorJob) {
+    package func enqueue(_ job: consuming ExecutorJob) {
         loop.enqueue(.job(UnownedJob(job), self))
     }
 
-    public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         unsafe UnownedSerialExecutor(ordinary: self)
     }
 
     /// Called by the runtime when an actor's state is used outside its jobs, as by a watch's handler.
-    public func checkIsolated() {
+    package func checkIsolated() {
         precondition(loop.isOnThread, "call this on the reactor's thread")
     }
 
-    public func isIsolatingCurrentContext() -> Bool? { loop.isOnThread }
+    package func isIsolatingCurrentContext() -> Bool? { loop.isOnThread }
 
     /// Runs `body` on the thread, after everything enqueued before. Any thread may call it.
-    public func submit(_ body: @escaping @Sendable () -> Void) {
+    package func submit(_ body: @escaping @Sendable () -> Void) {
         loop.enqueue(.call(body))
     }
 

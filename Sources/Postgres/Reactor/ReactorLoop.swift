@@ -1,5 +1,5 @@
 import Synchronization
-import Threads
+import Concurrency
 
 #if canImport(Darwin)
 import Darwin

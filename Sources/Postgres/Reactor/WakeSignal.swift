@@ -1,12 +1,12 @@
+import Concurrency
 import Synchronization
-import Threads
 
 /// Wakes one task on a reactor's thread. Signals before the task looks are merged.
 ///
 /// A signal costs a thread change only if the task waits for it.
-public actor WakeSignal {
+package actor WakeSignal {
     private nonisolated let reactor: Reactor
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
     private nonisolated let isSignalled = Atomic(false)
     private var waiter: CheckedContinuation<Void, Never>?
@@ -14,14 +14,14 @@ public actor WakeSignal {
     private var timer: PollSet.Watch?
 
     /// Creates a signal whose reader lives on that reactor.
-    public init(on reactor: Reactor) { self.reactor = reactor }
+    package init(on reactor: Reactor) { self.reactor = reactor }
 
     deinit {
         if let timer { reactor.remove(timer, thenDrop: Transfer(())) }
     }
 
     /// Wakes the reader. Any thread may call it.
-    public nonisolated func signal() {
+    package nonisolated func signal() {
         if isSignalled.exchange(true, ordering: .acquiringAndReleasing) { return }
         reactor.submit { self.assumeIsolated { if !$0.isPausing { $0.wake() } } }
     }
@@ -29,7 +29,7 @@ public actor WakeSignal {
     /// Returns after a signal since the last call, but not before `time`. For one task at a time.
     ///
     /// - Throws: if the task is cancelled.
-    public func next(notBefore time: ContinuousClock.Instant? = nil) async throws(CancellationError) {
+    package func next(notBefore time: ContinuousClock.Instant? = nil) async throws(CancellationError) {
         if let time { try await pause(until: time) }
         while !isSignalled.exchange(false, ordering: .acquiringAndReleasing) {
             if Task.isCancelled { throw CancellationError() }
@@ -40,7 +40,7 @@ public actor WakeSignal {
     /// Returns after a signal since the last call, or at that time. For one task at a time.
     ///
     /// - Throws: if the task is cancelled.
-    public func next(by time: ContinuousClock.Instant) async throws(CancellationError) {
+    package func next(by time: ContinuousClock.Instant) async throws(CancellationError) {
         while !isSignalled.exchange(false, ordering: .acquiringAndReleasing), .now < time {
             if Task.isCancelled { throw CancellationError() }
             wake(at: time)
@@ -51,7 +51,7 @@ public actor WakeSignal {
     /// Returns at that time, with or without a signal.
     ///
     /// - Throws: if the task is cancelled.
-    public func pause(until time: ContinuousClock.Instant) async throws(CancellationError) {
+    package func pause(until time: ContinuousClock.Instant) async throws(CancellationError) {
         isPausing = true
         defer { isPausing = false }
         while .now < time {

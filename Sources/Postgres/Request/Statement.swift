@@ -2,14 +2,14 @@
 ///
 /// Parameters `$1`, `$2`, … are sent separately as text, so no value can become SQL. A name stands for one SQL text in
 /// the whole process.
-public struct Statement: Sendable, Hashable {
+package struct Statement: Sendable, Hashable {
     /// The name on the server, of which 63 bytes count.
-    public let name: String
+    package let name: String
     /// The SQL, a single statement.
-    public let sql: String
+    package let sql: String
 
     /// Creates a statement that is prepared on its first use on a connection.
-    public init(_ name: String, _ sql: String) {
+    package init(_ name: String, _ sql: String) {
         self.name = name
         self.sql = sql
     }

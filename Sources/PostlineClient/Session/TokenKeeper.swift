@@ -1,5 +1,5 @@
 import Foundation
-import Threads
+import Concurrency
 
 /// The tokens of one user. It renews them, one renewal at a time.
 actor TokenKeeper {

@@ -1,5 +1,5 @@
+import Concurrency
 import NIOConcurrencyHelpers
-import Threads
 
 /// A signal that wakes the task that waits for it. A signal before the wait is not lost; several count as one.
 final class AsyncSignal: Sendable {

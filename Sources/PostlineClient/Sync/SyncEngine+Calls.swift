@@ -1,4 +1,4 @@
-import Threads
+import Concurrency
 
 /// Calls from the app.
 extension SyncEngine {

@@ -1,3 +1,4 @@
+import Foundations
 import Logging
 
 /// Registration for device pushes.
@@ -5,7 +6,7 @@ extension SyncEngine {
     /// Registers this device for the session on each connection and after each change, and removes earlier
     /// registrations. A registration ends with its session.
     func runRegistrationLoop(_ connection: LineConnection) async {
-        var backoff = Backoff()
+        var backoff = Backoff.reconnect
         while !Task.isCancelled {
             do {
                 try await registerDevice(on: connection)

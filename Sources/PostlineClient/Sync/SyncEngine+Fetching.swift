@@ -1,4 +1,4 @@
-import Threads
+import Concurrency
 
 /// Fetches for pushes and refreshes. They run in the engine's loop, so that only one sync runs at a time.
 extension SyncEngine {

@@ -1,3 +1,5 @@
+import Foundations
+
 /// Sending the outbox, with one queue for each conversation and one for the user's own data.
 extension SyncEngine {
     /// Sends pending changes until the task ends. Queues are sent concurrently, the changes of a queue in order.
@@ -31,7 +33,7 @@ extension SyncEngine {
 
     /// Sends the pending changes of one queue. A refused change stays in the outbox and does not block the next.
     func sendQueue(_ queueKey: String, _ connection: LineConnection) async {
-        var backoff = Backoff()
+        var backoff = Backoff.reconnect
         while !Task.isCancelled {
             do {
                 guard let change = try await store.read({ try $0.nextChange(queueKey: queueKey) }) else { return }

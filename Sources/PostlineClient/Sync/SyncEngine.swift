@@ -1,4 +1,5 @@
 import Foundation
+import Foundations
 import Logging
 
 /// The sync of one user's store with the server: it connects, catches up, stays live, sends the outbox and reconnects.
@@ -39,7 +40,7 @@ actor SyncEngine {
     /// True if the engine has ended and will not connect again.
     var hasEnded = false
     var isStoreDamaged = false
-    var backoff = Backoff()
+    var backoff = Backoff.reconnect
     /// Signals that a connection attempt is worthwhile.
     let connectSignal: AsyncSignal
     /// Signals that the outbox has a new change.

@@ -2,7 +2,7 @@ import Foundation
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOSSL
-import Threads
+import Concurrency
 
 /// The received lines of a connection: the first for the task that opens it, all others for the connection's actor.
 final class Inbox: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import NIOCore
-import Threads
+import Concurrency
 
 /// One connection to the server with its line protocol (`docs/protocol.md`, section 1).
 ///

@@ -1,4 +1,4 @@
-internal import ArgumentParser
+import ArgumentParser
 
 /// `postline admin`.
 struct Admin: AsyncParsableCommand {

@@ -1,4 +1,4 @@
-internal import Postgres
+import Postgres
 
 /// The database, accessed as its owner.
 struct AdminDatabase: Sendable {

@@ -1,6 +1,6 @@
-internal import ArgumentParser
-internal import Postgres
-internal import TerminalText
+import ArgumentParser
+import Postgres
+import TerminalText
 
 /// The reason why an admin command failed, with the exit code.
 struct AdminFailure: Error, Equatable {

@@ -1,8 +1,9 @@
-internal import ArgumentParser
-internal import FoundationEssentials
-internal import Messaging
-internal import Postgres
-internal import SystemPackage
+import Accounts
+import ArgumentParser
+import ChangeFeed
+import FoundationEssentials
+import Postgres
+import SystemPackage
 
 /// The options of all `postline admin` commands.
 struct AdminOptions: ParsableArguments {

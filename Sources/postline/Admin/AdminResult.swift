@@ -1,5 +1,5 @@
-internal import Messaging
-internal import TerminalText
+import TerminalText
+import WireProtocol
 
 /// The JSON result of a function of the schema `admin`, formatted for a terminal.
 struct AdminResult: Sendable {

@@ -1,5 +1,5 @@
-internal import ArgumentParser
-internal import Postgres
+import ArgumentParser
+import Postgres
 
 /// `postline admin user`.
 struct AdminUser: AsyncParsableCommand {

@@ -1,6 +1,7 @@
-internal import Messaging
-internal import ServiceLifecycle
-internal import Synchronization
+import Messaging
+import Outbox
+import ServiceLifecycle
+import Synchronization
 
 /// The stage of a node between start and stop, which decides whether it is ready for clients.
 final class NodeStage: Service {

@@ -1,10 +1,10 @@
-internal import Gateway
-internal import LineServer
-internal import Logging
-internal import Messaging
-internal import Metering
-internal import NIOCore
-internal import NIOHTTP1
+import Gateway
+import LineServer
+import Logging
+import Messaging
+import Metering
+import NIOCore
+import NIOHTTP1
 
 /// Serves `/healthz`, `/readyz` and `/metrics` over HTTP.
 struct OperationsServer: Sendable {

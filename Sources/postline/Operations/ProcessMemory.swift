@@ -1,11 +1,11 @@
-internal import FoundationEssentials
-internal import Metering
-internal import Metrics
+import FoundationEssentials
+import Metering
+import Metrics
 
 #if canImport(Glibc)
-internal import Glibc
+import Glibc
 #elseif canImport(Musl)
-internal import Musl
+import Musl
 #endif
 
 /// The resident memory of this process, measured at the time of a request. Only on Linux.

@@ -1,7 +1,7 @@
-internal import FoundationEssentials
-internal import KeySets
-internal import Logging
-internal import Messaging
+import Accounts
+import FoundationEssentials
+import Logging
+import Outbound
 
 /// The settings of Sign in with Apple.
 struct AppleSources: Sendable {

@@ -1,5 +1,5 @@
-internal import FoundationEssentials
-internal import Messaging
+import FoundationEssentials
+import WireProtocol
 
 /// The settings of a config file: one JSON object whose keys are settings and whose values are strings or numbers.
 struct ConfigFile: Sendable {

@@ -1,4 +1,5 @@
-internal import ArgumentParser
+import Accounts
+import ArgumentParser
 
 /// The settings of a command that connects to a node's database: flags, environment and config file, or those of a dev
 /// world.

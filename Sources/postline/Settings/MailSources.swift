@@ -1,6 +1,6 @@
-internal import FoundationEssentials
-internal import Mail
-internal import Messaging
+import Accounts
+import FoundationEssentials
+import Outbox
 
 /// The settings of mail.
 struct MailSources: Sendable {

@@ -1,6 +1,7 @@
-internal import FoundationEssentials
-internal import Media
-internal import Messaging
+import Accounts
+import FoundationEssentials
+import Media
+import Messaging
 
 /// The settings of pictures.
 struct MediaSources: Sendable {

@@ -1,5 +1,5 @@
-internal import FoundationEssentials
-internal import Push
+import FoundationEssentials
+import Outbox
 
 /// The settings of device pushes.
 struct PushSources: Sendable {

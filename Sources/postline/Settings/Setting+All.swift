@@ -1,7 +1,8 @@
-internal import Gateway
-internal import LineServer
-internal import Logging
-internal import Messaging
+import DatabaseAccess
+import Gateway
+import LineServer
+import Logging
+import Messaging
 
 extension Setting {
     /// All settings, in the order of the help and the documentation.

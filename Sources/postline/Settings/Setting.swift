@@ -1,4 +1,5 @@
-internal import ArgumentParser
+import Accounts
+import ArgumentParser
 
 /// The single declaration of a setting.
 ///

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+import FoundationEssentials
 
 /// Checks that several settings share. Each error names the setting.
 enum SettingChecks {

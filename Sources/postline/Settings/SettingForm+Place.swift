@@ -1,6 +1,6 @@
-internal import Gateway
-internal import NIOCore
-internal import Postgres
+import Gateway
+import NIOCore
+import Postgres
 
 extension SettingForm<String?> {
     /// A libpq connection string, or nil.

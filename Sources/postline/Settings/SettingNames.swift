@@ -1,4 +1,4 @@
-internal import Messaging
+import Messaging
 
 /// The names of settings, and suggestions for unknown ones.
 enum SettingNames {

@@ -1,4 +1,4 @@
-internal import ArgumentParser
+import ArgumentParser
 
 /// The flags of a server: `--config`, and one per setting.
 ///

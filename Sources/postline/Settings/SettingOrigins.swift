@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+import FoundationEssentials
 
 /// The source of each given setting, and so the name under which the user knows it.
 struct SettingOrigins: Sendable {

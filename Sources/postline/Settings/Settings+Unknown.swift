@@ -1,4 +1,4 @@
-internal import Logging
+import Logging
 
 extension Settings {
     /// Logs each variable that has the prefix of a setting but is unknown. It may belong to another program, so it is

@@ -1,10 +1,12 @@
-internal import Configuration
-internal import FoundationEssentials
-internal import Gateway
-internal import LineServer
-internal import Logging
-internal import Messaging
-internal import Push
+import Accounts
+import ChangeFeed
+import Configuration
+import DatabaseAccess
+import FoundationEssentials
+import Gateway
+import LineServer
+import Logging
+import Messaging
 
 /// The settings of a server: from flags, else the environment, else the config file, else the defaults.
 ///

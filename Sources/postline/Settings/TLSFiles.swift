@@ -1,4 +1,4 @@
-internal import LineServer
+import LineServer
 
 /// The files of the certificate chain and the key.
 struct TLSFiles: Sendable {

@@ -1,7 +1,8 @@
 import BoundedWait
-import Messaging
+import LineClient
 import NIOCore
 import NIOPosix
+import WireProtocol
 
 /// A client that stores every received byte, and interprets only line ends.
 actor CapturingClient {

@@ -1,3 +1,4 @@
+@testable import Accounts
 import Crypto
 import CryptoExtras
 import Foundation
@@ -5,8 +6,8 @@ import JWTKit
 import LineClient
 import TestSupport
 import Testing
+@testable import WireProtocol
 
-@testable import Messaging
 
 @Suite("Forged access tokens", .timeLimit(.minutes(60)))
 struct ForgedTokenTests {

@@ -1,8 +1,8 @@
+@testable import Messaging
 import LineClient
 import TestSupport
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("Row-level security hides other users' data", .timeLimit(.minutes(60)))
 struct HiddenObjectsTests {

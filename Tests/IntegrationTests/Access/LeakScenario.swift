@@ -1,7 +1,7 @@
 import LineClient
-import Messaging
 import NIOCore
 import Postgres
+import WireProtocol
 
 /// A random scenario on two nodes: users and guests who talk, join and leave groups, and try what they may not.
 ///

@@ -1,6 +1,7 @@
 import LineClient
 import Messaging
 import Testing
+import WireProtocol
 
 @Suite("Password guessing", .timeLimit(.minutes(60)))
 struct PasswordGuessingTests {

@@ -1,10 +1,10 @@
 import BoundedWait
-import LineClient
+@testable import LineClient
+@testable import Messaging
 import Postgres
 import TestSupport
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("Requests run with their user's rights only", .timeLimit(.minutes(60)))
 struct RequestIsolationTests {

@@ -1,9 +1,9 @@
 import Foundation
 import LineClient
-import Messaging
 import NIOCore
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("Access tokens", .timeLimit(.minutes(60)))
 struct AccessTokenTests {

@@ -1,10 +1,12 @@
+@testable import Accounts
 import Crypto
 import CryptoExtras
 import Foundation
-import KeySets
+@testable import Outbound
 import LineClient
 import TestSupport
 import Testing
+@testable import WireProtocol
 
 @testable import Messaging
 

@@ -1,8 +1,9 @@
+@testable import Accounts
 import Foundation
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+@testable import WireProtocol
 
 @Suite("session.authenticate", .timeLimit(.minutes(60)))
 struct AuthenticateTests {

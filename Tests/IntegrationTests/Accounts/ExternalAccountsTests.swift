@@ -1,8 +1,9 @@
-import LineClient
+@testable import Accounts
+@testable import LineClient
+@testable import Messaging
 import TestSupport
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("External accounts", .timeLimit(.minutes(60)))
 struct ExternalAccountsTests {

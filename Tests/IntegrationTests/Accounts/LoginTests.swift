@@ -1,8 +1,9 @@
+@testable import Accounts
 import LineClient
 import Logging
-import Messaging
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("auth.login", .timeLimit(.minutes(60)))
 struct LoginTests {

@@ -1,7 +1,8 @@
+@testable import Accounts
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("auth.merge_guest", .timeLimit(.minutes(60)))
 struct MergeExternalGuestTests {

@@ -1,8 +1,9 @@
+import DatabaseAccess
 import LineClient
-import Messaging
 import Synchronization
 import TestSupport
 import Testing
+import WireProtocol
 
 /// Tests of guests with more messages than the sign-in's transaction moves.
 @Suite("Merge of many messages", .timeLimit(.minutes(60)))

@@ -1,7 +1,7 @@
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("Merge of a guest on auth.login", .timeLimit(.minutes(60)))
 struct MergeTests {

@@ -1,6 +1,6 @@
 import LineClient
-import Messaging
 import Testing
+import WireProtocol
 
 @Suite("auth.refresh", .timeLimit(.minutes(60)))
 struct RefreshTests {

@@ -1,7 +1,7 @@
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("auth.register", .timeLimit(.minutes(60)))
 struct RegisterTests {

@@ -1,9 +1,9 @@
 import LineClient
-import Messaging
 import NIOCore
-import Postgres
+@testable import Postgres
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("auth.logout and auth.change_password", .timeLimit(.minutes(60)))
 struct SessionEndTests {

@@ -1,6 +1,7 @@
 import BoundedWait
 import Foundation
 import Logging
+import Postgres
 import PostlineClient
 
 /// A device with the app: a folder that outlives the app's process, which is a client here.

@@ -1,10 +1,10 @@
 import BoundedWait
 import Foundation
-import Messaging
 import PostlineClient
 import Synchronization
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("Client guests")
 @MainActor

@@ -1,5 +1,5 @@
 import Foundation
-import Mail
+import Outbox
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import Messaging
+@testable import Messaging
 import TestSupport
 import Testing
 

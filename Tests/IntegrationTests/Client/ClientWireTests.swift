@@ -1,6 +1,9 @@
 import Foundation
+import LineClient
+import Messaging
 import NIOCore
 import NIOPosix
+import Postgres
 import PrivatePostgres
 import TestSupport
 import Testing

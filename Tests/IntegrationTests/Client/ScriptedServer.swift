@@ -1,4 +1,5 @@
 import Foundation
+import LineClient
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix

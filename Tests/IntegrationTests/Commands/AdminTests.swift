@@ -1,8 +1,8 @@
 import Foundation
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("postline admin", .timeLimit(.minutes(60)))
 struct AdminTests {

@@ -1,7 +1,7 @@
 import Foundation
 import LineClient
-import Messaging
 import Testing
+@testable import WireProtocol
 
 @Suite("postline chat: account commands in line mode", .timeLimit(.minutes(60)))
 struct ChatAccountTests {

@@ -1,8 +1,8 @@
 import Foundation
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+@testable import WireProtocol
 
 @Suite("postline chat: stored data and offline use", .timeLimit(.minutes(60)))
 struct ChatOfflineTests {

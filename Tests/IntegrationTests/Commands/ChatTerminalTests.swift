@@ -1,5 +1,4 @@
 import Foundation
-import Messaging
 import Testing
 
 @Suite("postline chat on a terminal", .timeLimit(.minutes(60)))

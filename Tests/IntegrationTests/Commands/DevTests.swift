@@ -1,6 +1,6 @@
 import Foundation
-import Messaging
 import Testing
+@testable import WireProtocol
 
 @Suite("postline dev", .timeLimit(.minutes(60)))
 struct DevTests {

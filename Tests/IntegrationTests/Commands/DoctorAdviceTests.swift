@@ -1,5 +1,3 @@
-import LineClient
-import Messaging
 import Testing
 
 /// E3: the advice of doctor, applied literally, repairs rights that an operator changed.

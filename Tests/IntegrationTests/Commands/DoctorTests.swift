@@ -1,6 +1,4 @@
 import Foundation
-import LineClient
-import Messaging
 import NIOCore
 import NIOPosix
 import Postgres

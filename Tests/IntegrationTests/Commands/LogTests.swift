@@ -1,9 +1,9 @@
 import Foundation
+@testable import Postgres
 import LineClient
-import Messaging
-import Postgres
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("Log contents", .timeLimit(.minutes(60)))
 struct LogTests {

@@ -1,6 +1,5 @@
 import Foundation
 import LineClient
-import Messaging
 import PrivatePostgres
 import TestSupport
 import Testing

@@ -1,9 +1,9 @@
 import BoundedWait
 import Foundation
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("postline serve, migrate and token", .timeLimit(.minutes(60)))
 struct ServeTests {

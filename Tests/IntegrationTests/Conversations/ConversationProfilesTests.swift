@@ -1,8 +1,8 @@
-import LineClient
+@testable import LineClient
+@testable import Messaging
 import TestSupport
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("Profiles in conversations", .timeLimit(.minutes(60)))
 struct ConversationProfilesTests {

@@ -1,6 +1,6 @@
 import LineClient
-import Messaging
 import Testing
+import WireProtocol
 
 @Suite("Editing and deleting messages", .timeLimit(.minutes(60)))
 struct MessageEditingTests {

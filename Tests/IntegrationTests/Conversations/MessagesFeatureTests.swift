@@ -1,8 +1,8 @@
 import LineClient
-import Messaging
 import NIOCore
 import TestSupport
 import Testing
+import WireProtocol
 
 /// The rows of the messages feature from end to end: one client's line, the server, PostgreSQL, another client's line.
 @Suite("Messages", .timeLimit(.minutes(60)))

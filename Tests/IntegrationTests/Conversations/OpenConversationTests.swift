@@ -1,7 +1,7 @@
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+@testable import WireProtocol
 
 @Suite("conversations.open", .timeLimit(.minutes(60)))
 struct OpenConversationTests {

@@ -1,10 +1,10 @@
 import BoundedWait
 import LineClient
-import Messaging
 import Metering
-import Postgres
+@testable import Postgres
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("Send batching", .timeLimit(.minutes(60)))
 struct SendBatchTests {

@@ -1,7 +1,5 @@
 import BoundedWait
 import Foundation
-import LineClient
-import Messaging
 import PrivatePostgres
 import Testing
 

@@ -1,9 +1,9 @@
 import BoundedWait
 import Foundation
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+@testable import WireProtocol
 
 @Suite("Alerts and dashboard queries", .timeLimit(.minutes(60)))
 struct DeployedQueriesTests {

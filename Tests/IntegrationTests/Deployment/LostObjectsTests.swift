@@ -1,5 +1,4 @@
-import LineClient
-import Messaging
+import Schema
 import Testing
 
 /// E1, E5: indexes and constraints that are missing after a restore or a mistake.

@@ -1,6 +1,6 @@
 import Foundation
-import Messaging
 import PrivatePostgres
+import Schema
 import Testing
 
 /// E6, E12: conflicts with a migration are found before anything is written.

@@ -1,8 +1,7 @@
 import BoundedWait
-import LineClient
 import Logging
-import Messaging
 import Postgres
+import Schema
 import Testing
 
 @Suite("Migrations of a live database", .timeLimit(.minutes(60)))

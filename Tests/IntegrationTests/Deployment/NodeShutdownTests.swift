@@ -1,8 +1,8 @@
 import BoundedWait
 import Foundation
 import LineClient
-import Messaging
 import Testing
+import WireProtocol
 
 @Suite("Node shutdown", .timeLimit(.minutes(60)))
 struct NodeShutdownTests {

@@ -1,6 +1,5 @@
 import Foundation
 import LineClient
-import Messaging
 import NIOCore
 import NIOPosix
 import NIOSSL

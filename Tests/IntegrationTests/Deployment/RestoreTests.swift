@@ -1,9 +1,10 @@
 import BoundedWait
 import Foundation
 import LineClient
-import Messaging
 import PrivatePostgres
+import Schema
 import Testing
+@testable import WireProtocol
 
 /// E1, E2, E4, E5: backup and restore as described in docs/operations.md.
 @Suite("Restore into a new cluster", .timeLimit(.minutes(60)))

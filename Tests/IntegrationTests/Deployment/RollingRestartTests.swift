@@ -1,5 +1,3 @@
-import LineClient
-import Messaging
 import Testing
 
 @Suite("Rolling restart", .timeLimit(.minutes(60)))

@@ -1,7 +1,6 @@
 import BoundedWait
 import Foundation
 import LineClient
-import Messaging
 import NIOCore
 import NIOSSL
 import Testing

@@ -1,9 +1,8 @@
 import BoundedWait
 import Foundation
-import LineClient
-import Messaging
 import PrivatePostgres
 import Testing
+@testable import WireProtocol
 
 @Suite("Full database disk", .timeLimit(.minutes(60)))
 struct DiskFullTests {

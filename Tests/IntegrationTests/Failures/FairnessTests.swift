@@ -1,8 +1,10 @@
+import DatabaseAccess
 import LineClient
 import Messaging
-import Postgres
+@testable import Postgres
 import TestSupport
 import Testing
+import WireProtocol
 
 /// The limits of one user's effect on others.
 @Suite("Fairness between users", .timeLimit(.minutes(60)))

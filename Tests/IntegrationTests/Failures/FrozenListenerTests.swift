@@ -1,6 +1,4 @@
 import Foundation
-import LineClient
-import Messaging
 import Testing
 
 @Suite("Frozen notification listener", .timeLimit(.minutes(60)))

@@ -1,8 +1,8 @@
 import Foundation
 import LineClient
-import Messaging
 import NIOCore
 import Testing
+import WireProtocol
 
 @Suite("Lost responses", .timeLimit(.minutes(60)))
 struct LostResponseTests {

@@ -1,9 +1,9 @@
 import BoundedWait
 import Foundation
 import LineClient
-import Messaging
 import Postgres
 import Testing
+@testable import WireProtocol
 
 @Suite("PgBouncer", .timeLimit(.minutes(60)))
 struct PoolerTests {

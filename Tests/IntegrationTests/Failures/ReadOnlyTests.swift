@@ -1,7 +1,7 @@
 import BoundedWait
 import LineClient
-import Messaging
 import Testing
+import WireProtocol
 
 /// E7: a database that is read-only for a time, as after a failover or with a full disk.
 @Suite("Read-only database", .timeLimit(.minutes(60)))

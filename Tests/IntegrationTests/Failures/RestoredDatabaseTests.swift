@@ -1,8 +1,8 @@
 import Foundation
 import LineClient
-import Messaging
 import PrivatePostgres
 import Testing
+import WireProtocol
 
 @Suite("Database restored from a dump", .timeLimit(.minutes(60)))
 struct RestoredDatabaseTests {

@@ -1,7 +1,8 @@
 import Foundation
 import LineClient
-import Messaging
+import Schema
 import Testing
+@testable import WireProtocol
 
 /// E9: settings of a database or role that change how statements are parsed, executed or answered.
 @Suite("Database and role settings", .timeLimit(.minutes(60)))

@@ -1,9 +1,10 @@
 import BoundedWait
+import DatabaseAccess
 import LineClient
-import Messaging
 import Postgres
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("Slow database", .timeLimit(.minutes(60)))
 struct SlowDatabaseTests {

@@ -1,3 +1,4 @@
+import Accounts
 import LineServer
 import Messaging
 import Metering

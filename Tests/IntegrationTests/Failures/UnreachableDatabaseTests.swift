@@ -1,10 +1,10 @@
 import BoundedWait
 import Foundation
 import LineClient
-import Messaging
 import Postgres
 import PrivatePostgres
 import Testing
+import WireProtocol
 
 @Suite("Unreachable database", .timeLimit(.minutes(60)))
 struct UnreachableDatabaseTests {

@@ -1,8 +1,8 @@
-import LineClient
+@testable import LineClient
+@testable import Messaging
 import TestSupport
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("User attributes set by a trusted backend", .timeLimit(.minutes(60)))
 struct AttributesTests {

@@ -1,6 +1,6 @@
 import LineClient
-import Messaging
 import Testing
+@testable import WireProtocol
 
 @Suite("Change batches beyond their limit", .timeLimit(.minutes(60)))
 struct ChangeBatchLimitTests {

@@ -1,8 +1,8 @@
 import LineClient
-import Messaging
-import Postgres
+@testable import Postgres
 import TestSupport
 import Testing
+@testable import WireProtocol
 
 @Suite("Exactly-once delivery by cursor", .timeLimit(.minutes(60)))
 struct ExactnessTests {

@@ -1,5 +1,4 @@
 import BoundedWait
-import LineClient
 import Testing
 
 /// Measures the time that the protocol promises, so it runs alone (`make test`).

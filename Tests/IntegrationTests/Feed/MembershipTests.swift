@@ -1,6 +1,6 @@
 import LineClient
-import Messaging
 import Testing
+@testable import WireProtocol
 
 @Suite("Membership changes", .timeLimit(.minutes(60)))
 struct MembershipTests {

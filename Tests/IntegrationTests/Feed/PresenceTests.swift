@@ -1,8 +1,9 @@
+import ChangeFeed
 import Foundation
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("Presence", .timeLimit(.minutes(60)))
 struct PresenceTests {

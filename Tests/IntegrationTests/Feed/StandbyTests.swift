@@ -1,10 +1,12 @@
 import BoundedWait
+@testable import ChangeFeed
+@testable import DatabaseAccess
+@testable import Postgres
 import LineClient
-import Postgres
 import PrivatePostgres
 import Testing
+@testable import WireProtocol
 
-@testable import Messaging
 
 @Suite("Reading from a standby", .timeLimit(.minutes(60)))
 struct StandbyTests {

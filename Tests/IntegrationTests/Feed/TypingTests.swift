@@ -1,7 +1,7 @@
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("conversations.typing", .timeLimit(.minutes(60)))
 struct TypingTests {

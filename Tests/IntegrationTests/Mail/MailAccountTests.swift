@@ -2,11 +2,12 @@ import BoundedWait
 import Foundation
 import LineClient
 import Logging
-import Mail
-import Messaging
-import Postgres
+@testable import Messaging
+import Outbox
+@testable import Postgres
 import TestSupport
 import Testing
+@testable import WireProtocol
 
 /// Account operations confirmed by a token in a mail.
 @Suite("Accounts by mail", .timeLimit(.minutes(60)))

@@ -2,9 +2,9 @@ import BoundedWait
 import Crypto
 import Foundation
 import LineClient
-import Mail
-import Messaging
+import Outbox
 import Testing
+@testable import WireProtocol
 
 @Suite("Mails", .timeLimit(.minutes(60)))
 struct MailTests {

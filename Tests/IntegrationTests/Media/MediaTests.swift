@@ -1,11 +1,13 @@
 import BoundedWait
 import Foundation
+import Foundations
 import LineClient
 import Media
 import Messaging
 import NIOCore
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("Media")
 struct MediaTests {

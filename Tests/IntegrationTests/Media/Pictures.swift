@@ -6,6 +6,7 @@ import Messaging
 import NIOCore
 import NIOPosix
 import Testing
+@testable import WireProtocol
 
 /// A folder for the pictures of a test's nodes.
 struct PictureFolder: Sendable {

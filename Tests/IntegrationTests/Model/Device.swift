@@ -1,7 +1,7 @@
 import BoundedWait
 import LineClient
-import Messaging
 import Testing
+import WireProtocol
 
 /// A device of a user. It reconnects with its cursor to a random node, and keeps its state.
 actor Device {

@@ -1,6 +1,4 @@
 import BoundedWait
-import LineClient
-import Messaging
 import Postgres
 import Testing
 

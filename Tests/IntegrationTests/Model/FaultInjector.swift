@@ -1,6 +1,5 @@
 import BoundedWait
 import Foundation
-import Messaging
 import Postgres
 import PrivatePostgres
 import Testing

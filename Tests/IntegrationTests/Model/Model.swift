@@ -1,6 +1,6 @@
 import Crypto
 import LineClient
-import Messaging
+import WireProtocol
 
 /// The state of a client that follows the protocol, in compact form. It checks the guarantee that every change arrives
 /// once, in the order of `seq` and `version`.

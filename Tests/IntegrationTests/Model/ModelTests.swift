@@ -1,5 +1,3 @@
-import LineClient
-import Messaging
 import PrivatePostgres
 import Testing
 

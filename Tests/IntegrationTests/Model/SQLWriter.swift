@@ -1,5 +1,4 @@
 import BoundedWait
-import Messaging
 import Postgres
 
 /// A foreign program that writes by SQL and does not know of Postline.

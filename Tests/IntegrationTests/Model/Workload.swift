@@ -1,5 +1,6 @@
 import LineClient
-import Messaging
+import Outbox
+import WireProtocol
 
 /// The random actions of a device, which records what was acknowledged.
 struct Workload: Sendable {

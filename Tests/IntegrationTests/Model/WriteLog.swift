@@ -1,6 +1,3 @@
-import LineClient
-import Messaging
-
 /// The acknowledged writes, to be found in the database, and the violated guarantees.
 actor WriteLog {
     /// An acknowledged message.

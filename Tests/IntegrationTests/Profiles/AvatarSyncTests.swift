@@ -1,7 +1,8 @@
 import LineClient
-import Messaging
+@testable import Messaging
 import TestSupport
 import Testing
+import WireProtocol
 
 /// The test cases of the avatar and name sync document by their titles, with four clients on two nodes.
 @Suite("Avatar and name propagation", .timeLimit(.minutes(60)))

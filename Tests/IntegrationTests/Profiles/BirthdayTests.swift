@@ -1,7 +1,7 @@
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("Birthdays from guest to account", .timeLimit(.minutes(60)))
 struct BirthdayTests {

@@ -1,9 +1,9 @@
 import BoundedWait
-import LineClient
+@testable import LineClient
+@testable import Messaging
 import TestSupport
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("Completeness of Me", .timeLimit(.minutes(60)))
 struct MeCompletenessTests {

@@ -1,7 +1,7 @@
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+@testable import WireProtocol
 
 @Suite("me.get", .timeLimit(.minutes(60)))
 struct MeGetTests {

@@ -1,7 +1,8 @@
+@testable import Messaging
 import LineClient
-import Messaging
 import TestSupport
 import Testing
+import WireProtocol
 
 @Suite("me.save", .timeLimit(.minutes(60)))
 struct MeSaveTests {

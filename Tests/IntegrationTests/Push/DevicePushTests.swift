@@ -4,10 +4,10 @@ import CryptoExtras
 import Foundation
 import JWTKit
 import LineClient
-import Messaging
-import Postgres
+@testable import Postgres
 import TestSupport
 import Testing
+@testable import WireProtocol
 
 @Suite("Pushes", .timeLimit(.minutes(60)))
 struct DevicePushTests {

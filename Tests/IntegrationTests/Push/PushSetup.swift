@@ -3,7 +3,8 @@ import Crypto
 import CryptoExtras
 import Foundation
 import LineClient
-import Messaging
+import Postgres
+import WireProtocol
 
 /// Nodes that push to a stand-in of all three providers.
 struct PushSetup: Sendable {

@@ -1,10 +1,11 @@
+import Accounts
 import Foundation
 import JWTKit
 import LineClient
-import Messaging
 import PrivatePostgres
 import TestSupport
 import Testing
+@testable import WireProtocol
 
 @Suite("Supabase database", .timeLimit(.minutes(60)))
 struct SupabaseTests {

@@ -1,8 +1,9 @@
+import Accounts
 import Crypto
 import CryptoExtras
 import Foundation
 import LineClient
-import Messaging
+import WireProtocol
 
 /// A key that signs identity tokens like Apple's.
 struct AppleKey: Sendable {

@@ -1,7 +1,7 @@
 import BoundedWait
 import LineClient
-import Messaging
 import Testing
+import WireProtocol
 
 extension TestClient {
     /// Expects the session's end: the server closes the connection with this goodbye.

@@ -1,6 +1,6 @@
 import LineClient
-import Messaging
 import Testing
+import WireProtocol
 
 /// A line of `postline doctor --json`.
 struct DoctorFinding {

@@ -1,5 +1,6 @@
 import BoundedWait
 import Foundation
+import Messaging
 import Testing
 
 #if canImport(FoundationNetworking)

@@ -1,6 +1,5 @@
-import LineClient
-import Messaging
 import NIOCore
+import WireProtocol
 
 // Lets requests be written as literals. Null has none, since `== nil` would change its meaning.
 extension JSON: ExpressibleByStringLiteral, ExpressibleByStringInterpolation {

@@ -1,3 +1,4 @@
+import LineClient
 import NIOCore
 import NIOPosix
 import Synchronization

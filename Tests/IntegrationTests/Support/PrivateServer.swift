@@ -1,6 +1,6 @@
 import Foundation
-import Messaging
 import PrivatePostgres
+import Schema
 
 /// Runs a PostgreSQL with the schema and the dev world, which a test can stop, crash and starve.
 ///

@@ -1,8 +1,8 @@
 import BoundedWait
 import LineClient
-import Messaging
 import NIOCore
 import Testing
+import WireProtocol
 
 /// Alice with two devices and two contacts, all live on two nodes, in a direct conversation and a group.
 ///

@@ -1,5 +1,4 @@
 import BoundedWait
-import Messaging
 import Postgres
 
 /// The result of a query, and its cost from the database's statistics.

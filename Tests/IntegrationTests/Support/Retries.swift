@@ -1,7 +1,7 @@
 import BoundedWait
 import Foundation
 import LineClient
-import Messaging
+import WireProtocol
 
 extension TestClient {
     /// Sends with a client_id, and retries retryable errors, as a client should.

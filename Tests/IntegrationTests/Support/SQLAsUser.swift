@@ -1,4 +1,4 @@
-import Messaging
+import Foundations
 
 extension TestDatabase {
     /// Runs statements with a user's rights, like an app that uses the database without Postline.

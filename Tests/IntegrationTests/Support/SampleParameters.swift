@@ -1,3 +1,4 @@
+@testable import WireProtocol
 @testable import Messaging
 
 /// Valid parameters of each method, for tests that loop over all methods.

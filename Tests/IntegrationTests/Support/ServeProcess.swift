@@ -1,6 +1,6 @@
 import BoundedWait
 import Foundation
-import LineClient
+import Messaging
 import Testing
 
 #if canImport(FoundationNetworking)

@@ -1,6 +1,6 @@
 import LineClient
-import Messaging
 import Testing
+import WireProtocol
 
 /// The members of the protocol's objects in their order (`docs/protocol.md`, section 3).
 enum Shape {

@@ -1,5 +1,5 @@
 import LineClient
-import Messaging
+import WireProtocol
 
 /// The state of a client that follows exactly the protocol's rules (`docs/protocol.md`, section 3).
 struct SyncedState: Sendable, Equatable {

@@ -1,8 +1,8 @@
 import BoundedWait
 import LineClient
-import Messaging
 import NIOCore
 import Testing
+import WireProtocol
 
 /// A client with one connection that stores what it receives.
 actor TestClient {

@@ -1,9 +1,8 @@
 import BoundedWait
 import Foundation
 import Logging
-import LineClient
-import Messaging
 import Postgres
+import Schema
 import Testing
 
 /// A test database with the schema and the dev world, on the server of `make test`.

@@ -1,14 +1,17 @@
+import Accounts
+import ChangeFeed
+import DatabaseAccess
 import Foundation
 import Gateway
 import LineServer
 import Logging
 import LineClient
-import Mail
 import Media
 import Messaging
 import Metering
-import Postgres
+import Outbox
 import ServiceLifecycle
+import WireProtocol
 
 /// A node in this process, with its service and line server on a port of the system's choice.
 struct TestNode: Sendable {
@@ -195,7 +198,7 @@ func withNode<Value: Sendable>(
     let gateway = Gateway(
         configuration: http, service: service, lineServer: server, logger: settings.logger, metrics: metrics)
     let mailer = settings.mail.map {
-        Mailer($0, queue: service.mailQueue, logger: settings.logger, metrics: metrics)
+        Mailer($0, queue: MailQueue(database: service.database), logger: settings.logger, metrics: metrics)
     }
     let services: [any Service] = [service, server, gateway] + (mailer.map { [$0] } ?? [])
     let group = ServiceGroup(

@@ -1,7 +1,7 @@
 import LineClient
-import Messaging
 import Metering
 import Testing
+@testable import WireProtocol
 
 @Suite("Back-pressure", .timeLimit(.minutes(60)))
 struct BackPressureTests {

@@ -2,8 +2,7 @@ import Crypto
 import FuzzedLines
 import LineClient
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("Forged cursors", .timeLimit(.minutes(60)))
 struct ForgedCursorTests {

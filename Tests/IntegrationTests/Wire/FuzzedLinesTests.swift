@@ -1,10 +1,10 @@
 import Foundation
-import FuzzedLines
+@testable import FuzzedLines
+@testable import Messaging
 import LineClient
 import NIOCore
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("Fuzzed lines", .timeLimit(.minutes(60)))
 struct FuzzedLinesTests {

@@ -1,6 +1,6 @@
 import LineClient
-import Messaging
 import Testing
+import WireProtocol
 
 @Suite("Batches over HTTP", .timeLimit(.minutes(60)))
 struct HTTPBatchTests {

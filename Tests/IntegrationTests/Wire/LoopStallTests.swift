@@ -1,7 +1,7 @@
+import Accounts
 import Foundation
 import JWTKit
 import LineClient
-import Messaging
 import NIOCore
 import NIOPosix
 import Synchronization

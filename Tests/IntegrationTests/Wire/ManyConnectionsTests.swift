@@ -1,7 +1,5 @@
 import BoundedWait
 import Foundation
-import LineClient
-import Messaging
 import Testing
 
 @Suite("Many connections", .timeLimit(.minutes(60)))

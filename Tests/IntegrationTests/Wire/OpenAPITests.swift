@@ -1,8 +1,10 @@
+@testable import Accounts
 import Foundation
+@testable import Outbox
 import LineClient
-import Mail
 import SchemaValidation
 import Testing
+@testable import WireProtocol
 
 @testable import Messaging
 

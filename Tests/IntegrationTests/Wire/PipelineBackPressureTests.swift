@@ -1,8 +1,8 @@
 import Foundation
 import LineClient
-import Messaging
 import NIOCore
 import Testing
+import WireProtocol
 
 /// Nodes are separate processes, so that their memory can be measured.
 @Suite("Pipelining and back-pressure", .serialized, .timeLimit(.minutes(60)))

@@ -1,6 +1,6 @@
 import LineClient
-import Messaging
 import Testing
+import WireProtocol
 
 @Suite("Response size", .timeLimit(.minutes(60)))
 struct ResponseSizeTests {

@@ -1,6 +1,6 @@
 import LineClient
-import Messaging
 import Testing
+@testable import WireProtocol
 
 @Suite("server.info", .timeLimit(.minutes(60)))
 struct ServerInfoTests {

@@ -1,7 +1,7 @@
 import LineClient
-import Messaging
 import NIOCore
 import Testing
+import WireProtocol
 
 @Suite("JSON-RPC 2.0", .timeLimit(.minutes(60)))
 struct SpecificationTests {

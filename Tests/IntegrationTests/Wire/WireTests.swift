@@ -1,9 +1,9 @@
 import BoundedWait
-import LineClient
+@testable import LineClient
+@testable import Messaging
 import NIOCore
 import Testing
-
-@testable import Messaging
+@testable import WireProtocol
 
 @Suite("Hostile input", .timeLimit(.minutes(60)))
 struct WireTests {

@@ -1,4 +1,7 @@
+@testable import ChangeFeed
+@testable import Foundations
 import NIOCore
+@testable import WireProtocol
 
 @testable import LineServer
 @testable import Messaging

@@ -1,0 +1,109 @@
+import Foundations
+import NIOCore
+
+/// A change that a poll of the feed found: a row of `feed.poll_changes`.
+package struct Change: Sendable {
+    /// The transaction that made the change. A session whose snapshot sees it already has the change.
+    /// `.max` for rows that only accompany another change: no snapshot sees them.
+    package let transaction: UInt64
+    let fact: Fact
+
+    enum Fact: Sendable {
+        /// A user left a conversation or was removed from it.
+        case left(conversation: ID, user: ID)
+
+        /// A user joined a conversation.
+        case joined(conversation: ID, user: ID)
+
+        /// A user's own data.
+        case me(user: ID, object: ByteBuffer)
+
+        /// The public part of a user's data, for all members of the conversations in `audience`.
+        case profile(user: ID, audience: [ID], object: ByteBuffer)
+
+        /// The metadata or membership of a conversation.
+        case conversation(ID, ConversationObject)
+
+        /// A conversation as one member sees it, when only that member's own part changed.
+        case ownConversation(ID, user: ID, object: ByteBuffer)
+
+        case message(conversation: ID, seq: Int64, object: ByteBuffer)
+
+        /// A member's read mark.
+        case read(conversation: ID, user: ID, seq: Int64)
+
+        /// The profile of a member of a conversation that a user has joined.
+        case openingProfile(conversation: ID, user: ID, object: ByteBuffer)
+
+        /// A user's presence, for all members of the conversations in `audience` to whom presence is shown.
+        case presence(user: ID, audience: [ID], object: ByteBuffer)
+
+        /// The presence of a member of a conversation that a user has joined.
+        case openingPresence(conversation: ID, user: ID, object: ByteBuffer)
+
+        /// One of the newest messages of a conversation that a user has joined, in ascending order.
+        case openingMessage(conversation: ID, seq: Int64, object: ByteBuffer)
+    }
+}
+
+/// A conversation as JSON text, with a gap for the values that differ between members.
+struct ConversationObject: Sendable {
+    /// The text up to and including `"last_read_seq":`.
+    let head: ByteBuffer
+
+    /// The text after the member's own values.
+    let tail: ByteBuffer
+    let lastSeq: Int64
+    let marks: [ID: Int64]
+
+    /// The end of each member's mute, in microseconds since 1970. Only members who have muted the conversation.
+    let mutedUntil: [ID: Int64]
+
+    /// Returns the whole object as that member sees it, or nil if the user is not a member.
+    func object(for member: ID) -> ByteBuffer? {
+        guard let mark = marks[member] else { return nil }
+        var object = head
+        let until = mutedUntil[member].map { "\"\(Timestamp.text(microseconds: $0))\"" } ?? "null"
+        object.writeString(#"\#(mark),"unread_count":\#(max(0, lastSeq - mark)),"muted_until":\#(until)"#)
+        object.writeImmutableBuffer(tail)
+        return object
+    }
+}
+
+/// The changes that one poll of the feed found.
+struct ChangeBatch: Sendable {
+    let snapshot: Snapshot
+
+    /// The cursor of a client that has received the whole batch.
+    let cursor: String
+
+    /// The changes, memberships first.
+    let changes: [Change]
+
+    /// Users with more changes than the batch contains. They receive `sync.lagged` and must resync.
+    var affectedUsers = AffectedUsers.nobody
+
+    /// The approximate memory that the batch holds, in bytes.
+    var heldBytes: Int { changes.reduce(0) { $0 + $1.fact.object.readableBytes } }
+
+    /// The batch without its changes. All users must resync.
+    var withoutChanges: ChangeBatch {
+        ChangeBatch(snapshot: snapshot, cursor: cursor, changes: [], affectedUsers: .everybody)
+    }
+
+    enum AffectedUsers: Sendable {
+        case nobody
+        case users(Set<ID>)
+        case everybody
+
+        var isEmpty: Bool { if case .nobody = self { true } else { false } }
+
+        func includes(_ user: ID) -> Bool {
+            switch self {
+            case .nobody: false
+            case .users(let users): users.contains(user)
+            case .everybody: true
+            }
+        }
+    }
+}

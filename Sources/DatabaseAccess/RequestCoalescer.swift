@@ -1,0 +1,79 @@
+import Concurrency
+package import Postgres
+package import WireProtocol
+
+/// Coalesces requests: those that arrive during a call share the next one.
+///
+/// An idle coalescer calls at once. Under load each call carries all waiting requests, so that they need few calls and
+/// one connection.
+package actor RequestCoalescer<Request: Sendable, Reply: Sendable> {
+    /// Calls the database with several requests, and returns a reply for each, in order.
+    package typealias BatchCall = @Sendable ([Request]) async throws(ProtocolError) -> [Reply]
+
+    private let maxBatchSize: Int
+    private let call: BatchCall
+    private var isCalling = false
+    private var waiting: WaitingQueue<Waiter>
+
+    private struct Waiter {
+        package let request: Request
+        package let turn: CheckedContinuation<Turn, Never>
+    }
+
+    private enum Turn {
+        case answered(Result<Reply, ProtocolError>)
+
+        /// This waiter must make the next call.
+        case mustCall
+    }
+
+    private nonisolated let reactor: Reactor
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+
+    /// - Parameters:
+    ///   - waitTimeout: the maximum wait. A request that exceeds it fails when its call would begin.
+    ///   - reactor: the thread of the database's connections.
+    package init(
+        maxBatchSize: Int, waitTimeout: Duration = .seconds(30), on reactor: Reactor, _ call: @escaping BatchCall
+    ) {
+        self.maxBatchSize = maxBatchSize
+        waiting = WaitingQueue(waitTimeout: waitTimeout)
+        self.reactor = reactor
+        self.call = call
+    }
+
+    /// The number of requests that wait for the running call.
+    package var waitingCount: Int { waiting.count }
+
+    /// Returns the reply of a call that began after this was called.
+    ///
+    /// - Throws: `unavailable` after the wait timeout, or the call's error, to all that shared it.
+    package func load(_ request: Request) async throws(ProtocolError) -> Reply {
+        let turn: Turn = await withSuspension { caller in
+            if isCalling {
+                waiting.append(Waiter(request: request, turn: caller))
+                return .suspend
+            }
+            isCalling = true
+            return .resume(.mustCall)
+        }
+        if case .answered(let result) = turn { return try result.get() }
+        let others = waiting.popFirst(maxBatchSize - 1)
+        let result: Result<[Reply], ProtocolError>
+        do throws(ProtocolError) {
+            let replies = try await call([request] + others.map(\.request))
+            guard replies.count == others.count + 1 else {
+                throw .fault("the call returned \(replies.count) replies for \(others.count + 1) requests")
+            }
+            result = .success(replies)
+        } catch {
+            result = .failure(error)
+        }
+        for late in waiting.popLate() { late.turn.resume(returning: .answered(.failure(.unavailable))) }
+        if let next = waiting.popFirst() { next.turn.resume(returning: .mustCall) } else { isCalling = false }
+        for (index, other) in others.enumerated() {
+            other.turn.resume(returning: .answered(result.map { $0[index + 1] }))
+        }
+        return try result.get()[0]
+    }
+}

@@ -1,8 +1,0 @@
-/// An account whose credentials were verified, or that was just created. Sessions of it may be opened.
-struct AuthenticatedAccount: Sendable {
-    let user: ID
-
-    /// The stored hash that the password was verified against, or nil for a guest, which has none. The database checks
-    /// that it is still the stored one, so that a password that was changed meanwhile opens no session.
-    let passwordHash: String?
-}

@@ -1,0 +1,108 @@
+import DatabaseAccess
+import Foundations
+import Logging
+import Postgres
+import WireProtocol
+
+/// The node's connections by session and user. It ends them when their session ends, on any node or in `psql`.
+///
+/// The feed reports deleted users, for either account provider. Ended sessions are polled once a second, by snapshots
+/// as in the feed, so that none is missed.
+actor ConnectedSessions {
+    /// The registration of one connection.
+    struct Slot: Hashable, Sendable {
+        fileprivate let user: ID
+        fileprivate let session: ID?
+        fileprivate let number: Int
+    }
+
+    private nonisolated let database: Database
+    /// The thread of the database's connections, which every sign-in uses anyway.
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe database.reactor.asUnownedSerialExecutor() }
+
+    private let interval: Duration
+    private let logger: Logger
+
+    /// Keyed by slot number, so that removal takes constant time even with thousands of connections of one session.
+    private var bySession: [ID: [Int: ConnectionSession]] = [:]
+    private var byUser: [ID: [Int: ConnectionSession]] = [:]
+    private var lastNumber = 0
+    private var snapshot: String?
+
+    init(database: Database, interval: Duration = .seconds(1), logger: Logger) {
+        self.database = database
+        self.interval = interval
+        self.logger = logger
+    }
+
+    /// Registers a connection. Call it before the session is checked, so that an end after the check is not missed.
+    ///
+    /// - Parameter session: nil if another server keeps the sessions.
+    func add(_ connection: ConnectionSession, of user: ID, _ session: ID?) -> Slot {
+        lastNumber += 1
+        if let session { bySession[session, default: [:]][lastNumber] = connection }
+        byUser[user, default: [:]][lastNumber] = connection
+        return Slot(user: user, session: session, number: lastNumber)
+    }
+
+    func remove(_ slot: Slot) {
+        if let session = slot.session { bySession.remove(slot.number, under: session) }
+        byUser.remove(slot.number, under: slot.user)
+    }
+
+    /// Ends all connections of deleted users.
+    func endSessions(of users: [ID]) async {
+        for user in users {
+            for connection in byUser[user, default: [:]].values { await connection.userDeleted(user) }
+        }
+    }
+
+    /// Polls for ended sessions until it is cancelled.
+    func run() async {
+        repeat {
+            do throws(ProtocolError) {
+                try await pollEndedSessions()
+            } catch {
+                // The next poll starts from the same snapshot.
+                if let reason = error.reason {
+                    logger.error("cannot read ended sessions; retrying", metadata: ["reason": "\(reason)"])
+                }
+            }
+        } while (try? await Task.sleep(for: interval)) != nil
+    }
+
+    private func pollEndedSessions() async throws(ProtocolError) {
+        guard let ended = EndedSessions(try await database.rows(EndedSessions.statement, [snapshot], as: .accounts))
+        else { throw .fault("accounts.ended_sessions returned no snapshot") }
+        if ended.snapshot != snapshot { try await database.awaitDurable() }
+        snapshot = ended.snapshot
+        for session in ended.sessions {
+            for connection in bySession[session, default: [:]].values { await connection.sessionEnded(session) }
+        }
+    }
+}
+
+/// The sessions that ended since a snapshot: a row of `accounts.ended_sessions`.
+private struct EndedSessions {
+    /// The snapshot for the next poll.
+    let snapshot: String
+    let sessions: [ID]
+
+    static let statement = Statement(
+        "accounts.ended_sessions", "select snapshot, session_ids from accounts.ended_sessions($1::pg_snapshot)")
+
+    /// Fails if there is no row.
+    init?(_ rows: Rows) {
+        guard rows.count == 1, let snapshot = rows.text(0, 0), let sessions = rows.text(0, 1) else { return nil }
+        self.snapshot = snapshot
+        self.sessions = sessions.arrayElements.compactMap { ID($0) }
+    }
+}
+
+extension [ID: [Int: ConnectionSession]] {
+    /// Removes a connection, and the key with its last one.
+    fileprivate mutating func remove(_ number: Int, under key: ID) {
+        self[key]?[number] = nil
+        if self[key]?.isEmpty == true { self[key] = nil }
+    }
+}

@@ -1,0 +1,67 @@
+package import AsyncHTTPClient
+import FoundationEssentials
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+
+/// The response of a server to a POST.
+package struct ProviderResponse: Sendable {
+    package let status: Int
+    package let body: [UInt8]
+
+    /// The requested wait in seconds (RFC 9110, 10.2.3), or nil.
+    package let retryAfter: Duration?
+
+    /// A summary for the log.
+    package var summary: String {
+        let text = String(decoding: body.prefix(200), as: UTF8.self)
+        return text.isEmpty ? "\(status)" : "\(status) \(text)"
+    }
+}
+
+extension HTTPClient {
+    /// Returns a client for requests to configured hosts only.
+    ///
+    /// - Parameters:
+    ///   - authorities: a file of additional trusted certificates (PEM), or nil.
+    ///   - connections: the maximum number of HTTP/1.1 connections per host, each with one request.
+    /// - Throws: if the file contains no certificates.
+    package static func forProviders(trusting authorities: String?, connections: Int) throws -> HTTPClient {
+        var configuration = HTTPClient.Configuration()
+        configuration.timeout = .init(connect: .seconds(5), read: .seconds(10))
+        configuration.redirectConfiguration = .disallow
+        configuration.httpVersion = .automatic
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
+        if let authorities {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(authorities))]
+            configuration.tlsConfiguration = tls
+        }
+        return HTTPClient(configuration: configuration)
+    }
+
+    /// Sends a POST, and reads a response of at most 64 KiB.
+    ///
+    /// - Throws: the reason why there was no response within ten seconds.
+    package func post(_ url: String, _ headers: [(String, String)], _ body: [UInt8]) async throws -> ProviderResponse {
+        var request = HTTPClientRequest(url: url)
+        request.method = .POST
+        request.headers = HTTPHeaders(headers)
+        request.body = .bytes(ByteBuffer(bytes: body))
+        let response = try await execute(request, timeout: .seconds(10))
+        let answered = try await response.body.collect(upTo: 65_536)
+        let retry = response.headers.first(name: "retry-after").flatMap { Int64($0) }
+        return ProviderResponse(
+            status: Int(response.status.code), body: Array(answered.readableBytesView),
+            retryAfter: retry.map { .seconds(max(1, min($0, 86_400))) })
+    }
+}
+
+extension Encodable {
+    /// Returns JSON with the same bytes each time.
+    package func json() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self).map(\.self)
+    }
+}

@@ -1,0 +1,63 @@
+package import Foundations
+package import Messaging
+
+/// A device push about a conversation: a row of `app.claim_pushes`.
+package struct PushOrder: Sendable {
+    package let kind: Kind
+    package let device: Device
+
+    /// The device's user.
+    package let user: ID
+    package let conversation: ID
+
+    /// The message, or the last read one.
+    package let seq: Int64
+
+    /// The sender; nil for a silent push, or if the sender is deleted.
+    package let sender: ID?
+
+    /// The sender's name, or nil.
+    package let senderName: String?
+
+    /// The group's title, or nil.
+    package let title: String?
+    package let isImage: Bool
+
+    /// The message's text, or nil if it must not be shown.
+    package let content: String?
+
+    /// The number of unread messages in all conversations.
+    package let badge: Int64
+
+    /// The number of previous attempts.
+    package let attempts: Int
+
+    package enum Kind: String, Sendable {
+        /// A message arrived.
+        case notify = "tell"
+        /// The conversation was read elsewhere.
+        case read
+    }
+
+    package struct Device: Sendable {
+        package let id: ID
+        package let platform: DevicePlatform
+        package let token: String
+        package let isSandbox: Bool
+
+        /// The language as a BCP 47 tag.
+        package let locale: String?
+    }
+}
+
+/// The outcome of a push.
+package enum PushOutcome: Sendable, Equatable {
+    /// The provider accepted the push.
+    case accepted
+    /// The push was rejected permanently.
+    case rejected(String)
+    /// The device is no longer registered.
+    case unregistered
+    /// The push must be retried, after the time that the provider names, if any.
+    case deferred(String, after: Duration?)
+}
