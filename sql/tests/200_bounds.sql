@@ -332,21 +332,5 @@ select cmp_ok(max(page), '>', 2, 'the list has several pages') from walked;
 select is(count(*), 10::bigint, 'the pages list all conversations') from walked;
 select is(count(distinct conversation), 10::bigint, 'the pages list each conversation once') from walked;
 
--- Conversations of a user.
-create function tests.set_max_conversations(most integer) returns void language plpgsql as $f$
-begin
-    execute format('create or replace function app.max_conversations() returns integer language sql immutable '
-                   'as $$ select %s $$', most);
-end $f$;
-create function tests.group_with_bob() returns text language sql as $$
-    select tests.field_of('alice', format('select api.create_group(%L, array[%L]::uuid[])', 'more', tests.id('bob')))
-$$;
-select tests.set_max_conversations(100);
-select is(tests.group_with_bob(), 'no error', 'adds a user in few conversations to a group');
-select tests.set_max_conversations(1);
-select is(tests.group_with_bob(), 'PL001 user_ids', 'rejects a user in too many conversations');
-select is(tests.field_of('mallory', format('select api.open_conversation(%L)', tests.id('bob'))), 'no error',
-    'a direct conversation with that user can still be opened');
-
 select * from finish();
 rollback;

@@ -129,15 +129,8 @@ begin
             end if;
         elsif (select count(*) from public.conversation_members m where m.conversation_id = room.id) > 256 then
             perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
-        elsif exists (
-            select from unnest(room.user_ids) as a (user_id)
-             where (select count(*) from (
-                        select from public.conversation_members m
-                         where m.user_id = a.user_id limit app.max_conversations() + 1) m) > app.max_conversations())
-        then
-            perform app.refuse_param(
-                'user_ids', 'A user can be in at most ' || app.max_conversations() || ' conversations.');
         else
+            perform app.check_conversation_counts(room.id, room.user_ids);
             perform app.ensure_owner(room.id);
             perform app.write_arrivals(room.id, room.user_ids);
         end if;

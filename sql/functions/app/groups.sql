@@ -52,6 +52,81 @@ begin
 end
 $$;
 
+-- Returns true if a user has written to another, or has opened the direct conversation of the two: then the other is no
+-- stranger. It reads one conversation and one member by their unique indexes, and no messages: sent_seq stays if a
+-- message is deleted, and a merge keeps it. A user cannot set created_by or sent_seq.
+create or replace function app.has_contacted(user_id uuid, other uuid) returns boolean
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    return exists (
+        select from public.conversations c
+          join public.conversation_members m on m.conversation_id = c.id and m.user_id = has_contacted.user_id
+         where c.participant1_id = least(has_contacted.user_id, other)
+           and c.participant2_id = greatest(has_contacted.user_id, other)
+           and (m.sent_seq > 0 or c.created_by = has_contacted.user_id));
+end
+$$;
+
+-- Raises invalid_params if one of the users whom a statement has added to a group is in too many conversations
+-- (bounds.sql). The caller's own membership is of a group that it creates. Without a caller only the whole bound
+-- applies. Concurrent transactions may exceed a bound by one conversation each, since nothing locks the user.
+create or replace function app.check_conversation_counts(conversation_id uuid, user_ids uuid[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    me uuid := auth.uid();
+    is_guest boolean;
+    added record;
+    share integer;
+    problem text;
+begin
+    -- Usually finds no user, in one index-only scan for each.
+    for added in
+        select a.user_id, n.conversations
+          from unnest(user_ids) as a (user_id)
+         cross join lateral (
+            select count(*) as conversations from (
+                select from public.conversation_members m
+                 where m.user_id = a.user_id limit app.max_own_conversations() + 1) m) n
+         where n.conversations > app.max_conversations_by_guests()
+    loop
+        -- A merge moves memberships that were the user's own already, as a guest.
+        if added.user_id = me or app.is_merging() then
+            share := app.max_own_conversations();
+            problem := 'You can be in at most ' || share || ' conversations. Leave a group first.';
+        elsif me is null or added.conversations > app.max_conversations() then
+            share := app.max_conversations();
+            problem := 'One of the users is in at least ' || share || ' conversations, and cannot be added to a group. '
+                || 'They must leave a group first.';
+        else
+            is_guest := coalesce(is_guest, (select p.is_guest from public.user_profiles p where p.id = me));
+            share := case when is_guest then app.max_conversations_by_guests()
+                          else app.max_conversations_by_strangers() end;
+            continue when added.conversations <= share or app.has_contacted(added.user_id, me);
+            problem := 'One of the users is in at least ' || share || ' conversations. You can add them only after '
+                || 'they have written to you: write to them first.';
+        end if;
+        if added.conversations > share then
+            perform app.refuse_param(app.added_users_param(conversation_id), problem);
+        end if;
+    end loop;
+end
+$$;
+
+-- Returns the param that an error about new members names: of a sign-in that merges a guest, of api.create_group or of
+-- api.add_members. A caller who joined in this transaction has just created the group.
+create or replace function app.added_users_param(conversation_id uuid) returns text
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    return case
+        when app.is_merging() then 'guest_refresh_token'
+        when exists (
+            select from public.conversation_members m
+             where m.conversation_id = added_users_param.conversation_id and m.user_id = auth.uid()
+               and m.joined_xid = pg_catalog.pg_current_xact_id()) then 'member_ids'
+        else 'user_ids' end;
+end
+$$;
+
 -- Returns the direct conversation of the caller and another user, and restores member rows that were deleted by SQL.
 -- Security definer: a user neither sees a conversation nor adds members to it without being a member.
 create or replace function app.ensure_participants(other uuid) returns uuid
