@@ -288,11 +288,14 @@ extension ConnectionSession {
 
     /// Runs a write as the signed-in user within the limit of changes, and notifies the feed.
     ///
-    /// - Parameter members: the number of members that it affects; ten of them cost as much as another change.
+    /// Ten affected members, or 8 KiB of parameters, cost as much as another change.
+    ///
+    /// - Parameter members: the number of members that it affects.
     func change(
         _ function: Statement, _ parameters: [String?], members: Int = 1
     ) async throws(ProtocolError) -> Answer {
-        try limits.takeChange(of: token.user, cost: max(1, (members + 9) / 10))
+        let bytes = parameters.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+        try limits.takeChange(of: token.user, cost: max(1, (members + 9) / 10) + bytes / 8_192)
         return try await write(function, parameters)
     }
 

@@ -12,6 +12,8 @@ struct RateLimits: Sendable {
     private let signIns: RateLimiter<AddressKey>
     private let passwords: RateLimiter<PasswordAttempts>
     private let sends: RateLimiter<ID>
+    private let texts: RateLimiter<ID>
+    private let guestTexts: RateLimiter<AddressKey>
     private let changes: RateLimiter<ID>
     private let searches: RateLimiter<ID>
     private let mails: RateLimiter<AddressKey>
@@ -31,6 +33,7 @@ struct RateLimits: Sendable {
         case signIns = "sign_ins"
         case failedLogins = "failed_logins"
         case sends
+        case textBytes = "text_bytes"
         case changes
         case requests
         case searches
@@ -55,6 +58,11 @@ struct RateLimits: Sendable {
             tokens: Double(effectiveRates.sendsPerSecond), per: .seconds(1),
             burst: Double(max(effectiveRates.sendBurst, effectiveRates.sendsPerSecond)))
         sends = RateLimiter(writes)
+        let textRate = TokenBucket.Rate(
+            tokens: Double(effectiveRates.textBytesPerSecond), per: .seconds(1),
+            burst: Double(effectiveRates.textBytesPerSecond * 64))
+        texts = RateLimiter(textRate)
+        guestTexts = RateLimiter(textRate)
         changes = RateLimiter(writes)
         searches = RateLimiter(TokenBucket.Rate(tokens: Double(effectiveRates.searchesPerSecond), per: .seconds(1)))
         mails = RateLimiter(TokenBucket.Rate(tokens: Double(effectiveRates.mailRequestsPerHour), per: .seconds(3_600)))
@@ -121,11 +129,17 @@ struct RateLimits: Sendable {
             "Guests have uploaded too many pictures from this address.")
     }
 
-    /// Counts a send.
+    /// Counts a send and the bytes of its text, since messages are kept for ever.
     ///
+    /// - Parameter guestAddress: the address of a guest: all guests of one address share the bytes of one user.
     /// - Throws: `rate_limited`.
-    func takeSend(of user: ID) throws(ProtocolError) {
+    func takeSend(of user: ID, bytes: Int, guestAddress: AddressKey?) throws(ProtocolError) {
         try take(user, from: sends, .sends, "You send too quickly.")
+        try take(user, from: texts, .textBytes, cost: Double(bytes), "You send too much text.")
+        guard let guestAddress else { return }
+        try take(
+            guestAddress, from: guestTexts, .textBytes, cost: Double(bytes),
+            "Guests at your address send too much text.")
     }
 
     /// Counts a change.
@@ -204,6 +218,8 @@ package struct Rates: Sendable {
     package var sendsPerSecond = 20
     /// Messages of one user at once. Other changes have a limit of the same size.
     package var sendBurst = 100
+    /// Bytes of messages of one user, and of all guests at one address, over time; 64 times as many at once.
+    package var textBytesPerSecond = 8_192
     /// Searches of one user.
     package var searchesPerSecond = 5
     /// Mails of one kind to one email address, on all nodes.

@@ -104,10 +104,30 @@ struct RateLimitsTests {
     func sends() throws {
         let limits = RateLimits(Rates())
         let (one, other) = (ID.random(), ID.random())
-        for _ in 0..<100 { try limits.takeSend(of: one) }
-        let error = #expect(throws: ProtocolError.self) { for _ in 0..<50 { try limits.takeSend(of: one) } }
+        for _ in 0..<100 { try limits.takeSend(of: one, bytes: 1, guestAddress: nil) }
+        let error = #expect(throws: ProtocolError.self) {
+            for _ in 0..<50 { try limits.takeSend(of: one, bytes: 1, guestAddress: nil) }
+        }
         #expect(error?.code == .rateLimited)
-        try limits.takeSend(of: other)
+        try limits.takeSend(of: other, bytes: 1, guestAddress: nil)
+    }
+
+    @Test("limits the bytes of texts by user, and by address for guests")
+    func textBytes() throws {
+        let limits = RateLimits(Rates())
+        let (one, other, address) = (ID.random(), ID.random(), AddressKey("192.0.2.1"))
+        func sendLargeTexts(_ user: ID, _ count: Int, guestAddress: AddressKey? = nil) throws {
+            for _ in 0..<count { try limits.takeSend(of: user, bytes: 32_768, guestAddress: guestAddress) }
+        }
+        try sendLargeTexts(one, 16)
+        let error = #expect(throws: ProtocolError.self) { try sendLargeTexts(one, 2) }
+        #expect(error?.code == .rateLimited)
+        try limits.takeSend(of: one, bytes: 1, guestAddress: nil)
+        try sendLargeTexts(other, 16)
+        for _ in 0..<4 { try sendLargeTexts(.random(), 4, guestAddress: address) }
+        #expect(throws: ProtocolError.self) { try sendLargeTexts(.random(), 2, guestAddress: address) }
+        try sendLargeTexts(.random(), 4, guestAddress: AddressKey("192.0.2.2"))
+        try sendLargeTexts(.random(), 4)
     }
 
     @Test("fills a bucket at its rate and returns the wait for a token")

@@ -30,6 +30,22 @@ struct SendSelectionTests {
         #expect(Self.selected(of: waiting) == [0, 1, 2, 3])
     }
 
+    @Test("selects small texts past large ones that do not fit, and at least one large one")
+    func largeTexts() {
+        let large = String(repeating: "a", count: 30_000)
+        func text(_ conversation: Int, _ content: String) -> [OutgoingText] {
+            [
+                OutgoingText(
+                    caller: .feed, sender: .random(), conversation: OutgoingText.rooms[conversation], content: content,
+                    clientID: nil)
+            ]
+        }
+        let waiting = (0..<5).map { text($0, large) } + [text(5, "small"), text(4, "after a large one")]
+        #expect(Self.selected(of: waiting) == [0, 1, 5])
+        let huge = (0..<4).map { text($0, large)[0] }
+        #expect(Self.selected(of: [huge, text(4, large), text(5, "small")]) == [0, 2])
+    }
+
     @Test("never overtakes a client that does not fit")
     func room() {
         let waiting = [

@@ -17,7 +17,7 @@ extension ConnectionSession {
 
     /// Performs `messages.send`.
     func send(_ params: Params) async throws(ProtocolError) -> Answer {
-        try limits.takeSend(of: token.user)
+        try takeSend(params)
         if params.object("attachment") == nil, params.string("kind") == "text" {
             let text = try text(of: params)
             let outcome = await service.sendBatcher.send([text])[0]
@@ -43,7 +43,7 @@ extension ConnectionSession {
         let texts = sends.map { send in
             Result { () throws(ProtocolError) in
                 let params = try params(of: send, .send)
-                try limits.takeSend(of: token.user)
+                try takeSend(params)
                 return try text(of: params)
             }
         }
@@ -72,6 +72,12 @@ extension ConnectionSession {
             answers.append(answer)
         }
         return answers
+    }
+
+    private func takeSend(_ params: Params) throws(ProtocolError) {
+        try limits.takeSend(
+            of: token.user, bytes: params.string("content")?.utf8.count ?? 0,
+            guestAddress: isGuest ? addressKey : nil)
     }
 
     private func text(of params: Params) throws(ProtocolError) -> OutgoingText {

@@ -292,7 +292,7 @@ extension Setting {
             "The maximum number of unanswered requests per connection."),
         Setting(
             "rate_limits", \.hasRateLimits, .onOff,
-            "`off` disables the eight rate limits below, for load tests."),
+            "`off` disables the nine rate limits below, for load tests."),
         Setting(
             "failed_logins_per_minute", \.rates.failedLoginsPerMinute, rate,
             "Wrong passwords per account, and password checks per session, on each node."),
@@ -305,6 +305,10 @@ extension Setting {
         Setting(
             "send_burst", \.rates.sendBurst, rate,
             "Messages per user at once, and separately as many other changes, on each node."),
+        Setting(
+            "text_bytes_per_second", \.rates.textBytesPerSecond, rate,
+            "Bytes of messages per user, and of all guests at one address, on average, on each node; "
+                + "64 times as many at once."),
         Setting(
             "searches_per_second", \.rates.searchesPerSecond, rate,
             "Searches per user, on each node."),
