@@ -191,10 +191,11 @@ extension FolderStore {
         let destination = path(of: picture.id, picture.purpose)
         let marker = "\(directory)/used/\(picture.id)"
         for path in [destination, marker] where FileManager.default.fileExists(atPath: path) { throw .used }
-        try uploads.begin(picture.id, bytes: picture.bytes, from: client)
+        try uploads.begin(picture, from: client)
         let incoming = IncomingPicture(
             picture, at: "\(directory)/incoming/\(picture.id).\(ID.random())", destination: destination, marker: marker,
-            expires: expires, onEnd: { [uploads] in uploads.end(picture.id, bytes: picture.bytes, from: client) })
+            expires: expires, onEnd: { [uploads] in uploads.end(picture.id) })
+        uploads.setReceiver(incoming)
         // The bytes are already counted.
         guard hasFreeSpace(for: 0) else {
             incoming.discard()

@@ -12,7 +12,15 @@ package final class IncomingPicture: Sendable {
         var file: SystemPackage.FileDescriptor?
         var received = 0
         var firstBytes: [UInt8] = []
-        var isOver = false
+        var end: End?
+    }
+
+    /// The way in which an upload ended.
+    enum End {
+        /// The picture is stored, or the upload failed.
+        case ended
+        /// Another client's upload took the place of this slow one.
+        case displaced
     }
 
     package let picture: Picture
@@ -45,7 +53,12 @@ package final class IncomingPicture: Sendable {
     /// - Throws: `MediaError` if they cannot be written or exceed the declared size.
     package func write(_ bytes: ByteBuffer) throws {
         try state.withLock { state in
-            guard !state.isOver else { throw MediaError("The upload has already ended.") }
+            switch state.end {
+            case .displaced:
+                throw MediaError("The upload was slow and the server is busy with others. Send it again later.")
+            case .ended: throw MediaError("The upload has already ended.")
+            case nil: break
+            }
             state.received += bytes.readableBytes
             guard state.received <= picture.bytes else {
                 throw MediaError("The picture has more than the declared \(picture.bytes) bytes.")
@@ -84,11 +97,16 @@ package final class IncomingPicture: Sendable {
         }
     }
 
+    /// The number of bytes received.
+    package var receivedBytes: Int { state.withLock(\.received) }
+
     /// Removes the partial upload.
-    package func discard() {
+    package func discard() { discard(.ended) }
+
+    func discard(_ end: End) {
         let isFirst = state.withLock { state in
-            let isFirst = !state.isOver
-            state.isOver = true
+            let isFirst = state.end == nil
+            if isFirst { state.end = end }
             if let file = state.file {
                 state.file = nil
                 try? file.close()

@@ -1,11 +1,27 @@
 import Foundations
+import Messaging
 import Synchronization
 
-/// The running uploads of a node: one per upload address, and all within a limit of which a client's address may use a
+/// The running uploads of a node: one per picture, and all within a limit of which a client's address may use a
 /// quarter.
+///
+/// When the limit is reached, a client that uses less than the largest takes the place of the slowest upload of the
+/// largest, unless that is its only one. So a few clients that send slowly cannot keep others from uploading.
 final class Uploads: Sendable {
+    private struct Running {
+        let client: AddressKey
+        let bytes: Int
+        let start = ContinuousClock.now
+        weak var incoming: IncomingPicture?
+
+        /// The average rate, in bytes per second.
+        var rate: Double {
+            Double(incoming?.receivedBytes ?? 0) / max(0.001, (ContinuousClock.now - start) / .seconds(1))
+        }
+    }
+
     private struct State {
-        var ids: Set<ID> = []
+        var running: [ID: Running] = [:]
         var bytes = 0
         var bytesByClient: [AddressKey: Int] = [:]
     }
@@ -19,25 +35,44 @@ final class Uploads: Sendable {
     var bytes: Int { state.withLock(\.bytes) }
 
     /// - Throws: `UploadRefusal` if the picture is already being uploaded, or the limit is reached.
-    func begin(_ id: ID, bytes: Int, from client: AddressKey) throws(UploadRefusal) {
+    func begin(_ picture: Picture, from client: AddressKey) throws(UploadRefusal) {
+        while let slowest = try tryBegin(picture, from: client) { slowest.discard(.displaced) }
+    }
+
+    /// Begins an upload, or returns the one that must end before.
+    private func tryBegin(_ picture: Picture, from client: AddressKey) throws(UploadRefusal) -> IncomingPicture? {
         try state.withLock { state throws(UploadRefusal) in
-            guard !state.ids.contains(id) else { throw .inProgress }
+            guard state.running[picture.id] == nil else { throw .inProgress }
             let held = state.bytesByClient[client] ?? 0
             // One picture per client is accepted regardless of its size.
-            guard held == 0 || bytes <= maxBytes / 4 - held else { throw .addressBusy }
-            guard bytes <= maxBytes - state.bytes else { throw .busy }
-            state.ids.insert(id)
-            state.bytes += bytes
-            state.bytesByClient[client] = held + bytes
+            guard held == 0 || picture.bytes <= maxBytes / 4 - held else { throw .addressBusy }
+            guard picture.bytes <= maxBytes - state.bytes else {
+                guard let largest = state.bytesByClient.max(by: { $0.value < $1.value }),
+                    largest.value > held + picture.bytes,
+                    let slowest = state.running.values.filter({ $0.client == largest.key })
+                        .min(by: { $0.rate < $1.rate }),
+                    slowest.bytes < largest.value, let incoming = slowest.incoming
+                else { throw .busy }
+                return incoming
+            }
+            state.running[picture.id] = Running(client: client, bytes: picture.bytes)
+            state.bytes += picture.bytes
+            state.bytesByClient[client] = held + picture.bytes
+            return nil
         }
     }
 
-    func end(_ id: ID, bytes: Int, from client: AddressKey) {
+    /// Records the receiver of an upload that has begun.
+    func setReceiver(_ incoming: IncomingPicture) {
+        state.withLock { $0.running[incoming.picture.id]?.incoming = incoming }
+    }
+
+    func end(_ id: ID) {
         state.withLock { state in
-            state.ids.remove(id)
-            state.bytes -= bytes
-            let left = (state.bytesByClient[client] ?? 0) - bytes
-            state.bytesByClient[client] = left > 0 ? left : nil
+            guard let ended = state.running.removeValue(forKey: id) else { return }
+            state.bytes -= ended.bytes
+            let left = (state.bytesByClient[ended.client] ?? 0) - ended.bytes
+            state.bytesByClient[ended.client] = left > 0 ? left : nil
         }
     }
 }

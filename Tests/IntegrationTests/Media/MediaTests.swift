@@ -2,7 +2,7 @@ import BoundedWait
 import Foundation
 import Foundations
 import LineClient
-import Media
+@testable import Media
 import Messaging
 import NIOCore
 import TestSupport
@@ -339,6 +339,42 @@ struct MediaTests {
             parts[0].discard()
             parts.append(try receive(.random(), 100, from: "192.0.2.1"))
             parts.append(try receive(.random(), 750, from: "192.0.2.2"))
+        }
+    }
+
+    @Test("displaces the slowest upload of the largest client when the node is full")
+    func displaced() async throws {
+        try await PictureFolder.with { folder in
+            let store = try folder.store(maxIncomingBytes: 1_000_000)
+            func receive(_ bytes: Int, from client: String) throws -> IncomingPicture {
+                try store.receive(
+                    Picture(id: .random(), purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
+                    until: Date() + 60)
+            }
+            let held = try (1...4).map { client in
+                try [125_000, 125_000].map { try receive($0, from: "192.0.2.\(client)") }
+            }
+            try held[0][0].write(ByteBuffer(repeating: 0, count: 100_000))
+            let late = try receive(125_000, from: "192.0.2.9")
+            let displaced = held.joined().filter { upload in
+                do {
+                    try upload.write(ByteBuffer(string: "x"))
+                    return false
+                } catch {
+                    return "\(error)".contains("was slow")
+                }
+            }
+            #expect(displaced.count == 1)
+            #expect(displaced.first?.receivedBytes == 0)
+            try late.write(ByteBuffer(string: "x"))
+            // Nobody holds more than this client would.
+            #expect(throws: UploadRefusal.busy) { try receive(125_000, from: "192.0.2.9") }
+            // A client keeps its only upload.
+            for upload in held.joined() { upload.discard() }
+            late.discard()
+            let only = try receive(900_000, from: "192.0.2.5")
+            #expect(throws: UploadRefusal.busy) { try receive(200_000, from: "192.0.2.6") }
+            try only.write(ByteBuffer(string: "x"))
         }
     }
 
