@@ -53,6 +53,20 @@ struct JSONTests {
         for text in allowed { #expect(!text.hasLongCombiningRun) }
     }
 
+    @Test("names the path of a long run of combining characters")
+    func combiningRunPath() throws {
+        let long = "a" + String(repeating: "\u{301}", count: 129)
+        func field(_ params: String) throws -> JSON? {
+            let error = ProtocolError.longCombiningRun(in: try JSON(parsing: params))
+            return error.data.first { $0.name == "field" }?.value
+        }
+        #expect(try field(#"{"limit":1,"bio":"\#(long)"}"#) == .string("bio"))
+        #expect(try field(#"{"avatar":{"type":"custom","avatar_id":"\#(long)"}}"#) == .string("avatar.avatar_id"))
+        #expect(try field(#"{"ids":["a","\#(long)"]}"#) == .string("ids[1]"))
+        #expect(try field(#"{"\#(long)":1}"#) == nil)
+        #expect(try field(#"["\#(long)"]"#) == nil)
+    }
+
     @Test(
         "rejects integers out of range",
         arguments: [

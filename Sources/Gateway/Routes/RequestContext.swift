@@ -1,4 +1,5 @@
 import Foundations
+import HTTPServing
 import LineServer
 import Messaging
 import NIOCore
@@ -63,7 +64,7 @@ struct RequestContext: Sendable {
             guard request.header("Content-Type")?.contains("form") == true else { throw error }
             throw ProtocolError(error.code, "\(error.message) Send JSON, not a form: {\"full_name\": \"Alice\"}.")
         }
-        guard !json.hasLongCombiningRun else { throw .longCombiningRun }
+        guard !json.hasLongCombiningRun else { throw .longCombiningRun(in: json) }
         guard case .object(let object) = json else {
             throw ProtocolError(.invalidRequest, "The body must be a JSON object: the method's params.")
         }

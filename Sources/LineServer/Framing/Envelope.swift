@@ -66,7 +66,8 @@ extension Envelope.Item {
 
         // Must precede every comparison that normalizes.
         guard !envelope.hasLongCombiningRun else {
-            self.init(id: isLegible ? sentID : .null, content: .failure(.longCombiningRun))
+            let params = envelope.members.first { $0.name.hasSameCodePoints(as: "params") }?.value
+            self.init(id: isLegible ? sentID : .null, content: .failure(.longCombiningRun(in: params)))
             return
         }
         if let duplicate {

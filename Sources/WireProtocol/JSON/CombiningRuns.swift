@@ -46,8 +46,35 @@ extension JSONObject {
     }
 }
 
+extension JSON {
+    /// Returns the path of the first text with a long run of combining characters below a path; nil if only names of
+    /// members have one.
+    fileprivate func pathOfLongCombiningRun(below path: String) -> String? {
+        switch self {
+        case .null, .bool, .number: nil
+        case .string(let text): text.hasLongCombiningRun ? path : nil
+        case .array(let elements):
+            elements.indices.lazy.compactMap { elements[$0].pathOfLongCombiningRun(below: "\(path)[\($0)]") }.first
+        case .object(let object): object.pathOfLongCombiningRun(below: path + ".")
+        }
+    }
+}
+
+extension JSONObject {
+    fileprivate func pathOfLongCombiningRun(below prefix: String) -> String? {
+        members.lazy.compactMap { member in
+            member.name.hasLongCombiningRun ? nil : member.value.pathOfLongCombiningRun(below: prefix + member.name)
+        }.first
+    }
+}
+
 extension ProtocolError {
-    /// The error for a request with such a text.
-    package static let longCombiningRun = ProtocolError(
-        .invalidParams, "A text can have at most 128 combining characters, such as accents, in a row.")
+    /// Returns the error for params with such a text, which names its path.
+    package static func longCombiningRun(in params: JSON?) -> ProtocolError {
+        var path: String?
+        if case .object(let object) = params { path = object.pathOfLongCombiningRun(below: "") }
+        return ProtocolError(
+            .invalidParams, "A text can have at most 128 combining characters, such as accents, in a row.",
+            data: path.map { [.init(name: "field", value: .string($0))] } ?? [])
+    }
 }
