@@ -1,8 +1,8 @@
-import LineClient
 import LineServer
 import NIOCore
 import NIOPosix
 import Postgres
+import WireProtocol
 
 /// Checks that the node's ports are free, or in use by Postline.
 struct PortCheck: Sendable {
@@ -62,7 +62,8 @@ struct PortCheck: Sendable {
         let isPlain = settings.certificate == nil && !settings.expectsProxyHeader
         let asks =
             "POST /v1/server.info HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
-        let answer = isPlain ? await Self.answer(to: asks, host: settings.httpHost, port: port) : nil
+        let probe = PortProbe(host: Self.reachable(settings.httpHost), port: port)
+        let answer = isPlain ? await probe.response(to: asks) : nil
         if isPlain ? answer?.contains(#""server":"postline""#) == true : isServing {
             report(.ok(Self.check, "On \(place) a Postline serves HTTP."))
         } else {
@@ -112,13 +113,15 @@ struct PortCheck: Sendable {
 
     /// Returns the version that a server announces on the line port, connecting as the settings say, or nil.
     private func postlineVersion() async -> String? {
-        let trust = try? settings.certificate.map { try ServerTrust(certificate: $0.file) }
-        if settings.certificate != nil, trust == nil { return nil }
-        let client = try? await LineClient.connect(
-            host: Self.reachable(settings.host), port: settings.port, trust: trust,
-            preface: settings.expectsProxyHeader ? ProxyHeader.local : [], timeout: .seconds(3))
-        await client?.close()
-        return client?.hello.version
+        let probe = PortProbe(
+            host: Self.reachable(settings.host), port: settings.port,
+            preface: settings.expectsProxyHeader ? ProxyHeader.local : [],
+            certificateFile: settings.certificate?.file)
+        guard let line = await probe.firstLine(), case .object(let hello)? = try? JSON(parsing: line),
+            hello["method"] == .string("server.hello"), case .object(let info)? = hello["params"],
+            case .string(let version)? = info["version"]
+        else { return nil }
+        return version
     }
 
     /// The way of connecting, for messages.
@@ -137,31 +140,8 @@ struct PortCheck: Sendable {
     /// Returns true if `/healthz` responds as Postline's does.
     private static func isAlive(host: String, port: Int) async -> Bool {
         let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-        let text = await answer(to: request, host: host, port: port)
+        let text = await PortProbe(host: reachable(host), port: port).response(to: request)
         return text?.hasPrefix("HTTP/1.1 200") == true && text?.hasSuffix("alive\n") == true
-    }
-
-    /// Returns the response to a request, or nil.
-    private static func answer(to request: String, host: String, port: Int) async -> String? {
-        let answer = group.any().makePromise(of: ByteBuffer.self)
-        let limit = TimeAmount.seconds(3)
-        do {
-            let channel = try await ClientBootstrap(group: group)
-                .connectTimeout(limit)
-                .channelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(WholeAnswer(answer))
-                    }
-                }
-                .connect(host: reachable(host), port: port).get()
-            try await channel.writeAndFlush(ByteBuffer(string: request))
-            let deadline = channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
-            defer { deadline.cancel() }
-            return String(buffer: try await answer.futureResult.get())
-        } catch {
-            answer.fail(error)
-            return nil
-        }
     }
 
     /// Returns the address by which a server that listens on all addresses is reached.
@@ -172,22 +152,4 @@ struct PortCheck: Sendable {
         default: host
         }
     }
-}
-
-/// Collects a response until the peer closes the connection.
-private final class WholeAnswer: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let promise: EventLoopPromise<ByteBuffer>
-    private var answer = ByteBuffer()
-
-    init(_ promise: EventLoopPromise<ByteBuffer>) { self.promise = promise }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var bytes = unwrapInboundIn(data)
-        // A longer response is not Postline's.
-        if answer.readableBytes < 65_536 { answer.writeBuffer(&bytes) }
-    }
-
-    func channelInactive(context: ChannelHandlerContext) { promise.succeed(answer) }
 }
