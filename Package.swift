@@ -151,11 +151,18 @@ let package = Package(
                 .logging, .metrics, .nio, .nioPosix, .nioSSL, .nioTLS, .lifecycle,
             ]),
         module(
+            "HTTPServing",
+            [
+                "CZlib", "Concurrency", "DatabaseAccess", "Foundations", "LineServer", "WireProtocol", .logging, .nio,
+                .nioHTTP1,
+                .nioPosix, .nioSSL, .nioTLS, .lifecycle, .systemPackage,
+            ]),
+        module(
             "Gateway",
             [
-                "CZlib", "Accounts", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations", "LineServer",
+                "Accounts", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations", "HTTPServing", "LineServer",
                 "Media", "Messaging", "WireProtocol", .crypto, .logging, .metrics, .nio, .nioHTTP1, .nioPosix,
-                .nioSSL, .nioTLS, .nioWebSocket, .lifecycle, .systemPackage,
+                .nioWebSocket, .lifecycle, .systemPackage,
             ], exclude: ["Console"], embeds: true),
 
         // The client that apps link.
@@ -175,9 +182,10 @@ let package = Package(
         module(
             "Doctor",
             [
-                "Accounts", "ChangeFeed", "DatabaseAccess", "Foundations", "LineClient", "LineServer", "Media",
-                "Messaging", "Outbound", "Outbox", "Postgres", "PrivatePostgres", "Schema", "WireProtocol", .logging,
-                .nio, .nioPosix, .systemPackage,
+                "Accounts", "ChangeFeed", "DatabaseAccess", "Foundations", "LineServer", "Media", "Messaging",
+                "Outbound",
+                "Outbox", "Postgres", "PrivatePostgres", "Schema", "WireProtocol", .logging, .nio, .nioPosix, .nioSSL,
+                .systemPackage,
             ]),
 
         // `postline chat` starts the second program, so that the server links neither all of Foundation nor SQLite.
@@ -185,7 +193,8 @@ let package = Package(
         program(
             "postline",
             [
-                "Accounts", "ChangeFeed", "DatabaseAccess", "Doctor", "Foundations", "Gateway", "LineServer", "Media",
+                "Accounts", "ChangeFeed", "DatabaseAccess", "Doctor", "Foundations", "Gateway", "HTTPServing",
+                "LineServer", "Media",
                 "Messaging", "Metering", "Outbound", "Outbox", "Postgres", "PrivatePostgres", "Schema",
                 "TerminalText", "WireProtocol", .argumentParser,
                 .product(name: "Configuration", package: "swift-configuration", condition: server), .logging,
@@ -231,7 +240,8 @@ let package = Package(
         tests(
             "LineServerTests",
             [
-                "BoundedWait", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations", "FuzzedLines", "LineServer",
+                "BoundedWait", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations", "FuzzedLines",
+                "LineServer",
                 "Messaging", "Metering", "WireProtocol", .logging, .metrics, .nio, .nioPosix, .lifecycle,
             ], exclude: ["Fuzzing/Corpus", "Fuzzing/FuzzTarget.swift"]),
         tests("MeteringTests", ["Metering", .metrics]),
@@ -241,7 +251,8 @@ let package = Package(
         tests(
             "PostlineTests",
             [
-                "Accounts", "ChangeFeed", "Foundations", "Gateway", "LineClient", "LineServer", "Media", "Messaging",
+                "Accounts", "ChangeFeed", "Foundations", "Gateway", "HTTPServing", "LineClient", "LineServer", "Media",
+                "Messaging",
                 "Outbound", "Outbox", "PrivatePostgres", "Schema", "TestSupport", "WireProtocol", "postline",
                 .argumentParser, .logging, .nio, .nioHTTP1, .nioPosix,
             ]),
@@ -249,7 +260,8 @@ let package = Package(
             "IntegrationTests",
             [
                 "Accounts", "BoundedWait", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations",
-                "FuzzedLines", "Gateway", "LineClient", "LineServer", "Media", "Messaging", "Metering", "Outbound",
+                "FuzzedLines", "Gateway", "HTTPServing", "LineClient", "LineServer", "Media", "Messaging", "Metering",
+                "Outbound",
                 "Outbox", "Postgres", "PostlineClient", "PrivatePostgres", "Schema", "SchemaValidation",
                 "TestSupport", "WireProtocol", "client-program", "postline-chat", .sqlite, .crypto,
                 .product(name: "CryptoExtras", package: "swift-crypto", condition: server), .jwt, .logging, .nio,

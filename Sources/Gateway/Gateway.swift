@@ -1,4 +1,5 @@
 import Accounts
+package import HTTPServing
 package import LineServer
 package import Logging
 package import Media
@@ -100,6 +101,7 @@ package struct Gateway: Service {
         http.port = configuration.port
         http.certificate = configuration.certificate
         http.expectsProxyHeader = configuration.expectsProxyHeader
+        http.trustedProxies = configuration.trustedProxies
         http.bounds.requestTimeout = TimeAmount(lineServer.requestTimeout)
         http.bounds.maxUnwrittenBytes = lineServer.maxUnwrittenBytes
         let rateGuard = UploadRateGuard { [activity] in activity.isRecent(within: .milliseconds(100)) }

@@ -97,7 +97,9 @@ struct Node: Sendable {
         configuration.apple = try settings.apple.signIn(logger: logger)
         service = MessagingService(configuration: configuration, logger: logger, metrics: Self.registry)
         mailer = mail.map { [service, logger] in
-            Mailer($0, queue: MailQueue(database: service.database), logger: logger, metrics: Self.registry, written: mailWritten)
+            Mailer(
+                $0, queue: MailQueue(database: service.database), logger: logger, metrics: Self.registry,
+                written: mailWritten)
         }
         pusher = push.map { [databaseURL, logger] in
             Pusher(

@@ -1,3 +1,4 @@
+@testable import HTTPServing
 import LineClient
 import LineServer
 import Messaging

@@ -1,3 +1,4 @@
+@testable import HTTPServing
 import NIOCore
 import NIOHTTP1
 import Testing

@@ -1,3 +1,4 @@
+import HTTPServing
 import LineServer
 import Messaging
 import NIOCore

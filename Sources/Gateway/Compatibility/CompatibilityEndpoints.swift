@@ -1,4 +1,5 @@
 import ChangeFeed
+import HTTPServing
 import LineServer
 import NIOCore
 import NIOHTTP1

@@ -1,4 +1,5 @@
 import Foundations
+import HTTPServing
 import LineServer
 import Messaging
 import NIOCore

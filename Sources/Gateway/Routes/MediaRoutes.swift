@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Foundations
+import HTTPServing
 import Media
 import Messaging
 import NIOCore

@@ -1,5 +1,6 @@
 import DatabaseAccess
 import Foundations
+import HTTPServing
 import LineServer
 import Messaging
 import NIOCore

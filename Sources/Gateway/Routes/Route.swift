@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Foundations
+import HTTPServing
 import LineServer
 import Messaging
 import NIOCore

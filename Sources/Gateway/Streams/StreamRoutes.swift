@@ -2,6 +2,7 @@ import Accounts
 import Crypto
 import FoundationEssentials
 import Foundations
+import HTTPServing
 import LineServer
 import Messaging
 import NIOCore
@@ -73,7 +74,7 @@ enum StreamRoutes {
         if !offered.isEmpty { response.headers.add(name: "Sec-WebSocket-Protocol", value: subprotocol) }
         let (lineServer, address) = (context.gateway.lineServer, context.clientAddress)
         response.upgrade = { channel, slot in
-            slot.forwardedAddress = address
+            slot.setForwardedAddress(address)
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(WebSocketFrameEncoder())
             try pipeline.addHandler(ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: maxLineBytes)))
@@ -114,7 +115,7 @@ enum StreamRoutes {
             resumption: resumption)
         let (lineServer, address) = (context.gateway.lineServer, context.clientAddress)
         response.upgrade = { channel, slot in
-            slot.forwardedAddress = address
+            slot.setForwardedAddress(address)
             // Each event takes about a kilobyte besides its data until it is written.
             slot.writeBatchBytes = 1 << 14
             let pipeline = channel.pipeline.syncOperations

@@ -11,11 +11,12 @@ package final class AdmissionSlot {
     /// The admission decision.
     private(set) var admission: Admissions.Admission
 
-    /// The address of the socket's peer or of the PROXY header, or nil until known.
+    /// The address by which the connection is counted: of the socket's peer, of the PROXY header or, behind a trusted
+    /// proxy, of the client; nil until known.
     package private(set) var peerAddress: String?
 
     /// The client's address according to a trusted proxy, or nil.
-    package var forwardedAddress: String?
+    private var forwardedAddress: String?
 
     /// The size at which a batch of writes to the client is complete, in bytes. A protocol that stores bytes for each
     /// line besides the line itself sets a smaller one.
@@ -51,6 +52,13 @@ package final class AdmissionSlot {
         guard peerAddress == nil else { return }
         peerAddress = address
         if admission == .serve { admission = server.assignAddress(address) }
+    }
+
+    /// Sets the client's address according to a trusted proxy, and counts the connection towards its limit unless it
+    /// already counts for the peer.
+    package func setForwardedAddress(_ address: String) {
+        forwardedAddress = address
+        assignAddress(address)
     }
 
     /// Logs that the client was greeted.

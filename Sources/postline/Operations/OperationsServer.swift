@@ -1,4 +1,5 @@
 import Gateway
+import HTTPServing
 import LineServer
 import Logging
 import Messaging

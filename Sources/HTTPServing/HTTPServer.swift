@@ -28,14 +28,17 @@ package struct HTTPServer: Sendable {
         package var expectsProxyHeader = false
         package var bounds = HTTPBounds()
 
+        /// The proxies whose connections are not counted by address, since they serve many clients.
+        package var trustedProxies = TrustedProxies()
+
         package init() {}
     }
 
-    let configuration: Configuration
+    package let configuration: Configuration
 
     /// The line server that these connections share their bounds with; nil if there is none.
-    let lineServer: LineServer?
-    let uploadRateGuard: UploadRateGuard
+    package let lineServer: LineServer?
+    package let uploadRateGuard: UploadRateGuard
 
     /// Creates the request handler of a connection, confined to the executor.
     let makeHandler: @Sendable (LoopExecutor) -> any HTTPRequestHandler
@@ -108,7 +111,8 @@ package struct HTTPServer: Sendable {
 
     private func receive(_ channel: any Channel, among connections: HTTPConnections) throws {
         let peer = channel.remoteAddress?.peer ?? ""
-        let slot = lineServer?.acquireSlot(for: configuration.expectsProxyHeader ? nil : peer)
+        let isShared = configuration.expectsProxyHeader || configuration.trustedProxies.contains(peer)
+        let slot = lineServer?.acquireSlot(for: isShared ? nil : peer)
         if slot?.isDropped == true { return channel.close(promise: nil) }
         let encoding = HTTPResponseEncoder()
         let decoding = HTTPRequestDecoding(configuration.bounds)

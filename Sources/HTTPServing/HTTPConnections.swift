@@ -1,4 +1,3 @@
-import Accounts
 import Foundations
 import LineServer
 import NIOCore

@@ -1,6 +1,5 @@
 import CZlib
 import Foundations
-import Messaging
 import NIOCore
 import NIOHTTP1
 import Synchronization

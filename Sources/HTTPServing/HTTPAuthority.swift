@@ -1,5 +1,4 @@
 import Foundations
-import Messaging
 import NIOHTTP1
 
 /// A host and an optional port, as in `Host` and absolute targets (RFC 9112, section 3.2; RFC 3986, section 3.2).

@@ -2,7 +2,6 @@ import Concurrency
 import DatabaseAccess
 import Foundations
 import LineServer
-import Messaging
 import NIOCore
 import NIOHTTP1
 import NIOPosix

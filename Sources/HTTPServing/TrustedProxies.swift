@@ -1,13 +1,13 @@
 import Foundations
-import NIOHTTP1
+package import NIOHTTP1
 
 /// The networks of proxies whose `X-Forwarded-For` the gateway trusts.
 package struct TrustedProxies: Sendable, Equatable {
     private struct Network: Sendable, Equatable {
-        let bytes: [UInt8]
-        let bits: Int
+        package let bytes: [UInt8]
+        package let bits: Int
 
-        func contains(_ address: [UInt8]) -> Bool {
+        package func contains(_ address: [UInt8]) -> Bool {
             guard address.count == bytes.count else { return false }
             for index in bytes.indices {
                 let rest = bits - index * 8
@@ -42,7 +42,7 @@ package struct TrustedProxies: Sendable, Equatable {
 
     /// Returns the client's address: the last address of the proxy chain that is not a trusted proxy. Each address has one
     /// spelling, so that rate limits can use it as a key.
-    func clientAddress(from peerAddress: String, _ headers: HTTPHeaders) -> String {
+    package func clientAddress(from peerAddress: String, _ headers: HTTPHeaders) -> String {
         guard var client = IPAddress(peerAddress) else { return peerAddress }
         var chain = headers["X-Forwarded-For"].flatMap { $0.split(separator: ",") }
         while isTrusted(client), let last = chain.popLast() {
@@ -58,6 +58,9 @@ package struct TrustedProxies: Sendable, Equatable {
         let parts = address.split(separator: ":", omittingEmptySubsequences: false)
         return parts.count == 2 ? String(parts[0]) : address
     }
+
+    /// Returns true if an address is a trusted proxy's.
+    package func contains(_ address: String) -> Bool { IPAddress(address).map(isTrusted) ?? false }
 
     private func isTrusted(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address.bytes) } }
 }

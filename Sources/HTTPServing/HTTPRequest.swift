@@ -23,6 +23,21 @@ package struct HTTPRequest: Sendable {
     /// True if the request arrived over TLS.
     package let isEncrypted: Bool
 
+    package init(
+        method: HTTPMethod, target: RequestTarget, version: HTTPVersion, headers: HTTPHeaders, body: ByteBuffer,
+        receiver: (any HTTPBodyReceiver)? = nil, peerAddress: String, id: RequestID, isEncrypted: Bool
+    ) {
+        self.method = method
+        self.target = target
+        self.version = version
+        self.headers = headers
+        self.body = body
+        self.receiver = receiver
+        self.peerAddress = peerAddress
+        self.id = id
+        self.isEncrypted = isEncrypted
+    }
+
     /// Returns the value of a header field, or nil if the request does not have it. Requests that repeat a field that is
     /// read this way are rejected earlier.
     package func header(_ name: String) -> String? { headers.first(name: name) }

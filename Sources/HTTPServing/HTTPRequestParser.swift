@@ -1,5 +1,4 @@
 import Foundations
-import Messaging
 import NIOCore
 import NIOHTTP1
 import WireProtocol
@@ -297,7 +296,7 @@ extension UInt8 {
     fileprivate static let lineFeed = UInt8(ascii: "\n")
     fileprivate static let carriageReturn = UInt8(ascii: "\r")
 
-    var isLetter: Bool {
+    package var isLetter: Bool {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
     }
 
