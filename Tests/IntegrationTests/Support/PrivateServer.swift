@@ -4,9 +4,11 @@ import Schema
 
 /// Runs a PostgreSQL with the schema and the dev world, which a test can stop, crash and starve.
 ///
-/// - Parameter place: An existing directory, or nil to create one.
+/// - Parameters:
+///   - place: An existing directory, or nil to create one.
+///   - isFresh: True for a cluster with an identifier of its own. By default it is a copy, which costs less.
 func withPrivateServer<Value: Sendable>(
-    settings: [String: String] = [:], in place: String? = nil,
+    settings: [String: String] = [:], in place: String? = nil, isFresh: Bool = false,
     _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Value
 ) async throws -> Value {
     await privateServers.enter()
@@ -15,9 +17,9 @@ func withPrivateServer<Value: Sendable>(
     ).path
     let directory = place ?? made
     do {
-        let defaults = ["fsync": "off", "full_page_writes": "off"]
+        if !isFresh { try await copyCluster(from: clusterTemplate.value, to: directory) }
         let postgres = PrivatePostgres(
-            installation: try await .ofTests(), directory: directory, settings: defaults.merging(settings) { $1 })
+            installation: try await .ofTests(), directory: directory, settings: unsafeSettings.merging(settings) { $1 })
         try await postgres.start()
         let value: Value
         do {
@@ -25,10 +27,7 @@ func withPrivateServer<Value: Sendable>(
             let database = TestDatabase(name: "world") { user, database in
                 url.replacing("USER", with: user ?? "postgres").replacing("DATABASE", with: database)
             }
-            try await postgres.psql("create database world")
-            let migrator = Migrator(url: database.adminURL, logger: .quiet)
-            try await migrator.migrate(loginRole: .init(name: "postline", password: nil))
-            try await migrator.seed()
+            if isFresh { try await makeWorld(in: postgres) }
             value = try await body(postgres, database)
         } catch {
             try? await postgres.stop(mode: .immediate)
@@ -45,6 +44,38 @@ func withPrivateServer<Value: Sendable>(
     }
 }
 
+/// The settings of servers whose data need not outlive a power cut.
+private let unsafeSettings = ["fsync": "off", "full_page_writes": "off"]
+
+/// The directory of a stopped cluster with the schema and the dev world, made once.
+private let clusterTemplate = Task {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "postline-own-template").path
+    let postgres = PrivatePostgres(
+        installation: try await .ofTests(), directory: directory, settings: unsafeSettings)
+    try await postgres.start()
+    try await makeWorld(in: postgres)
+    try await postgres.stop()
+    return directory
+}
+
+private func makeWorld(in postgres: PrivatePostgres) async throws {
+    try await postgres.psql("create database world")
+    let migrator = Migrator(url: await postgres.url(user: "postgres", database: "world"), logger: .quiet)
+    try await migrator.migrate(loginRole: .init(name: "postline", password: nil))
+    try await migrator.seed()
+}
+
+/// Copies the data of a stopped cluster, with owners and modes.
+private func copyCluster(from template: String, to directory: String) async throws {
+    let script = #"mkdir -p "$1" && chmod 755 "$1" && cp -a "$0/data" "$1/data""#
+    let copy = try Command(["-c", script, template, directory], of: "/bin/sh")
+    guard try await copy.exit() == 0 else { throw CopyFailure(output: copy.errors) }
+}
+
+private struct CopyFailure: Error {
+    let output: String
+}
+
 /// Runs a streaming standby of the server, with the same database.
 func withStandby<Value: Sendable>(
     of postgres: PrivatePostgres, settings: [String: String] = [:],
@@ -53,9 +84,8 @@ func withStandby<Value: Sendable>(
     let directory = FileManager.default.temporaryDirectory.appending(
         path: "postline-own-\(UUID().uuidString.prefix(8))"
     ).path
-    let defaults = [
-        "fsync": "off", "full_page_writes": "off", "hot_standby_feedback": "on", "wal_retrieve_retry_interval": "100ms",
-    ]
+    let defaults = unsafeSettings.merging(
+        ["hot_standby_feedback": "on", "wal_retrieve_retry_interval": "100ms"]) { $1 }
     let standby = PrivatePostgres(
         installation: try await .ofTests(), directory: directory, settings: defaults.merging(settings) { $1 },
         standbyOf: await postgres.url())
