@@ -1,6 +1,5 @@
 import WireProtocol
 
-
 /// The indexes and constraints of the migrations, as `migrate` records them in `app.settings`. A restore may omit some.
 ///
 /// Indexes and constraints that others added are neither recorded nor checked.

@@ -6,6 +6,10 @@ import WireProtocol
 /// Tests of the error messages in the sources.
 @Suite("Error messages")
 struct ErrorMessagesTests {
+    private static let service = ["WireProtocol", "DatabaseAccess", "Accounts", "ChangeFeed", "Messaging"].map {
+        "Sources/\($0)"
+    }
+
     @Test("are sentences", .covers("A28"))
     func sentences() throws {
         let swift = try Self.texts(
@@ -13,7 +17,7 @@ struct ErrorMessagesTests {
                 /ProtocolError\(\s*\.\w+,\s*"((?:[^"\\]|\\.)*)"/, /rateLimited\(\s*"((?:[^"\\]|\\.)*)"/,
                 /Item\(invalid: "((?:[^"\\]|\\.)*)"/, /self\.init\(invalid: "((?:[^"\\]|\\.)*)"/,
                 /Goodbye\(\s*\.\w+,\s*"((?:[^"\\]|\\.)*)"/,
-            ], inFilesOf: ["Sources/Messaging", "Sources/LineServer"], endingIn: "swift"
+            ], inFilesOf: Self.service + ["Sources/LineServer"], endingIn: "swift"
         ).map { $0.replacing(#"\""#, with: "\"") }
         let sql = try Self.texts(
             of: [
@@ -33,7 +37,7 @@ struct ErrorMessagesTests {
     @Test("about a param continue its quoted name")
     func params() throws {
         let texts = try Self.texts(
-            of: [/\binvalid\(\s*[^"\n]*?(?:"\w+")?,\s*"((?:[^"\\]|\\.)*)"/], inFilesOf: ["Sources/Messaging"],
+            of: [/\binvalid\(\s*[^"\n]*?(?:"\w+")?,\s*"((?:[^"\\]|\\.)*)"/], inFilesOf: Self.service,
             endingIn: "swift")
         #expect(texts.count >= 20)
         for text in texts {

@@ -1,7 +1,6 @@
 @testable import ChangeFeed
 import Testing
 
-
 @Suite("Feed connection state")
 struct FeedConnectionStateTests {
     private static func mark(_ end: String, _ epoch: String) throws -> StandbyWatch.Mark {

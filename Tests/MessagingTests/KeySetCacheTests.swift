@@ -1,7 +1,6 @@
 @testable import Accounts
 import Testing
 
-
 @Suite("Key set cache")
 struct KeySetCacheTests {
     private let start = ContinuousClock.now

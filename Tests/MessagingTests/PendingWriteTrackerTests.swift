@@ -3,7 +3,6 @@ import BoundedWait
 import Postgres
 import Testing
 
-
 @Suite("Pending write tracker")
 struct PendingWriteTrackerTests {
     private let writes = PendingWriteTracker()

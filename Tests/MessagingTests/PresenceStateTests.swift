@@ -3,7 +3,6 @@
 @testable import Postgres
 import Testing
 
-
 @Suite("Presence state")
 struct PresenceStateTests {
     private let alice = ID.random()

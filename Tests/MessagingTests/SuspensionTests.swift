@@ -37,7 +37,7 @@ struct SuspensionTests {
         let places = try Repository.files(in: "Sources", endingIn: "swift").filter {
             try Repository.text($0).contains(/with(Checked|Unsafe)(Throwing)?Continuation/)
         }
-        #expect(places == ["Sources/Threads/Suspension.swift"])
+        #expect(places == ["Sources/Concurrency/Suspension.swift"])
     }
 
     @Test("row 58b: resumes every caller of concurrent crowds")

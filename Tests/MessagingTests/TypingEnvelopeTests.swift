@@ -4,7 +4,6 @@ import Foundation
 import Synchronization
 import Testing
 
-
 /// The envelope of typing notices (A10).
 @Suite("Typing envelope")
 struct TypingEnvelopeTests {

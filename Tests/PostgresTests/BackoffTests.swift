@@ -1,7 +1,6 @@
 import Foundations
 import Testing
 
-
 @Suite struct BackoffTests {
     /// A generator that always returns the same number.
     struct Constant: RandomNumberGenerator {
