@@ -205,7 +205,7 @@ begin
     if not exists (select from app.identities i
                     where i.user_id = delete_by_identity.user_id and i.provider = delete_by_identity.provider
                       and i.subject = delete_by_identity.subject) then
-        raise exception using errcode = 'PL003', message = 'This token is not of the account''s holder.',
+        raise exception using errcode = 'PL003', message = '"identity_token" belongs to another account.',
             detail = '{"field":"identity_token"}';
     end if;
     perform app.use_identity_token(token_hash, delete_by_identity.expires_at);
@@ -223,12 +223,12 @@ declare
 begin
     select u.* into account from auth.users u where u.id = delete_user.user_id for update;
     if account.id is null or account.deleted_at is not null then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     elsif nullif(account.encrypted_password::text, '') is distinct from password_hash then
         perform app.refuse_credentials();
     elsif password_hash is null and exists (
             select from app.identities i where i.user_id = delete_user.user_id and i.provider <> 'email') then
-        perform app.refuse_param('identity_token', 'This account is deleted with a fresh "identity_token".');
+        perform app.refuse_param('identity_token', '"identity_token" is missing: send a new token of the provider.');
     end if;
     update public.user_profiles p set is_deleted = true where p.id = delete_user.user_id;
     return '{"deleted":true}';
@@ -267,7 +267,7 @@ begin
     select u.* into account from auth.users u
      where u.id = ensure_profile.user_id and u.deleted_at is null and not app.is_banned(u);
     if not found then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     end if;
     perform app.upsert_profile(account);
     return coalesce(account.is_anonymous, false);
@@ -360,14 +360,14 @@ begin
     select u.* into guest from auth.users u where u.id = guest_id for update;
     select u.* into account from auth.users u where u.id = merge_external_guest.user_id for share;
     if account.id is null or account.deleted_at is not null or app.is_banned(account) then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     end if;
     select g.* into merged from app.merged_guests g
      where g.guest_id = guest.id and g.account_id = account.id;
     if not found then
         if not coalesce(guest.is_anonymous and guest.deleted_at is null and not app.is_banned(guest), false)
            or coalesce(account.is_anonymous, false) then
-            raise exception using errcode = 'PL004', message = 'That guest is not known here.';
+            raise exception using errcode = 'PL004', message = 'This guest does not exist.';
         end if;
         perform app.upsert_profile(guest);
         perform app.upsert_profile(account);
@@ -403,7 +403,7 @@ begin
         if not coalesce(guest.is_anonymous and guest.deleted_at is null
                         and app.accepts_generation(session, generation, reuse_seconds), false)
            or (select u.is_anonymous from auth.users u where u.id = merge_guest.user_id) then
-            raise exception using errcode = 'PL004', message = 'That guest is not known here.';
+            raise exception using errcode = 'PL004', message = 'This guest does not exist.';
         end if;
         merged := app.merge_users(guest.id, merge_guest.user_id);
     end if;
@@ -537,7 +537,7 @@ declare
     new_id uuid;
 begin
     if name is null then
-        perform app.refuse_param('full_name', 'A name cannot be empty.');
+        perform app.refuse_param('full_name', '"full_name" must not be empty.');
     end if;
     insert into auth.users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at,
                             confirmation_token, recovery_token, email_change, email_change_token_new,
@@ -586,11 +586,11 @@ declare
 begin
     select u.* into account from auth.users u where u.id = request_email_change.user_id for update;
     if account.id is null or account.deleted_at is not null then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     elsif password_hash is null or account.encrypted_password is distinct from password_hash then
         perform app.refuse_credentials();
     elsif account.email = address and app.is_proven(account) then
-        perform app.refuse_param('email', 'That is the account''s address already.');
+        perform app.refuse_param('email', '"email" is already the address of this account.');
     end if;
     perform app.cancel_mails(account.id, array['change_email']);
     if account.email = address then
@@ -674,7 +674,7 @@ begin
         select s.* into session from app.sessions s where s.id = guest_session;
         if not coalesce(guest.is_anonymous and guest.deleted_at is null and not app.is_banned(guest)
                         and app.accepts_generation(session, guest_generation, reuse_seconds), false) then
-            raise exception using errcode = 'PL004', message = 'That guest is not known here.';
+            raise exception using errcode = 'PL004', message = 'This guest does not exist.';
         end if;
         perform app.upgrade_guest(guest.id, provider, address, full_name);
         found_id := guest.id;
@@ -690,7 +690,7 @@ begin
 
     select u.* into account from auth.users u where u.id = found_id;
     if account.deleted_at is not null or app.is_banned(account) then
-        raise exception using errcode = 'PL003', message = 'This account cannot be signed in to.';
+        raise exception using errcode = 'PL003', message = 'This account is disabled or deleted.';
     end if;
     user_id := found_id;
     password_hash := nullif(account.encrypted_password::text, '');
@@ -757,7 +757,8 @@ declare
 begin
     if not coalesce((select u.is_anonymous and u.deleted_at is null from auth.users u
                       where u.id = upgrade.user_id for update), false) then
-        raise exception using errcode = 'PL007', message = 'This is a full account already.';
+        raise exception using errcode = 'PL007',
+            message = 'Only a guest can be upgraded, and this account is not a guest.';
     end if;
     begin
         update auth.users u
@@ -800,7 +801,7 @@ CREATE FUNCTION admin.check_limit(most integer) RETURNS void
     AS $$
 begin
     if not coalesce(most between 1 and 1000, false) then
-        raise exception using errcode = 'PA001', message = 'A limit is between 1 and 1000.';
+        raise exception using errcode = 'PA001', message = 'The limit must be 1 to 1000.';
     end if;
 end
 $$;
@@ -812,7 +813,7 @@ CREATE FUNCTION admin.checked_id(value text, what text) RETURNS uuid
 begin
     if not coalesce(value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', false) then
         raise exception using errcode = 'PA001',
-            message = pg_catalog.format('That is no id of a %s: %s.', what, pg_catalog.left(value, 80));
+            message = pg_catalog.format('The id of a %s must be a UUID (got "%s").', what, pg_catalog.left(value, 80));
     end if;
     return value::uuid;
 end
@@ -837,11 +838,10 @@ begin
             case when until ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' then until || 'T00:00:00Z' else until end);
     exception when sqlstate 'PL001' then
         raise exception using errcode = 'PA001',
-            message = 'Until when is a time (2026-12-01T08:00:00Z), a day (2026-12-01), or so long from now (30m, 12h, '
-                || '7d).';
+            message = 'The end must be a time (2026-12-01T08:00:00Z), a day (2026-12-01) or a duration (30m, 12h, 7d).';
     end;
     if ends_at <= pg_catalog.now() then
-        raise exception using errcode = 'PA001', message = 'That time has passed: say one to come.';
+        raise exception using errcode = 'PA001', message = 'The end must be in the future.';
     end if;
     return ends_at;
 end
@@ -856,7 +856,7 @@ declare
     living integer := (select count(*) from app.sessions s where s.user_id = account.id and s.revoked_at is null);
 begin
     if pg_catalog.octet_length(reason) > 1000 then
-        raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
+        raise exception using errcode = 'PA001', message = 'The reason must be at most 1000 bytes long.';
     end if;
     -- An account that no trigger saw has no profile yet.
     perform app.upsert_profile(account);
@@ -878,7 +878,7 @@ declare
     living integer := (select count(*) from app.sessions s where s.user_id = account.id and s.revoked_at is null);
 begin
     if pg_catalog.octet_length(reason) > 1000 then
-        raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
+        raise exception using errcode = 'PA001', message = 'The reason must be at most 1000 bytes long.';
     end if;
     update auth.users u set banned_until = ends_at, updated_at = pg_catalog.now() where u.id = account.id;
     perform admin.record_action(operator, 'disable', account.id, pg_catalog.jsonb_build_object(
@@ -973,7 +973,7 @@ declare
 begin
     select u.* into account from auth.users u where u.id = admin.user_id(who) for update;
     if exists (select from public.user_profiles p where p.id = account.id and p.is_deleted) then
-        raise exception using errcode = 'PA004', message = 'This account is deleted, and stays so.';
+        raise exception using errcode = 'PA004', message = 'This account is deleted and cannot be restored.';
     end if;
     return account;
 end
@@ -1034,7 +1034,7 @@ declare
     wanted text := app.lower_ascii(pg_catalog.btrim(who, E' \t\n\r'));
 begin
     if coalesce(wanted, '') = '' then
-        raise exception using errcode = 'PA001', message = 'Say who: an id, an email address or a username.';
+        raise exception using errcode = 'PA001', message = 'Name the user by id, email address or username.';
     end if;
     return query
         select u.id from auth.users u
@@ -1073,7 +1073,7 @@ CREATE FUNCTION admin.record_action(operator text, action text, user_id uuid, de
 begin
     if not coalesce(octet_length(operator) between 1 and 200 and operator !~ '[\u0001-\u001f\u007f]', false) then
         raise exception using errcode = 'PA001',
-            message = 'Who gives the order is not said: give --as NAME, of at most 200 bytes.';
+            message = 'The operator''s name is missing or too long: give --as NAME of at most 200 bytes.';
     end if;
     insert into admin.audit (operator, action, user_id, detail)
     values (record_action.operator, record_action.action, record_action.user_id,
@@ -1086,7 +1086,8 @@ CREATE FUNCTION admin.refuse_change() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    raise exception using errcode = 'restrict_violation', message = 'The audit is added to and never changed.';
+    raise exception using errcode = 'restrict_violation',
+        message = 'Rows of the audit log cannot be changed or deleted.';
 end
 $$;
 
@@ -1102,7 +1103,7 @@ begin
     update app.mails m set due_at = pg_catalog.now(), attempts = 0 where one is null or m.id = one;
     get diagnostics retried = row_count;
     if one is not null and retried = 0 then
-        raise exception using errcode = 'PA002', message = 'There is no such mail: it was sent, or never was.';
+        raise exception using errcode = 'PA002', message = 'This mail does not exist, or was already sent.';
     end if;
     perform admin.record_action(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object(
         'mail', one, 'retried', retried));
@@ -1163,11 +1164,11 @@ begin
     elsif pg_catalog.cardinality(found_ids) = 0 then
         raise exception using errcode = 'PA002',
             message = pg_catalog.format(
-                'Nobody has the id, email address or username %s. `postline admin user` looks for parts of names too.',
+                'No user has the id, email address or username %s. `postline admin user` also searches in names.',
                 pg_catalog.left(who, 320));
     end if;
     raise exception using errcode = 'PA003',
-        message = pg_catalog.format('%s may be one of several; name one by its id: %s.', pg_catalog.left(who, 320),
+        message = pg_catalog.format('%s matches several users. Give the id of one: %s.', pg_catalog.left(who, 320),
             (select pg_catalog.string_agg(
                         pg_catalog.concat_ws(' ', f.id::text, '(' || p.full_name || ')', '@' || p.username), ', '
                         order by f.place)
@@ -1233,7 +1234,7 @@ begin
     if pg_catalog.cardinality(ids) = 0 then
         raise exception using errcode = 'PA002',
             message = pg_catalog.format(
-                'Nobody has the id, email address or username %s, or a name with that in it.',
+                'No user has the id, email address or username %s, or a name that contains it.',
                 pg_catalog.left(query, 320));
     end if;
     return pg_catalog.json_build_object(
@@ -1261,9 +1262,9 @@ declare
     seat record := app.lock_conversation(conversation_id);
 begin
     if seat.kind = 'direct' then
-        perform app.refuse_forbidden('A direct conversation has its two members and no more.');
+        perform app.refuse_forbidden('A direct conversation cannot have more members.');
     elsif seat.role = 'member' then
-        perform app.refuse_forbidden('The owner and the admins add members.');
+        perform app.refuse_forbidden('Only the owner and admins of a group can add members.');
     end if;
     insert into public.conversation_members (conversation_id, user_id)
     select add_members.conversation_id, u.id
@@ -1398,11 +1399,11 @@ declare
     next text;
 begin
     if not coalesce(max_results between 1 and 100, false) then
-        perform app.refuse_param('limit', 'A limit is between 1 and 100.');
+        perform app.refuse_param('limit', '"limit" must be 1 to 100.');
     end if;
     if before is not null then
         if before !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
-            perform app.refuse_param('before', 'Give the "next" of the page before.');
+            perform app.refuse_param('before', '"before" must be the "next" of the previous page.');
         end if;
         limit_time := timestamptz 'epoch'
             + pg_catalog.split_part(before, '.', 1)::bigint * interval '1 microsecond';
@@ -1491,7 +1492,7 @@ declare
     made uuid;
 begin
     if pg_catalog.cardinality(others) not between 1 and 255 then
-        perform app.refuse_param('member_ids', 'A group has 1 to 255 members beside you.');
+        perform app.refuse_param('member_ids', '"member_ids" must name 1 to 255 users besides you.');
     end if;
     made := app.create_group(title);
     insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
@@ -1506,21 +1507,21 @@ CREATE FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, con
 begin
     perform app.caller();
     if not coalesce(purpose in ('avatar', 'message'), false) then
-        perform app.refuse_param('purpose', 'A picture is for an "avatar" or a "message".');
+        perform app.refuse_param('purpose', '"purpose" must be "avatar" or "message".');
     elsif not coalesce(mime_type in ('image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/heic'), false) then
-        perform app.refuse_param('mime_type', 'A picture is of "image/jpeg", "image/png", "image/webp", "image/gif" '
-            'or "image/heic".');
+        perform app.refuse_param('mime_type', '"mime_type" must be "image/jpeg", "image/png", "image/webp", '
+            '"image/gif" or "image/heic".');
     elsif not coalesce(bytes between 1 and 1073741824, false) then
-        perform app.refuse_param('bytes', 'A picture has at least a byte.');
+        perform app.refuse_param('bytes', '"bytes" must be 1 or more.');
     elsif not coalesce(width between 1 and 65535, true) then
-        perform app.refuse_param('width', 'A width is from 1 to 65,535.');
+        perform app.refuse_param('width', '"width" must be 1 to 65535.');
     elsif not coalesce(height between 1 and 65535, true) then
-        perform app.refuse_param('height', 'A height is from 1 to 65,535.');
+        perform app.refuse_param('height', '"height" must be 1 to 65535.');
     elsif purpose = 'avatar' and conversation_id is not null then
-        perform app.refuse_param('conversation_id', 'An avatar is of no conversation.');
+        perform app.refuse_param('conversation_id', '"conversation_id" must not be given for an avatar.');
     elsif purpose = 'message' and conversation_id is null then
         perform app.refuse_param('conversation_id',
-            'A picture of a message needs the "conversation_id" that it is for.');
+            '"conversation_id" is missing: the picture of a message needs it.');
     elsif purpose = 'message' and not app.is_member(conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
@@ -1544,7 +1545,8 @@ begin
         perform app.refuse_hidden('There is no such message.');
     elsif seat.role = 'member'
           and (message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system') then
-        perform app.refuse_forbidden('A message is deleted by its sender, or by the owner or an admin of its group.');
+        perform app.refuse_forbidden(
+            'Only the sender of a message, or the owner or an admin of its group, can delete it.');
     elsif message.deleted_at is null then
         update public.messages m set deleted_at = pg_catalog.clock_timestamp()
          where m.conversation_id = delete_message.conversation_id and m.seq = delete_message.seq;
@@ -1583,16 +1585,16 @@ begin
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
     elsif message.sender_id <> me and not app.move_message(conversation_id, seq) or message.kind = 'system' then
-        perform app.refuse_forbidden('Only its sender edits a message.');
+        perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif message.deleted_at is not null then
-        perform app.refuse_forbidden('A deleted message is not changed any more.');
+        perform app.refuse_forbidden('A deleted message cannot be changed.');
     elsif message.kind = 'image' then
         content := coalesce(content, '');
     elsif coalesce(content, '') = '' then
-        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
     end if;
     if pg_catalog.char_length(content) > 8000 then
-        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
     elsif content <> message.content then
         update public.messages m set content = edit_message.content
          where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
@@ -1611,7 +1613,7 @@ declare
     newest bigint;
 begin
     if seq is null or seq < 0 then
-        perform app.refuse_param('seq', 'A seq is a number from 0 on.');
+        perform app.refuse_param('seq', '"seq" must be 0 or more.');
     end if;
     select m.last_read_seq, c.last_seq into mark, newest
       from public.conversation_members m join public.conversations c on c.id = m.conversation_id
@@ -1644,7 +1646,7 @@ declare
 begin
     select m.object into answer from app.me_objects m where m.id = me;
     if answer is null then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     end if;
     return answer;
 end
@@ -1668,9 +1670,9 @@ declare
     found_rows bigint;
 begin
     if not coalesce(max_results between 1 and 200, false) then
-        perform app.refuse_param('limit', 'A limit is between 1 and 200.');
+        perform app.refuse_param('limit', '"limit" must be 1 to 200.');
     elsif before_seq is not null and after_seq is not null then
-        perform app.refuse_param('after_seq', 'Give "before_seq" or "after_seq", not both.');
+        perform app.refuse_param('after_seq', '"after_seq" cannot be given together with "before_seq".');
     end if;
     page := app.message_page(conversation_id, before_seq, after_seq, max_results);
     if page.mark is null then
@@ -1723,7 +1725,7 @@ begin
     end if;
     -- In another time zone it may be a year later.
     if time >= '10000-01-01T00:00:00Z' then
-        perform app.refuse_param('until', 'A time is from 1970 to 9999.');
+        perform app.refuse_param('until', '"until" must be from 1970 to 9999.');
     end if;
     -- A time in the past is no mute.
     if time <= pg_catalog.now() then
@@ -1746,7 +1748,7 @@ declare
     found_id uuid;
 begin
     if user_id is null or user_id = me then
-        perform app.refuse_param('user_id', 'A direct conversation is with somebody else.');
+        perform app.refuse_param('user_id', '"user_id" must be another user.');
     end if;
     select c.id into found_id from public.conversations c
      where c.participant1_id = least(me, open_conversation.user_id)
@@ -1775,7 +1777,7 @@ CREATE FUNCTION api.presence(user_ids uuid[]) RETURNS json
 begin
     perform app.caller();
     if not coalesce(pg_catalog.cardinality(user_ids) between 1 and 100, false) then
-        perform app.refuse_param('user_ids', 'Ask for 1 to 100 users.');
+        perform app.refuse_param('user_ids', '"user_ids" must hold 1 to 100 UUIDs.');
     end if;
     return (
         select ('{"presence":[' || coalesce(pg_catalog.string_agg(
@@ -1797,7 +1799,7 @@ begin
     select p.object into profile from app.profile_objects p
      where p.username = app.lower_ascii(pg_catalog.btrim(profile_by_username.username)) and not p.is_deleted;
     if profile is null then
-        perform app.refuse_hidden('There is no user of that name.');
+        perform app.refuse_hidden('There is no user with this username.');
     end if;
     return profile;
 end
@@ -1812,14 +1814,14 @@ declare
 begin
     perform app.caller();
     if not coalesce(pg_catalog.cardinality(ids) between 1 and 100, false) then
-        perform app.refuse_param('ids', 'Ask for 1 to 100 profiles.');
+        perform app.refuse_param('ids', '"ids" must hold 1 to 100 UUIDs.');
     end if;
     select coalesce(pg_catalog.string_agg(p.object::text, ',' order by wanted.place), '') into objects
       from (select w.id, min(w.place) as place
               from unnest(ids) with ordinality as w (id, place) group by w.id) wanted
       join app.profile_objects p on p.id = wanted.id;
     if pg_catalog.octet_length(objects) > app.answer_bytes() then
-        perform app.refuse_param('ids', 'These profiles are too long for one answer: ask for fewer.');
+        perform app.refuse_param('ids', 'These profiles are too large for one response: request fewer.');
     end if;
     return ('{"profiles":[' || objects || ']}')::json;
 end
@@ -1832,11 +1834,11 @@ CREATE FUNCTION api.register_device(platform text, token text, environment text 
 begin
     perform app.caller();
     if not coalesce(platform in ('apns', 'fcm', 'webhook'), false) then
-        perform app.refuse_param('platform', 'A platform is "apns", "fcm" or "webhook".');
+        perform app.refuse_param('platform', '"platform" must be "apns", "fcm" or "webhook".');
     elsif not coalesce(pg_catalog.octet_length(token) between 1 and 2048, false) then
-        perform app.refuse_param('token', 'A token has 1 to 2048 bytes.');
+        perform app.refuse_param('token', '"token" must be 1 to 2048 bytes long.');
     elsif not coalesce(environment in ('production', 'sandbox'), true) then
-        perform app.refuse_param('environment', 'An environment is "production" or "sandbox".');
+        perform app.refuse_param('environment', '"environment" must be "production" or "sandbox".');
     end if;
     -- An unknown language costs a translation, not the pushes.
     return ('{"id":"' || app.register_device(
@@ -1867,17 +1869,17 @@ declare
     theirs text;
 begin
     if seat.kind = 'direct' then
-        perform app.refuse_forbidden('A direct conversation keeps its two members.');
+        perform app.refuse_forbidden('A direct conversation cannot lose a member.');
     elsif user_id is distinct from me then
         if seat.role = 'member' then
-            perform app.refuse_forbidden('The owner and the admins remove members.');
+            perform app.refuse_forbidden('Only the owner and admins of a group can remove members.');
         end if;
         select m.role into theirs from public.conversation_members m
          where m.conversation_id = remove_member.conversation_id and m.user_id = remove_member.user_id;
         if theirs is null then
             perform app.refuse_hidden('There is no such member.');
         elsif seat.role = 'admin' and theirs <> 'member' then
-            perform app.refuse_forbidden('Admins do not remove the owner or each other.');
+            perform app.refuse_forbidden('An admin cannot remove the owner or another admin.');
         end if;
     end if;
     delete from public.conversation_members m
@@ -1920,7 +1922,7 @@ begin
     if patch ? 'date_of_birth' and patch -> 'physical' ? 'date_of_birth'
        and patch -> 'date_of_birth' <> patch -> 'physical' -> 'date_of_birth' then
         perform app.refuse_param('physical.date_of_birth',
-            'There is one date of birth: give it once, or twice the same.');
+            'The two dates of birth differ: send only one.');
     end if;
     perform app.locked_caller(if_version);
     perform app.change_fields(patch);
@@ -1966,10 +1968,10 @@ declare
     candidates uuid[] := '{}';
 begin
     if not coalesce(char_length(bounded) <= 50 and char_length(wanted) >= 2, false) then
-        perform app.refuse_param('query', 'Search for 2 to 50 characters.');
+        perform app.refuse_param('query', '"query" must be 2 to 50 characters long.');
     end if;
     if not coalesce(max_results between 1 and 50, false) then
-        perform app.refuse_param('limit', 'A limit is between 1 and 50.');
+        perform app.refuse_param('limit', '"limit" must be 1 to 50.');
     end if;
 
     foreach form in array forms loop
@@ -2080,9 +2082,9 @@ begin
     end if;
     kind := coalesce(kind, 'text');
     if kind not in ('text', 'image') then
-        perform app.refuse_param('kind', 'A message is of kind "text" or "image".');
+        perform app.refuse_param('kind', '"kind" must be "text" or "image".');
     elsif pg_catalog.char_length(content) > 8000 then
-        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
     end if;
     if attachment is not null and attachment ? 'media_id' then
         attachment := app.complete_attachment(attachment);
@@ -2115,7 +2117,7 @@ begin
     elsif coalesce(sent.first_sent <> app.message_hash(kind, content, attachment),
                    row(sent.kind, sent.content, sent.attachment) is distinct from row(kind, content, attachment)) then
         raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
-            message = 'This client_id was used for another message in this conversation.';
+            message = '"client_id" was already used for another message in this conversation.';
     end if;
     return app.my_message(conversation_id, sent.seq);
 end
@@ -2141,7 +2143,7 @@ declare
     me uuid := app.caller();
 begin
     if not coalesce(role in ('owner', 'admin', 'member'), false) then
-        perform app.refuse_param('role', 'A role is "owner", "admin" or "member".');
+        perform app.refuse_param('role', '"role" must be "owner", "admin" or "member".');
     end if;
     perform app.set_member_role(conversation_id, user_id, role);
     return api.conversation(conversation_id, profiles);
@@ -2189,7 +2191,8 @@ declare
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
-        raise exception using errcode = 'PL015', message = 'The standby has not replayed yet what the cursor has seen.';
+        raise exception using errcode = 'PL015',
+            message = 'The standby has not yet replayed the transactions of the cursor.';
     end if;
     if since is not null and (epoch is distinct from epoch_now
                               or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen))
@@ -2553,7 +2556,7 @@ begin
     if seat.kind = 'direct' then
         perform app.refuse_forbidden('A direct conversation has no title.');
     elsif seat.role = 'member' then
-        perform app.refuse_forbidden('The owner and the admins name a group.');
+        perform app.refuse_forbidden('Only the owner and admins of a group can change its title.');
     end if;
     -- Normalized here, since the column's domain accepts nothing else.
     update public.conversations c set title = app.checked_name('title', update_conversation.title, 'A title')
@@ -2643,6 +2646,21 @@ begin
     insert into public.conversation_members (conversation_id, user_id)
     values (new.id, new.participant1_id), (new.id, new.participant2_id);
     return null;
+end
+$$;
+
+CREATE FUNCTION app.added_users_param(conversation_id uuid) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return case
+        when app.is_merging() then 'guest_refresh_token'
+        when exists (
+            select from public.conversation_members m
+             where m.conversation_id = added_users_param.conversation_id and m.user_id = auth.uid()
+               and m.joined_xid = pg_catalog.pg_current_xact_id()) then 'member_ids'
+        else 'user_ids' end;
 end
 $$;
 
@@ -2753,24 +2771,29 @@ declare
 begin
     perform app.refuse_unknown(avatar, array['avatar_type', 'avatar_id', 'avatar_url', 'media_id'], path);
     if not avatar ? 'avatar_type' or new_type not in ('built_in', 'custom') then
-        perform app.refuse_param(path || 'avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
+        perform app.refuse_param(path || 'avatar_type',
+            pg_catalog.format('"%savatar_type" must be "built_in", "custom" or null.', path));
     elsif media_id is not null and new_type is distinct from 'custom' then
-        perform app.refuse_param(path || 'media_id', 'A "media_id" is of a custom avatar.');
+        perform app.refuse_param(path || 'media_id',
+            pg_catalog.format('"%smedia_id" is only for a custom avatar.', path));
     elsif new_id is not null and new_type is distinct from 'built_in' then
-        perform app.refuse_param(path || 'avatar_id', 'An "avatar_id" is of a built-in avatar.');
+        perform app.refuse_param(path || 'avatar_id',
+            pg_catalog.format('"%savatar_id" is only for a built-in avatar.', path));
     elsif new_url is not null and new_type is distinct from 'custom' then
-        perform app.refuse_param(path || 'avatar_url', 'An "avatar_url" is of a custom avatar.');
+        perform app.refuse_param(path || 'avatar_url',
+            pg_catalog.format('"%savatar_url" is only for a custom avatar.', path));
     elsif new_type = 'built_in' and not exists (select from public.built_in_avatars a where a.id = new_id) then
         perform app.refuse_param(path || 'avatar_id', 'There is no such built-in avatar.');
     elsif media_id is not null then
         -- A trigger of the profile marks the picture as used.
         if not coalesce(app.is_media_url(new_url, picture), false) then
-            perform app.refuse_param(path || 'avatar_url', 'This is no address of the picture.');
+            perform app.refuse_param(path || 'avatar_url',
+                pg_catalog.format('"%savatar_url" is not the address of the picture.', path));
         elsif not exists (select from public.media m
                            where m.id = picture and m.owner_id = app.caller() and m.purpose = 'avatar'
                              and m.stored_at is not null and m.used_at is null) then
             perform app.refuse_param(path || 'media_id',
-                'An avatar is one that you have uploaded as such and not used yet.');
+                pg_catalog.format('"%smedia_id" must be an unused picture that you have uploaded as an avatar.', path));
         end if;
     elsif new_type = 'custom' then
         perform app.check_avatar_url(path || 'avatar_url', coalesce(new_url, ''));
@@ -2790,7 +2813,7 @@ declare
     private public.user_private;
 begin
     if patch ? 'full_name' and patch -> 'full_name' = 'null' then
-        perform app.refuse_param('full_name', 'A name cannot be empty.');
+        perform app.refuse_param('full_name', '"full_name" must not be empty.');
     end if;
     -- In a statement of its own, since triggers fire on a change of the name.
     if patch ? 'full_name' then
@@ -2814,16 +2837,17 @@ begin
         if patch ? 'preferred_unit_system' then
             private.preferred_unit_system := coalesce(app.patched_text(patch, 'preferred_unit_system', null), 'metric');
             if private.preferred_unit_system not in ('metric', 'imperial') then
-                perform app.refuse_param('preferred_unit_system', 'A unit system is "metric" or "imperial".');
+                perform app.refuse_param('preferred_unit_system',
+                    '"preferred_unit_system" must be "metric" or "imperial".');
             end if;
         end if;
         if patch ? 'preferences' then
             if pg_catalog.jsonb_typeof(patch -> 'preferences') not in ('object', 'null') then
-                perform app.refuse_param('preferences', 'Preferences are an object.');
+                perform app.refuse_param('preferences', '"preferences" must be an object.');
             -- After a typo the user would not be hidden, without noticing it.
             elsif coalesce(patch -> 'preferences' -> 'presence', 'null') not in ('null', '"nobody"', '"contacts"') then
                 perform app.refuse_param('preferences',
-                    'The preference "presence" is "nobody", or "contacts" for those who share a conversation.');
+                    '"presence" in "preferences" must be "nobody", or "contacts" for users who share a conversation.');
             end if;
             private.preferences := case when patch -> 'preferences' = 'null' then '{}' else (
                 select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')
@@ -2864,11 +2888,12 @@ CREATE FUNCTION app.change_physical(patch jsonb, path text DEFAULT ''::text) RET
 begin
     perform app.refuse_unknown(patch, array['biological_sex', 'height_cm', 'date_of_birth'], path);
     if app.patched_text(patch, 'biological_sex', null, path) not in ('male', 'female', 'other') then
-        perform app.refuse_param(path || 'biological_sex', 'A sex is "male", "female" or "other".');
+        perform app.refuse_param(path || 'biological_sex',
+            pg_catalog.format('"%sbiological_sex" must be "male", "female" or "other".', path));
     elsif pg_catalog.jsonb_typeof(patch -> 'height_cm') not in ('number', 'null') then
-        perform app.refuse_param(path || 'height_cm', pg_catalog.format('"%sheight_cm" is a number.', path));
+        perform app.refuse_param(path || 'height_cm', pg_catalog.format('"%sheight_cm" must be a number.', path));
     elsif (patch ->> 'height_cm')::numeric not between 30 and 300 then
-        perform app.refuse_param(path || 'height_cm', 'A height lies between 30 and 300 cm.');
+        perform app.refuse_param(path || 'height_cm', pg_catalog.format('"%sheight_cm" must be 30 to 300.', path));
     end if;
     update public.user_private p
        set biological_sex = app.patched_text(patch, 'biological_sex', p.biological_sex, path),
@@ -2884,7 +2909,7 @@ CREATE FUNCTION app.change_username(username text) RETURNS void
     AS $$
 begin
     if username is null then
-        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
+        perform app.refuse_param('username', '"username" can be changed but not removed.');
     end if;
     begin
         update public.user_profiles p set username = change_username.username where p.id = app.caller();
@@ -2977,9 +3002,9 @@ begin
         and app.is_count(attachment -> 'height')
         and app.is_count(attachment -> 'bytes'), false)
     then
-        perform app.refuse_param('attachment', 'An attachment is an object with a "media_id" (of media.create) or a '
-            '"url" (https, up to 2,048 bytes) and, where you know them, "mime_type" (up to 255 bytes), "width", '
-            '"height" and "bytes" (whole numbers from 0 to 2^53) and "blurhash" (up to 128 of its characters).');
+        perform app.refuse_param('attachment', '"attachment" must be an object with a "media_id" (from media.create) '
+            'or a "url" (https, at most 2,048 bytes). It may also have "mime_type" (at most 255 bytes), "width", '
+            '"height" and "bytes" (integers from 0 to 2^53), and "blurhash" (at most 128 characters).');
     end if;
 end
 $_$;
@@ -3012,11 +3037,11 @@ CREATE FUNCTION app.check_avatar_shape(profile public.user_profiles) RETURNS voi
     AS $$
 begin
     if profile.avatar_type not in ('built_in', 'custom') then
-        perform app.refuse_param('avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
+        perform app.refuse_param('avatar_type', '"avatar_type" must be "built_in", "custom" or null.');
     elsif (profile.avatar_type is not distinct from 'built_in') <> (profile.avatar_id is not null) then
-        perform app.refuse_param('avatar_id', 'A built-in avatar has an "avatar_id", and no other has one.');
+        perform app.refuse_param('avatar_id', '"avatar_id" must be set for a built-in avatar, and only for one.');
     elsif (profile.avatar_type is not distinct from 'custom') <> (profile.avatar_url is not null) then
-        perform app.refuse_param('avatar_url', 'A custom avatar has an "avatar_url", and no other has one.');
+        perform app.refuse_param('avatar_url', '"avatar_url" must be set for a custom avatar, and only for one.');
     end if;
 end
 $$;
@@ -3028,8 +3053,52 @@ CREATE FUNCTION app.check_avatar_url(field text, url text) RETURNS void
 begin
     if not app.is_https(url) then
         perform app.refuse_param(field,
-            'A custom avatar is an https address of at most 2,048 bytes, or a "media_id" of media.create.');
+            pg_catalog.format('"%s" must be an https address of at most 2,048 bytes.', field));
     end if;
+end
+$$;
+
+CREATE FUNCTION app.check_conversation_counts(conversation_id uuid, user_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := auth.uid();
+    is_guest boolean;
+    added record;
+    share integer;
+    problem text;
+begin
+    -- Usually finds no user, in one index-only scan for each.
+    for added in
+        select a.user_id, n.conversations
+          from unnest(user_ids) as a (user_id)
+         cross join lateral (
+            select count(*) as conversations from (
+                select from public.conversation_members m
+                 where m.user_id = a.user_id limit app.max_own_conversations() + 1) m) n
+         where n.conversations > app.max_conversations_by_guests()
+    loop
+        -- A merge moves memberships that were the user's own already, as a guest.
+        if added.user_id = me or app.is_merging() then
+            share := app.max_own_conversations();
+            problem := 'You can be in at most ' || share || ' conversations. Leave a group first.';
+        elsif me is null or added.conversations > app.max_conversations() then
+            share := app.max_conversations();
+            problem := 'One of the users is in at least ' || share || ' conversations, and cannot be added to a group. '
+                || 'They must leave a group first.';
+        else
+            is_guest := coalesce(is_guest, (select p.is_guest from public.user_profiles p where p.id = me));
+            share := case when is_guest then app.max_conversations_by_guests()
+                          else app.max_conversations_by_strangers() end;
+            continue when added.conversations <= share or app.has_contacted(added.user_id, me);
+            problem := 'One of the users is in at least ' || share || ' conversations. You can add them only after '
+                || 'they have written to you: write to them first.';
+        end if;
+        if added.conversations > share then
+            perform app.refuse_param(app.added_users_param(conversation_id), problem);
+        end if;
+    end loop;
 end
 $$;
 
@@ -3040,7 +3109,7 @@ CREATE FUNCTION app.check_date_of_birth(field text, value date) RETURNS void
 begin
     -- One day later than UTC: in the east it is already tomorrow.
     if value not between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1 then
-        perform app.refuse_param(field, 'A date of birth lies between 1900 and today.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" must be a date from 1900 to today.', field));
     end if;
 end
 $$;
@@ -3055,7 +3124,7 @@ declare
 begin
     if coalesce(parts[1] ~ app.invisible_characters() or not app.is_host(parts[2]) or parts[2] ~ '(^|\.)[0-9]+$', true)
        or pg_catalog.octet_length(address) > 254 then
-        perform app.refuse_param('email', 'That is not an email address.');
+        perform app.refuse_param('email', '"email" must be an email address.');
     end if;
     -- Lower case of ASCII only: a Kelvin sign is not a "k", and another mailbox.
     return app.lower_ascii(address);
@@ -3077,7 +3146,7 @@ begin
         perform app.refuse_param(field, label || ' can have at most 100 characters.');
     elsif app.has_control(name) then
         perform app.refuse_param(field,
-            label || ' cannot hold control or text-direction characters, separators of lines or noncharacters.');
+            label || ' cannot contain control or text-direction characters, line separators or noncharacters.');
     end if;
     return name;
 end
@@ -3098,23 +3167,24 @@ begin
     if value is null then
         return null;
     elsif parts is null or value ~ ':[0-9]{2}[0-9]' then
-        perform app.refuse_param(field, 'A time has the form 2026-11-20T10:00:00Z, and is from 1970 to 9999.');
+        perform app.refuse_param(field,
+            pg_catalog.format('"%s" must be a time such as 2026-11-20T10:00:00Z, from 1970 to 9999.', field));
     end if;
     minutes := coalesce((parts[6] || '1')::integer * (parts[7]::integer * 60 + parts[8]::integer), 0);
     -- First the minute in UTC, then the seconds.
     at := parts[1]::date + make_interval(hours => parts[2]::integer, mins => parts[3]::integer - minutes);
     if parts[4] = '60' and (extract(hour from at) <> 23 or extract(minute from at) <> 59
                             or extract(day from at + interval '1 day') <> 1) then
-        perform app.refuse_param(field, 'There is no such time.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" is not a valid time.', field));
     end if;
     at := at + (parts[4] || coalesce(parts[5], ''))::numeric * interval '1 second';
     if at < '1970-01-01' or at >= '10000-01-01' then
-        perform app.refuse_param(field, 'A time is from 1970 to 9999.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" must be from 1970 to 9999.', field));
     end if;
     return at at time zone 'UTC';
 exception
     when datetime_field_overflow then
-        perform app.refuse_param(field, 'There is no such time.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" is not a valid time.', field));
 end
 $_$;
 
@@ -3344,8 +3414,8 @@ begin
     select count(*) as number, coalesce(sum(m.bytes), 0) as bytes into waiting
       from public.media m where m.owner_id = me and m.used_at is null;
     if waiting.number >= 100 or waiting.bytes + create_media.bytes > 268435456 then
-        perform app.refuse_forbidden('Too many pictures were uploaded and not used: use them, or wait until they go, '
-            'a day after they came.');
+        perform app.refuse_forbidden('You have too many unused pictures: use them, or wait a day until they are '
+            'removed.');
     end if;
     insert into public.media (owner_id, purpose, conversation_id, mime_type, bytes, width, height)
     values (me, purpose, create_media.conversation_id, mime_type, create_media.bytes, width, height)
@@ -3413,7 +3483,7 @@ CREATE FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) RETURNS
     AS $$
 begin
     if coalesce(pg_catalog.cardinality(ids), 0) = 0 or pg_catalog.array_position(ids, null) is not null then
-        perform app.refuse_param(field, 'Give the ids of one user or more.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" must name at least one user.', field));
     end if;
     return array(select u.id from unnest(ids) with ordinality as u (id, place)
                   where u.id <> all (without) group by u.id order by min(u.place));
@@ -3718,6 +3788,20 @@ CREATE FUNCTION app.guest_conversations(guest uuid) RETURNS uuid[]
         select f.conversation_id from app.former_members f
           join public.conversations g on g.id = f.conversation_id
          where f.user_id = guest and f.wrote and g.kind = 'group')
+$$;
+
+CREATE FUNCTION app.has_contacted(user_id uuid, other uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (
+        select from public.conversations c
+          join public.conversation_members m on m.conversation_id = c.id and m.user_id = has_contacted.user_id
+         where c.participant1_id = least(has_contacted.user_id, other)
+           and c.participant2_id = greatest(has_contacted.user_id, other)
+           and (m.sent_seq > 0 or c.created_by = has_contacted.user_id));
+end
 $$;
 
 CREATE FUNCTION app.has_control(value text) RETURNS boolean
@@ -4193,9 +4277,10 @@ declare
 begin
     select p.version into current_version from public.user_profiles p where p.id = me for no key update;
     if not found then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
     elsif if_version <> current_version then
-        raise exception using errcode = 'PL011', message = 'Your profile was changed meanwhile.',
+        raise exception using errcode = 'PL011',
+            message = 'Your profile has changed since this version. Read it again before you change it.',
             detail = '{"current":' || api.me()::text || '}';
     end if;
     return me;
@@ -4234,7 +4319,7 @@ begin
        or app.is_banned(account)
        or token.kind <> 'change_email' and account.email is distinct from token.email then
         raise exception using errcode = 'PL004',
-            message = 'This token is not good, or not any more: ask for another mail.',
+            message = 'This token is invalid or has expired. Request a new mail.',
             detail = '{"field":"token"}';
     end if;
     return account;
@@ -4251,7 +4336,7 @@ begin
     if address !~ '^[a-z0-9!#$%&''*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&''*+/=?^_`{|}~-]+)*@'
                   '[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*$' then
         perform app.refuse_param('email',
-            'No mail can be sent to that address: it must be letters, digits and signs of ASCII.');
+            '"email" must contain only ASCII letters, digits and punctuation.');
     end if;
     return address;
 end
@@ -4270,6 +4355,24 @@ CREATE FUNCTION app.max_conversations() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT 10000;
+END;
+
+CREATE FUNCTION app.max_conversations_by_guests() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (app.max_conversations() / 10);
+END;
+
+CREATE FUNCTION app.max_conversations_by_strangers() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (app.max_conversations() / 2);
+END;
+
+CREATE FUNCTION app.max_own_conversations() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (app.max_conversations() * 2);
 END;
 
 CREATE FUNCTION app.meant_words(word text) RETURNS text[]
@@ -4916,11 +5019,11 @@ begin
         new.attachment := null;
     elsif new.kind = 'image' then
         if new.attachment is null then
-            perform app.refuse_param('attachment', 'An image needs an attachment.');
+            perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
         end if;
         new.content := coalesce(new.content, '');
     elsif coalesce(new.content, '') = '' then
-        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
     end if;
 
     update public.conversations c
@@ -4950,7 +5053,7 @@ begin
                       and not m.is_deleted) then
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
                 schema = 'public', table = 'messages',
-                message = 'This client_id was used before in this conversation.';
+                message = '"client_id" was already used in this conversation.';
         -- A user who left the group is no longer a member when the event is written.
         elsif new.event is null then
             perform app.refuse_message();
@@ -5075,13 +5178,13 @@ begin
     if not patch ? 'date_of_birth' then
         return current;
     elsif given !~ '^\d{4}-\d{2}-\d{2}$' then
-        perform app.refuse_param(field, 'A date is written YYYY-MM-DD.');
+        perform app.refuse_param(field, pg_catalog.format('"%s" must be a date of the form YYYY-MM-DD.', field));
     end if;
     begin
         value := given::date;
     exception
         when datetime_field_overflow or invalid_datetime_format then
-            perform app.refuse_param(field, 'There is no such date.');
+            perform app.refuse_param(field, pg_catalog.format('"%s" is not a valid date.', field));
     end;
     perform app.check_date_of_birth(field, value);
     return value;
@@ -5096,7 +5199,7 @@ begin
     if not patch ? field then
         return current;
     elsif pg_catalog.jsonb_typeof(patch -> field) not in ('string', 'null') then
-        perform app.refuse_param(path || field, pg_catalog.format('"%s" is a string.', path || field));
+        perform app.refuse_param(path || field, pg_catalog.format('"%s" must be a string.', path || field));
     end if;
     return patch ->> field;
 end
@@ -5399,7 +5502,8 @@ begin
                asked = case when c.since <= app.now() - interval '1 hour' then 1 else c.asked + 1 end
         returning c.* into counted;
         if counted.asked > most then
-            raise exception using errcode = 'PL014', message = 'Too many mails were asked for to this address.',
+            raise exception using errcode = 'PL014',
+                message = 'Too many mails were requested for this address. Try again later.',
                 detail = pg_catalog.json_build_object('retry_after', greatest(1, pg_catalog.ceil(
                     extract(epoch from counted.since + interval '1 hour' - app.now()))::integer))::text;
         end if;
@@ -5579,19 +5683,12 @@ begin
     loop
         if room.kind = 'direct' then
             if room.irregular then
-                perform app.refuse_forbidden('A direct conversation has its two members and no more, and no roles.');
+                perform app.refuse_forbidden('A direct conversation cannot have more members, or roles.');
             end if;
         elsif (select count(*) from public.conversation_members m where m.conversation_id = room.id) > 256 then
             perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
-        elsif exists (
-            select from unnest(room.user_ids) as a (user_id)
-             where (select count(*) from (
-                        select from public.conversation_members m
-                         where m.user_id = a.user_id limit app.max_conversations() + 1) m) > app.max_conversations())
-        then
-            perform app.refuse_param(
-                'user_ids', 'A user can be in at most ' || app.max_conversations() || ' conversations.');
         else
+            perform app.check_conversation_counts(room.id, room.user_ids);
             perform app.ensure_owner(room.id);
             perform app.write_arrivals(room.id, room.user_ids);
         end if;
@@ -5740,7 +5837,7 @@ begin
     if new.is_read is not distinct from old.is_read then
         return new;
     elsif new.is_read is not true then
-        perform app.refuse_param('is_read', 'A message that was read stays read: "is_read" can be set to true alone.');
+        perform app.refuse_param('is_read', '"is_read" can only be set to true: a read message cannot become unread.');
     elsif me is null then
         me := app.caller();
     elsif old.sender_id = me then
@@ -5852,12 +5949,12 @@ CREATE FUNCTION app.refuse_delete() RETURNS trigger
     AS $$
 begin
     raise exception using errcode = 'restrict_violation',
-        message = pg_catalog.format('Rows of %I are never deleted.', tg_table_name),
+        message = pg_catalog.format('%s is not allowed on %I.', tg_op, tg_table_name),
         hint = case tg_table_name
-            when 'messages' then 'Set deleted_at: the message keeps its place and its content goes.'
-            when 'conversations' then 'Delete the rows of conversation_members: it then stands in nobody''s list.'
-            when 'conversation_members' then 'Delete row by row: each removal is told to its user.'
-            else 'Set is_deleted: the profile becomes a tombstone, and messages stay under it.'
+            when 'messages' then 'Set deleted_at instead: this removes the content of the message and keeps its number.'
+            when 'conversations' then 'Delete its rows in conversation_members instead: then no user sees it.'
+            when 'conversation_members' then 'Use DELETE instead: it informs the removed users.'
+            else 'Set is_deleted instead: the profile becomes a tombstone, and its messages stay.'
         end;
 end
 $$;
@@ -5867,7 +5964,7 @@ CREATE FUNCTION app.refuse_email() RETURNS void
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    raise exception using errcode = 'PL010', message = 'That email address has an account already.',
+    raise exception using errcode = 'PL010', message = 'This email address already has an account.',
         detail = '{"field":"email"}';
 end
 $$;
@@ -5896,7 +5993,7 @@ CREATE FUNCTION app.refuse_message() RETURNS void
     AS $$
 begin
     raise exception using errcode = 'PL008', message = 'There is no such conversation.',
-        hint = 'The sender of a message is a member of its conversation.';
+        hint = 'The sender of a message must be a member of its conversation.';
 end
 $$;
 
@@ -5918,7 +6015,7 @@ begin
     if exists (select from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null) then
         perform app.refuse_credentials();
     end if;
-    raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    raise exception using errcode = 'PL004', message = 'This account does not exist. Sign in again.';
 end
 $$;
 
@@ -5931,11 +6028,11 @@ declare
     unknown text;
 begin
     if pg_catalog.jsonb_typeof(patch) is distinct from 'object' then
-        perform app.refuse_param(whole, 'A change is an object.');
+        perform app.refuse_param(whole, pg_catalog.format('"%s" must be an object.', whole));
     end if;
     select key into unknown from pg_catalog.jsonb_object_keys(patch) as key where key <> all (fields) limit 1;
     if unknown is not null then
-        perform app.refuse_param(path || unknown, pg_catalog.format('There is no "%s" to set.', path || unknown));
+        perform app.refuse_param(path || unknown, pg_catalog.format('"%s" cannot be set.', path || unknown));
     end if;
 end
 $$;
@@ -6251,16 +6348,16 @@ declare
     present text;
 begin
     if seat.kind = 'direct' then
-        perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
+        perform app.refuse_forbidden('A direct conversation has no roles.');
     elsif seat.role <> 'owner' then
-        perform app.refuse_forbidden('Only the owner of a group gives roles.');
+        perform app.refuse_forbidden('Only the owner of a group can change roles.');
     end if;
     select m.role into present from public.conversation_members m
      where m.conversation_id = set_member_role.conversation_id and m.user_id = set_member_role.user_id;
     if present is null then
         perform app.refuse_hidden('There is no such member.');
     elsif present = 'owner' and role <> 'owner' then
-        perform app.refuse_forbidden('The owner stays the owner until another is made it.');
+        perform app.refuse_forbidden('The role of the owner cannot be changed: make another member the owner.');
     elsif present <> role then
         update public.conversation_members m set role = set_member_role.role
          where m.conversation_id = set_member_role.conversation_id and m.user_id = set_member_role.user_id;
@@ -6482,8 +6579,8 @@ CREATE FUNCTION app.tombstoned(profile public.user_profiles) RETURNS public.user
     AS $$
 begin
     if not profile.is_deleted then
-        raise exception using errcode = 'restrict_violation', message = 'A deleted user does not come back.',
-            hint = 'The address is free: register it anew.';
+        raise exception using errcode = 'restrict_violation', message = 'A deleted user cannot be restored.',
+            hint = 'The email address is free: register a new account.';
     end if;
     profile.username := null;
     profile.full_name := null;
@@ -6674,7 +6771,7 @@ begin
     values (pg_catalog.decode(token_hash, 'hex'), pg_catalog.to_timestamp(use_identity_token.expires_at))
     on conflict do nothing;
     if not found then
-        raise exception using errcode = 'PL004', message = 'This token was used already: get a fresh one.';
+        raise exception using errcode = 'PL004', message = 'This token has already been used. Get a new one.';
     end if;
 end
 $$;
@@ -6691,7 +6788,7 @@ begin
        and coalesce((message.attachment ->> 'bytes')::numeric, m.bytes) = m.bytes;
     if not found then
         perform app.refuse_param('attachment.media_id',
-            'A picture is one that its sender has uploaded for this conversation and not sent yet.');
+            '"attachment.media_id" must be an unused picture that its sender has uploaded for this conversation.');
     end if;
 end
 $$;
@@ -6705,7 +6802,7 @@ declare
 begin
     new.title := app.checked_name('title', new.title, 'A title');
     if new.kind = 'group' and (new.title is null or first is not null) then
-        perform app.refuse_param('title', 'A group has a title, and members instead of two participants.');
+        perform app.refuse_param('title', 'A group must have a title and must not have participants.');
     elsif new.kind = 'direct' and new.title is not null then
         perform app.refuse_param('title', 'A direct conversation has no title.');
     end if;
@@ -6714,7 +6811,7 @@ begin
         if new.kind = 'direct' then
             if new.participant1_id is null or new.participant2_id is null
                or new.participant1_id = new.participant2_id then
-                perform app.refuse_param('user_id', 'A direct conversation is between two users.');
+                perform app.refuse_param('user_id', 'A direct conversation must have two different participants.');
             end if;
             new.participant2_id := greatest(new.participant1_id, new.participant2_id);
             new.participant1_id := first;
@@ -6733,7 +6830,8 @@ begin
     if row(new.id, new.kind, new.participant1_id, new.participant2_id)
        is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id)
        and not app.is_merging() then
-        raise exception using errcode = 'PL007', message = 'Who a conversation is between is fixed.';
+        raise exception using errcode = 'PL007',
+            message = 'The id, kind and participants of a conversation cannot be changed.';
     end if;
     if row(new.title, new.created_by) is distinct from row(old.title, old.created_by)
        and old.changed_xid <> pg_catalog.pg_current_xact_id() then
@@ -6752,7 +6850,8 @@ CREATE FUNCTION app.validate_member() RETURNS trigger
 begin
     if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
         raise exception using errcode = 'restrict_violation',
-            message = 'A membership is of one user in one conversation.', hint = 'Delete this row and insert another.';
+            message = 'The user and conversation of a membership cannot be changed.',
+            hint = 'Delete this row and insert another.';
     elsif new.role = old.role and new.joined_at = old.joined_at then
         return new;
     end if;
@@ -6760,7 +6859,7 @@ begin
     if new.role = old.role then
         return new;
     elsif exists (select from public.conversations c where c.id = new.conversation_id and c.kind = 'direct') then
-        perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
+        perform app.refuse_forbidden('A direct conversation has no roles.');
     end if;
     -- A group always has exactly one owner: the new owner replaces the present one, who cannot give up the role
     -- otherwise.
@@ -6768,8 +6867,8 @@ begin
         update public.conversation_members m set role = 'admin'
          where m.conversation_id = new.conversation_id and m.role = 'owner';
     elsif old.role = 'owner' and pg_catalog.pg_trigger_depth() = 1 then
-        raise exception using errcode = 'restrict_violation', message = 'A group has an owner.',
-            hint = 'Make another member the owner: it takes over from this one.';
+        raise exception using errcode = 'restrict_violation', message = 'A group must have an owner.',
+            hint = 'Make another member the owner: this one then becomes an admin.';
     end if;
     return new;
 end
@@ -6792,10 +6891,11 @@ begin
             new.changed_xid := pg_catalog.pg_current_xact_id();
             return new;
         end if;
-        raise exception using errcode = 'restrict_violation', message = 'A message keeps its place, sender and ids.';
+        raise exception using errcode = 'restrict_violation',
+            message = 'The ids, conversation, number and sender of a message cannot be changed.';
     end if;
     if old.deleted_at is not null then
-        raise exception using errcode = 'PL007', message = 'A deleted message is not changed any more.';
+        raise exception using errcode = 'PL007', message = 'A deleted message cannot be changed.';
     end if;
     if new.deleted_at is not null then
         new.deleted_at := pg_catalog.clock_timestamp();
@@ -6804,11 +6904,11 @@ begin
         new.event := null;
     -- The policies admit every user who may delete the message. Only its sender may edit it, and nobody an event.
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
-        perform app.refuse_forbidden('Only its sender edits a message.');
+        perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif new.content is null or new.content = '' and new.kind <> 'image' then
-        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
     elsif new.kind = 'image' and new.attachment is null then
-        perform app.refuse_param('attachment', 'An image needs an attachment.');
+        perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
     elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();
@@ -6863,7 +6963,7 @@ begin
     end if;
     if new.phone_number !~ '^\+[1-9][0-9]{6,14}$' then
         perform app.refuse_param('phone_number',
-            'A phone number is "+", the country code and the number, digits only.');
+            '"phone_number" must be "+", the country code and the number, digits only.');
     end if;
     if tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth then
         perform app.check_date_of_birth('date_of_birth', new.date_of_birth);
@@ -6871,9 +6971,9 @@ begin
     -- Preferences that exceed the bound, which was once counted differently, may shrink.
     if tg_op = 'INSERT' or new.preferences is distinct from old.preferences then
         if app.has_huge_number(new.preferences) then
-            perform app.refuse_param('preferences', 'Preferences cannot hold a number that is out of range.');
+            perform app.refuse_param('preferences', '"preferences" has a number that is out of range.');
         elsif app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
-            perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
+            perform app.refuse_param('preferences', '"preferences" must be at most 16 KiB of JSON.');
         end if;
     end if;
     return new;
@@ -6900,7 +7000,7 @@ begin
         new.username := app.lower_ascii(pg_catalog.btrim(new.username));
         if new.username !~ '^[a-z][a-z0-9_.]{2,29}$' then
             perform app.refuse_param('username',
-                'A username has 3 to 30 letters a-z, digits, "_" or ".", and starts with a letter.');
+                '"username" must be 3 to 30 letters a-z, digits, "_" or ".", and start with a letter.');
         end if;
     end if;
     if tg_op = 'INSERT' or new.location is distinct from old.location then
@@ -6912,18 +7012,18 @@ begin
     if tg_op = 'INSERT' or new.bio is distinct from old.bio then
         new.bio := nullif(app.normalized(new.bio), '');
         if pg_catalog.char_length(new.bio) > 500 then
-            perform app.refuse_param('bio', 'A bio can have at most 500 characters.');
+            perform app.refuse_param('bio', '"bio" must be at most 500 characters long.');
         -- A bio may have line breaks.
         elsif app.has_control(pg_catalog.translate(new.bio, e'\n\r\t\u2028\u2029', '')) then
             perform app.refuse_param('bio',
-                'A bio cannot hold control or text-direction characters or noncharacters.');
+                '"bio" must not contain control or text-direction characters or noncharacters.');
         end if;
     end if;
     if tg_op = 'INSERT' or new.website is distinct from old.website then
         new.website := nullif(app.stored_url(new.website), '');
         -- A merged guest's website or avatar may exceed the bound, which was introduced later.
         if not app.is_https(new.website) and not app.is_merging() then
-            perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
+            perform app.refuse_param('website', '"website" must be an https address of at most 2,048 bytes.');
         end if;
     end if;
     new.avatar_url := app.stored_url(new.avatar_url);
@@ -6944,20 +7044,20 @@ begin
         if new.language_code !~ ('^([A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)'
                                  '([.@][-A-Za-z0-9._=;@]*)?$')
            or new.language_code is not null and app.language_tag(new.language_code) is null then
-            perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
+            perform app.refuse_param('language_code', '"language_code" must be a BCP 47 tag such as "en" or "pt-BR".');
         end if;
         new.language_code := app.language_tag(new.language_code);
     end if;
     -- Counted as in a response. Attributes that exceed the bound, which was introduced later, may shrink.
     if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
         if pg_catalog.jsonb_typeof(new.attributes) is distinct from 'object' then
-            perform app.refuse_param('attributes', 'Attributes are an object.');
+            perform app.refuse_param('attributes', '"attributes" must be an object.');
         -- Checked first: a number takes few bytes in storage and many in text.
         elsif app.has_huge_number(new.attributes) then
-            perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
+            perform app.refuse_param('attributes', '"attributes" has a number that is out of range.');
         elsif pg_catalog.octet_length(new.attributes::text)
            > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
-            perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
+            perform app.refuse_param('attributes', '"attributes" must be at most 32 KiB of JSON.');
         end if;
     end if;
 
@@ -7019,7 +7119,7 @@ begin
     if new.username is not distinct from old.username or old.username is null or new.is_deleted then
         return new;
     elsif new.username is null then
-        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
+        perform app.refuse_param('username', '"username" can be changed but not removed.');
     end if;
     -- The profile's row is locked: the second of two changes sees the first.
     select s.username_changed_at + interval '90 days' into allowed_at
@@ -9110,6 +9210,8 @@ GRANT ALL ON FUNCTION app.acquire_lease(name text, holder uuid, seconds double p
 
 REVOKE ALL ON FUNCTION app.add_participants() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.added_users_param(conversation_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.answer_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.answer_bytes() TO authenticated;
 
@@ -9181,6 +9283,8 @@ REVOKE ALL ON FUNCTION app.check_avatar_shape(profile public.user_profiles) FROM
 
 REVOKE ALL ON FUNCTION app.check_avatar_url(field text, url text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.check_avatar_url(field text, url text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.check_conversation_counts(conversation_id uuid, user_ids uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.check_date_of_birth(field text, value date) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.check_date_of_birth(field text, value date) TO authenticated;
@@ -9268,6 +9372,8 @@ GRANT ALL ON FUNCTION app.folded(value text) TO authenticated;
 REVOKE ALL ON FUNCTION app.grant_service_roles(login name) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.guest_conversations(guest uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.has_contacted(user_id uuid, other uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.has_control(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.has_control(value text) TO authenticated;
@@ -9368,6 +9474,12 @@ REVOKE ALL ON FUNCTION app.mailable_email(email text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.make_login(login name, password text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_conversations() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_conversations_by_guests() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_conversations_by_strangers() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_own_conversations() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.meant_words(word text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.meant_words(word text) TO authenticated;
