@@ -80,8 +80,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-        // Without its JSON trait, which links all of Foundation and the 34 MB of ICU.
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -197,7 +195,7 @@ let package = Package(
                 "LineServer", "Media",
                 "Messaging", "Metering", "Outbound", "Outbox", "Postgres", "PrivatePostgres", "Schema",
                 "TerminalText", "WireProtocol", .argumentParser,
-                .product(name: "Configuration", package: "swift-configuration", condition: server), .logging,
+                .logging,
                 .metrics, .nio, .nioHTTP1, .lifecycle, .systemPackage,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: server),
             ]),

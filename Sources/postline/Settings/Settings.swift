@@ -1,6 +1,5 @@
 import Accounts
 import ChangeFeed
-import Configuration
 import DatabaseAccess
 import FoundationEssentials
 import Gateway
@@ -59,39 +58,26 @@ struct Settings: Sendable {
     /// Unknown environment variables with the prefix of settings, sorted.
     private(set) var unknownVariables: [String] = []
 
-    private var origins = SettingOrigins()
+    private var given = GivenSettings()
 
     /// The defaults.
     init() {}
 
     /// - Throws: `SettingsError`, which names the setting as it was given and its valid values.
     init(_ options: SettingOptions) throws {
-        let environment = EnvironmentVariablesProvider().prefixKeys(with: ["postline"])
-        var providers: [any ConfigProvider] = [Self.provider(of: options.given), environment]
-        let named = options.config ?? ConfigReader(provider: environment).string(forKey: "config")
-        let file = try named.flatMap { $0.isEmpty ? nil : try ConfigFile($0) }
-        if let file { providers.append(Self.provider(of: file.values)) }
-        origins = SettingOrigins(options, file)
-        let config = ConfigReader(providers: providers)
+        given = try GivenSettings(options)
         for setting in Setting.all {
-            guard let text = config.string(forKey: ConfigKey([setting.key])) else { continue }
+            guard let text = given.text(of: setting.key) else { continue }
             try setting.read(text, as: name(of: setting.key), into: &self)
         }
-        unknownVariables = ProcessInfo.processInfo.environment.keys
-            .filter { $0.hasPrefix(SettingNames.prefix) && !SettingNames.isKnown($0) }.sorted()
+        unknownVariables = given.unknownVariables
         try refuseHalfCertificate()
         try refuseTwoVerifiers()
         try refuseSharedPort()
     }
 
     /// Returns the name under which the setting was given, or its variable.
-    func name(of key: String) -> String { origins.name(of: key) }
-
-    /// Returns a configuration provider with these texts by key.
-    private static func provider(of values: [String: String]) -> EnvironmentVariablesProvider {
-        EnvironmentVariablesProvider(
-            environmentVariables: Dictionary(uniqueKeysWithValues: values.map { ($0.key.uppercased(), $0.value) }))
-    }
+    func name(of key: String) -> String { given.name(of: key) }
 
     private func refuseHalfCertificate() throws(SettingsError) {
         if tlsCertificate != nil, tlsKey == nil {
