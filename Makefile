@@ -1,7 +1,7 @@
 # Postline's commands. `make help` lists them; the steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check soak sanitize fuzz format lint schema schema-check build bench env test-postgres \
+.PHONY: help run chat release test check soak sanitize fuzz format lint schema schema-check build bench env test-postgres \
 	test-compose test-examples docs documentation clean
 
 .NOTPARALLEL:
@@ -21,9 +21,20 @@ help: ## Show this list.
 
 run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7000 …").
 	@scripts/install-dependencies
+	$(swift-build) --product postline
+	@echo "This is a debug build, which the tests share. make release builds an optimized one."
+	@.build/debug/postline dev $(ARGS)
+
+chat: ## Build the chat and sign in to the server of `make run` (ARGS=alice@example.com).
+	@scripts/install-dependencies
+	$(swift-build) --product postline
+	$(swift-build) --product postline-chat
+	@.build/debug/postline chat $(ARGS)
+
+release: ## Build the optimized programs that are shipped, in .build/release.
+	@scripts/install-dependencies
 	$(swift-build) -c release --product postline
 	$(swift-build) -c release --product postline-chat
-	@.build/release/postline dev $(ARGS)
 
 # The suites that expect something within a time of the source documents
 # (Tests/IntegrationTests/Support/DocumentedTime.swift) or of the protocol, and one that takes all of the machine.
