@@ -314,7 +314,7 @@ case "fuzz":
     package.targets.append(
         .executableTarget(
             name: "fuzz",
-            dependencies: ["LineServer", "Messaging", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: ["ChangeFeed", "Foundations", "LineServer", "Messaging", "WireProtocol", .nio],
             path: "Tests/LineServerTests/Fuzzing", exclude: ["Corpus"],
             swiftSettings: settings + guided,
             // gold, the default on Linux, stops with an internal error.

@@ -24,15 +24,4 @@ package enum Template {
         }
         return filled + rest
     }
-
-    /// Returns the texts of the longest matching language tag (RFC 4647, 3.4), otherwise English. Tags are in lower
-    /// case.
-    package static func texts<Texts>(for locale: String?, of byLocale: [String: Texts]) -> Texts? {
-        var tag = (locale ?? "en").lowercased().replacing("_", with: "-")
-        while true {
-            if let texts = byLocale[tag] { return texts }
-            guard let end = tag.lastIndex(of: "-") else { return byLocale["en"] }
-            tag = String(tag[..<end])
-        }
-    }
 }

@@ -4,7 +4,7 @@ package import Foundations
 package import Messaging
 import NIOCore
 import NIOHTTP1
-import NIOSSL
+import Outbound
 import Synchronization
 
 /// Pictures in an S3-compatible store. Clients exchange bytes with the store directly, never through a node.
@@ -49,22 +49,10 @@ package struct S3Store: MediaStore {
     private static func client(trusting authorities: String?) throws -> HTTPClient {
         try clients.withLock { clients in
             if let client = clients[authorities] { return client }
-            let client = try makeClient(trusting: authorities)
+            let client = try HTTPClient.forProviders(trusting: authorities)
             clients[authorities] = client
             return client
         }
-    }
-
-    private static func makeClient(trusting authorities: String?) throws -> HTTPClient {
-        var configuration = HTTPClient.Configuration()
-        configuration.timeout = .init(connect: .seconds(5), read: .seconds(10))
-        configuration.redirectConfiguration = .disallow
-        if let authorities {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(authorities))]
-            configuration.tlsConfiguration = tls
-        }
-        return HTTPClient(configuration: configuration)
     }
 
     package func upload(of picture: Picture) -> PictureUpload {

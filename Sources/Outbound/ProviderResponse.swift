@@ -26,7 +26,7 @@ extension HTTPClient {
     ///   - authorities: a file of additional trusted certificates (PEM), or nil.
     ///   - connections: the maximum number of HTTP/1.1 connections per host, each with one request.
     /// - Throws: if the file contains no certificates.
-    package static func forProviders(trusting authorities: String?, connections: Int) throws -> HTTPClient {
+    package static func forProviders(trusting authorities: String?, connections: Int = 8) throws -> HTTPClient {
         var configuration = HTTPClient.Configuration()
         configuration.timeout = .init(connect: .seconds(5), read: .seconds(10))
         configuration.redirectConfiguration = .disallow

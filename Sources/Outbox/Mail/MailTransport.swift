@@ -24,7 +24,7 @@ extension MailSettings {
     /// Passes the configured transport to `body`.
     ///
     /// - Parameter written: called with the path of each mail that was written to a folder.
-    /// - Throws: `MailError` if nothing can be sent, or the error of `body`.
+    /// - Throws: `OutboxError` if nothing can be sent, or the error of `body`.
     func withTransport<Value>(
         written: @escaping @Sendable (String) -> Void, _ body: (any MailTransport) async throws -> Value
     ) async throws -> Value {
@@ -38,7 +38,7 @@ extension MailSettings {
             do {
                 client = try HTTPClient.forProviders(trusting: authorities, connections: Mailer.maxInFlight)
             } catch {
-                throw MailError("POSTLINE_MAIL_AUTHORITIES_FILE must be a PEM file of certificates: \(error)")
+                throw OutboxError("POSTLINE_MAIL_AUTHORITIES_FILE must be a PEM file of certificates: \(error)")
             }
             let result: Result<Value, any Error>
             do {

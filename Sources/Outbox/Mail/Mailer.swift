@@ -2,7 +2,6 @@ package import Logging
 import Messaging
 package import Metrics
 import ServiceLifecycle
-import Synchronization
 
 /// Sends the mails of accounts. Every node may: a mail that one has leased is skipped by the others.
 package final class Mailer: Service {
@@ -12,11 +11,7 @@ package final class Mailer: Service {
     private let metrics: MailMetrics
     private let written: @Sendable (String) -> Void
 
-    /// Outcomes that are not recorded yet.
-    private let outcomes = Mutex<[(order: MailOrder, outcome: MailOutcome)]>([])
-
-    /// The number of mails in flight.
-    private let inFlight = Atomic(0)
+    private let deliveries = Deliveries<MailOrder, MailOutcome>(maxInFlight: maxInFlight)
 
     /// The maximum in flight. Each may occupy a thread for minutes if the mail server is slow.
     static let maxInFlight = 32
@@ -51,30 +46,28 @@ package final class Mailer: Service {
     /// Runs until the service is stopped.
     package func run() async throws {
         try await settings.withTransport(written: written) { transport in
-            let (orders, order) = AsyncStream<MailOrder>.makeStream()
+            let (orders, leased) = AsyncStream<MailOrder>.makeStream()
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    await cancelWhenGracefulShutdown { await self.runPollLoop(order) }
-                    order.finish()
+                    await cancelWhenGracefulShutdown { await self.runPollLoop(leased) }
+                    leased.finish()
                 }
                 // A mail in flight is completed, whatever happens to this node.
-                for await order in orders { group.addTask { await self.deliver(order, transport) } }
+                for await order in orders {
+                    group.addTask { await self.deliveries.perform(order) { await self.deliver(order, transport) } }
+                }
             }
-            try? await self.settle()
+            try? await self.deliveries.settle(self.queue.settle)
         }
     }
 
-    private func runPollLoop(_ order: AsyncStream<MailOrder>.Continuation) async {
+    private func runPollLoop(_ leased: AsyncStream<MailOrder>.Continuation) async {
         var isWarned = false
         while !Task.isCancelled {
             do {
-                try await settle()
-                let room = Self.maxInFlight - inFlight.load(ordering: .relaxed)
-                if room > 0 {
-                    let orders = try await queue.leaseDue(limit: room)
-                    inFlight.add(orders.count, ordering: .relaxed)
-                    for leased in orders { order.yield(leased) }
-                }
+                try await deliveries.settle(queue.settle)
+                let room = deliveries.room
+                if room > 0 { deliveries.begin(try await queue.leaseDue(limit: room), leased) }
                 isWarned = false
             } catch {
                 if Task.isCancelled { return }
@@ -87,16 +80,7 @@ package final class Mailer: Service {
         }
     }
 
-    private func settle() async throws {
-        let settled = outcomes.withLock { $0 }
-        guard !settled.isEmpty else { return }
-        try await queue.settle(settled)
-        // In order; later outcomes follow.
-        outcomes.withLock { $0.removeFirst(settled.count) }
-    }
-
-    private func deliver(_ order: MailOrder, _ transport: any MailTransport) async {
-        defer { inFlight.subtract(1, ordering: .relaxed) }
+    private func deliver(_ order: MailOrder, _ transport: any MailTransport) async -> MailOutcome {
         let start = ContinuousClock.now
         let delivery = await transport.deliver(settings.message(order))
         let outcome = delivery.outcome.settled(after: order.attempts)
@@ -109,6 +93,6 @@ package final class Mailer: Service {
                     "outcome": "\(outcome.name)",
                 ])
         }
-        outcomes.withLock { $0.append((order, outcome)) }
+        return outcome
     }
 }

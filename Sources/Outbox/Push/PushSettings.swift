@@ -40,12 +40,12 @@ package struct PushSettings: Sendable {
         ///   - key: the `.p8` file's text.
         ///   - topic: the app's bundle id.
         ///   - url: the service's URL, for tests.
-        /// - Throws: `PushError` if the key is invalid.
+        /// - Throws: `OutboxError` if the key is invalid.
         package init(key: String, keyID: String, teamID: String, topic: String, url: String? = nil) throws {
             do {
                 self.key = try ES256PrivateKey(pem: key)
             } catch {
-                throw PushError("must be an APNs private key (a .p8 file: PEM, P-256).")
+                throw OutboxError("must be an APNs private key (a .p8 file: PEM, P-256).")
             }
             self.keyID = keyID
             self.teamID = teamID
@@ -80,16 +80,16 @@ package struct PushSettings: Sendable {
         /// - Parameters:
         ///   - serviceAccount: the JSON file's bytes.
         ///   - url: the service's URL, for tests.
-        /// - Throws: `PushError` if the file is invalid.
+        /// - Throws: `OutboxError` if the file is invalid.
         package init(serviceAccount: Data, url: String? = nil) throws {
             guard let file = try? JSONDecoder().decode(File.self, from: serviceAccount) else {
-                throw PushError(
+                throw OutboxError(
                     "must be a service account: a JSON file with project_id, client_email, private_key and token_uri.")
             }
             do {
                 key = try Insecure.RSA.PrivateKey(pem: file.private_key)
             } catch {
-                throw PushError("must have an RSA key (PEM) as its private_key.")
+                throw OutboxError("must have an RSA key (PEM) as its private_key.")
             }
             projectID = file.project_id
             keyID = file.private_key_id

@@ -1,41 +1,25 @@
 package import FoundationEssentials
 import Foundations
 
-/// The texts of device pushes, by language.
-///
-/// An operator's file replaces any of them: `{"de": {"image": "Ein Foto", …}, …}`. `{sender}`, `{group}` and
-/// `{content}` are placeholders.
+/// The texts of device pushes, by language. `{sender}`, `{group}` and `{content}` are placeholders.
 package struct PushTexts: Sendable {
-    /// The texts, by lower-case language tag.
-    private var byLocale: [String: Texts] = Self.builtIn
+    private var texts = LocalizedTexts(Self.builtIn)
 
     /// The built-in texts.
     package init() {}
 
     /// - Parameter file: JSON with language tags, and the replaced texts of each.
-    /// - Throws: `PushError`, which names the error.
+    /// - Throws: `OutboxError`, which names the error.
     package init(replacedBy file: Data) throws {
-        guard let given = try? JSONDecoder().decode([String: [String: String]].self, from: file) else {
-            throw PushError("must be a JSON object of languages, each an object of texts.")
-        }
-        for (locale, texts) in given {
-            var known = self.texts(for: locale)
-            for (name, text) in texts {
-                guard let place = Texts.places[name] else {
-                    throw PushError(
-                        "has an unknown text \"\(locale).\(name)\"; the texts are "
-                            + "\(Texts.places.keys.sorted().joined(separator: ", ")).")
-                }
-                try Self.check(text, "\(locale).\(name)")
-                known[keyPath: place] = text
-            }
-            byLocale[locale.lowercased()] = known
+        try texts.replace(by: file, Texts.places) { text, name, place, known throws(OutboxError) in
+            try Self.check(text, name)
+            known[keyPath: place] = text
         }
     }
 
-    private static func check(_ text: String, _ name: String) throws {
+    private static func check(_ text: String, _ name: String) throws(OutboxError) {
         guard Template.hasOnly(["{sender}", "{group}", "{content}"], in: text) else {
-            throw PushError("has an unknown placeholder in \"\(name)\"; use {sender}, {group}, {content}.")
+            throw OutboxError("has an unknown placeholder in \"\(name)\"; use {sender}, {group}, {content}.")
         }
     }
 
@@ -72,14 +56,9 @@ package struct PushTexts: Sendable {
         "zh": Texts(image: "图片", somebody: "某人"),
     ]
 
-    private func texts(for locale: String?) -> Texts {
-        Template.texts(for: locale, of: byLocale) ?? Texts(image: "", somebody: "")
-    }
-
     /// Returns the text of a push, or nil for a silent one.
     func text(of order: PushOrder) -> DevicePush.Text? {
-        guard order.kind == .notify else { return nil }
-        let texts = texts(for: order.device.locale)
+        guard order.kind == .notify, let texts = texts.texts(for: order.device.locale) else { return nil }
         let sender = order.senderName ?? texts.somebody
         let content = order.content.map { $0.isEmpty && order.isImage ? texts.image : $0 }
         let places = [("{sender}", sender), ("{group}", order.title ?? ""), ("{content}", content ?? "")]

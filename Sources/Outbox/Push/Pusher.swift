@@ -6,7 +6,6 @@ package import Messaging
 package import Metrics
 import Outbound
 import ServiceLifecycle
-import Synchronization
 
 /// Sends device pushes to users who are offline. One node, the leader, does it for all.
 package final class Pusher: Service {
@@ -22,14 +21,7 @@ package final class Pusher: Service {
     /// The interval at which the leader renews its lease, which lasts four times as long.
     private static let renewal = Duration.seconds(1)
 
-    /// Outcomes that are not recorded yet. They outlive the connection over which their orders came.
-    private let outcomes = Mutex<[(order: PushOrder, outcome: PushOutcome)]>([])
-
-    /// The number of pushes in flight.
-    private let inFlight = Atomic(0)
-
-    /// The maximum in flight.
-    private static let maxInFlight = 400
+    private let deliveries = Deliveries<PushOrder, PushOutcome>(maxInFlight: 400)
 
     /// The maximum number of HTTP/1.1 connections per host, each with one request: with 50 ms per request, a webhook
     /// receives over a thousand per second.
@@ -51,28 +43,30 @@ package final class Pusher: Service {
     package func run() async throws {
         let client = try HTTPClient.forProviders(trusting: settings.authorities, connections: Self.connections)
         let providers = Self.providers(settings, client)
-        let (orders, order) = AsyncStream<PushOrder>.makeStream()
+        let (orders, leased) = AsyncStream<PushOrder>.makeStream()
         await withDiscardingTaskGroup { group in
             group.addTask {
-                await cancelWhenGracefulShutdown { await self.runServeLoop(order) }
-                order.finish()
+                await cancelWhenGracefulShutdown { await self.runServeLoop(leased) }
+                leased.finish()
             }
             // A push in flight is completed, whatever happens to the connection or this node.
-            for await order in orders { group.addTask { await self.deliver(order, providers) } }
+            for await order in orders {
+                group.addTask { await self.deliveries.perform(order) { await self.deliver(order, providers) } }
+            }
         }
         try? await PushQueue.with(databaseURL, limits: limits, logger: logger) { queue in
-            try await self.settle(queue)
+            try await self.deliveries.settle(queue.settle)
             try await queue.releaseLease(as: self.node)
         }
         try await client.shutdown()
     }
 
-    private func runServeLoop(_ order: AsyncStream<PushOrder>.Continuation) async {
+    private func runServeLoop(_ leased: AsyncStream<PushOrder>.Continuation) async {
         var backoff = Backoff(base: .milliseconds(250), limit: .seconds(2))
         while !Task.isCancelled {
             do {
                 try await PushQueue.with(databaseURL, limits: limits, logger: logger) { queue in
-                    try await serve(queue, order) { backoff.reset() }
+                    try await serve(queue, leased) { backoff.reset() }
                 }
             } catch {
                 metrics.leads(false)
@@ -108,13 +102,13 @@ package final class Pusher: Service {
 
     /// Waits until this node leads, and leads until another node does or the connection is lost.
     private func serve(
-        _ queue: PushQueue, _ order: AsyncStream<PushOrder>.Continuation, _ connected: () -> Void
+        _ queue: PushQueue, _ leased: AsyncStream<PushOrder>.Continuation, _ connected: () -> Void
     ) async throws {
         var leads = try await queue.acquireLease(as: node)
         connected()
         while !leads {
             // Outcomes of pushes that this node sent as the leader.
-            try await settle(queue)
+            try await deliveries.settle(queue.settle)
             try await Task.sleep(for: .milliseconds(500))
             leads = try await queue.acquireLease(as: node)
         }
@@ -130,33 +124,22 @@ package final class Pusher: Service {
                 nextRenewal = .now + Self.renewal
                 guard try await queue.acquireLease(as: node) else { return }
             }
-            try await settle(queue)
+            try await deliveries.settle(queue.settle)
             if nextPoll <= .now {
                 _ = try await queue.enqueueNew()
                 nextPoll = .now + .milliseconds(500)
             }
-            let room = Self.maxInFlight - inFlight.load(ordering: .relaxed)
+            let room = deliveries.room
             if room > 0 {
                 let (orders, abandoned) = try await queue.leaseDue(limit: room, withText: settings.hasPreviews)
                 metrics.recordAbandoned(abandoned)
-                inFlight.add(orders.count, ordering: .relaxed)
-                for leased in orders { order.yield(leased) }
+                deliveries.begin(orders, leased)
             }
-            let isBusy = inFlight.load(ordering: .relaxed) > 0
-            try await Task.sleep(for: .milliseconds(isBusy ? 50 : 250))
+            try await Task.sleep(for: .milliseconds(deliveries.isBusy ? 50 : 250))
         }
     }
 
-    private func settle(_ queue: PushQueue) async throws {
-        let settled = outcomes.withLock { $0 }
-        guard !settled.isEmpty else { return }
-        try await queue.settle(settled)
-        // In order; later outcomes follow.
-        outcomes.withLock { $0.removeFirst(settled.count) }
-    }
-
-    private func deliver(_ order: PushOrder, _ providers: [DevicePlatform: any PushProvider]) async {
-        defer { inFlight.subtract(1, ordering: .relaxed) }
+    private func deliver(_ order: PushOrder, _ providers: [DevicePlatform: any PushProvider]) async -> PushOutcome {
         let start = ContinuousClock.now
         let outcome: PushOutcome
         if let provider = providers[order.device.platform] {
@@ -176,6 +159,6 @@ package final class Pusher: Service {
                 ])
         case .accepted, .unregistered: break
         }
-        outcomes.withLock { $0.append((order, outcome)) }
+        return outcome
     }
 }

@@ -47,7 +47,7 @@ struct FCMProvider: PushProvider {
         let response = try await client.post(
             account.tokenURL, [("content-type", "application/x-www-form-urlencoded")], Array(form.utf8))
         guard response.status == 200, let granted = try? JSONDecoder().decode(Granted.self, from: Data(response.body))
-        else { throw PushError("the service account got no access token: \(response.summary)") }
+        else { throw OutboxError("the service account got no access token: \(response.summary)") }
         return (granted.access_token, .seconds(max(1, granted.expires_in - 60)))
     }
 
