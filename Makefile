@@ -1,8 +1,8 @@
 # Postline's commands. `make help` lists them; the steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run chat release test check soak sanitize fuzz format lint schema schema-check build bench env test-postgres \
-	test-compose test-examples docs documentation clean
+.PHONY: help run chat release test check soak sanitize fuzz format lint schema schema-check build bench env \
+	test-postgres test-compose test-examples docs documentation clean
 
 .NOTPARALLEL:
 
