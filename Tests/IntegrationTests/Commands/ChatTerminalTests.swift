@@ -1,3 +1,4 @@
+import BoundedWait
 import Foundation
 import Testing
 
@@ -31,10 +32,7 @@ struct ChatTerminalTests {
             try await chat.waitForOutput("Alice Moreau", from: asked)
             try chat.type("/open alice\rEvery key of this is mine.\r")
             // The chat does not exit before the server has answered.
-            try await chat.waitForOutput("Every key of this is mine.", then: "✓")
-            #expect(
-                try await node.database.column(
-                    "select count(*) from messages where content = 'Every key of this is mine.'") == ["1"])
+            try await node.waitForMessage("'Every key of this is mine.'")
             // The last line feed begins another line.
             try chat.type("\u{7F}/quit\r")
             #expect(try await chat.exit() == 0)
@@ -52,10 +50,7 @@ struct ChatTerminalTests {
             try chat.press("/open alice\r")
             try await chat.waitForOutput("quick question", then: "Enter sends")
             try chat.press("\r")
-            try await chat.waitForOutput("quick question", then: "✓")
-            #expect(
-                try await node.database.column("select count(*) from messages where content = 'quick question'")
-                    == ["1"])
+            try await node.waitForMessage("'quick question'")
             try chat.press("/quit\r")
             #expect(try await chat.exit() == 0)
         }
@@ -74,10 +69,7 @@ struct ChatTerminalTests {
             try chat.press("\u{1B}[200~one\r\ntwo\u{1B}[201~\u{1B}\rthree")
             try await chat.waitForOutput(" › \u{1B}[0mone", then: "   \u{1B}[0mthree")
             try chat.press("\r")
-            try await chat.waitForOutput("three", then: "✓")
-            #expect(
-                try await node.database.column(
-                    "select count(*) from messages where content = E'one\\ntwo\\nthree'") == ["1"])
+            try await node.waitForMessage("E'one\\ntwo\\nthree'")
             try chat.press("/username al\r")
             try await chat.waitForOutput("\"username\" must be 3 to 30")
             try chat.press("/quit\r")
@@ -118,5 +110,16 @@ struct ChatTerminalTests {
         return try Command(
             ["python3", "-c", spawn, try Command.executable().path] + arguments, of: "/usr/bin/env",
             environment: environment)
+    }
+}
+
+extension TestNode {
+    /// Waits until one message has a content. A mark on a chat's screen may be another message's.
+    ///
+    /// - Parameter content: an SQL literal.
+    fileprivate func waitForMessage(_ content: String) async throws {
+        try await eventually("the message \(content) to be stored") {
+            try await database.value("select count(*) from messages where content = \(content)") == "1"
+        }
     }
 }
