@@ -19,6 +19,7 @@ RUN --mount=type=cache,target=/src/.build \
 
 FROM build AS build-tests
 COPY Tests/BoundedWait Tests/BoundedWait
+COPY Tests/LineClient Tests/LineClient
 COPY Tests/ComposedTests Tests/ComposedTests
 RUN --mount=type=cache,target=/src/.build \
     POSTLINE_PART=composed-tests swift build -c release --static-swift-stdlib --product composed-tests \
