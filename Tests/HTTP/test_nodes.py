@@ -17,6 +17,10 @@ import websockets
 from support import *
 
 
+HEADERS_OPTION = "extra_headers" if int(websockets.version.version.split(".")[0]) < 14 else "additional_headers"
+"""The parameter of `websockets.connect` for headers, which version 14 renamed."""
+
+
 @contextlib.contextmanager
 def certificate():
     """Creates a self-signed certificate for localhost, and yields its path and that of its key."""
@@ -37,6 +41,43 @@ def proxy_header(address, port=4711):
 
 
 class Nodes(unittest.TestCase):
+    def test_counts_connections_of_a_trusted_proxy_by_forwarded_address(self):
+        async def hello(port, address):
+            """Connects by WebSocket, and returns the connection and the method of the first message."""
+            line = await websockets.connect(
+                f"ws://127.0.0.1:{port}/v1/line", **{HEADERS_OPTION: {"X-Forwarded-For": address}})
+            return line, json.loads(await line.recv())["method"]
+
+        async def talk(port):
+            methods = []
+            lines = []
+            for address in ["198.51.100.1"] * 4 + ["198.51.100.2"]:
+                line, method = await hello(port, address)
+                lines.append(line)
+                methods.append(method)
+            self.assertEqual(methods, ["server.hello"] * 3 + ["server.goodbye", "server.hello"])
+            await lines[0].close()
+            # The place is free once the node has noticed.
+            async with asyncio.timeout(WAIT):
+                while (await hello(port, "198.51.100.1"))[1] != "server.hello":
+                    pass
+
+        options = ["--max-connections-per-address", "3"]
+        with node(*options, "--http-trusted-proxies", "127.0.0.1/32") as (_, port, _), contextlib.ExitStack() as kept:
+            request = f"POST /v1/server.info HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: 2\r\n\r\n{{}}"
+            for _ in range(10):
+                peer = kept.enter_context(socket.create_connection(("127.0.0.1", port), timeout=WAIT))
+                peer.sendall(request.encode())
+                self.assertTrue(peer.recv(4_096).startswith(b"HTTP/1.1 200 "))
+            asyncio.run(talk(port))
+        with node(*options) as (_, port, _), contextlib.ExitStack() as kept:
+            answers = []
+            for _ in range(4):
+                peer = kept.enter_context(socket.create_connection(("127.0.0.1", port), timeout=WAIT))
+                peer.sendall(request.encode())
+                answers.append(peer.recv(4_096)[9:12])
+            self.assertEqual(answers, [b"200"] * 3 + [b"503"])
+
     # Covers A32.
     def test_serves_everything_over_tls(self):
         with certificate() as (cert, key), node("--tls-certificate", cert, "--tls-key", key) as (_, port, _):
