@@ -1,0 +1,432 @@
+-- What api.sync reads: the kinds of changes since a snapshot, and the sections of a page.
+
+-- Returns true if a transaction is not seen by `since` (null: nothing is) and seen by `until` (null: everything is).
+create or replace function app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) returns boolean
+language sql immutable parallel safe
+begin atomic
+    select (since is null or not pg_catalog.pg_visible_in_snapshot(xid, since))
+       and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until));
+end;
+
+-- Returns the caller's conversations by id, and the kinds that may have changes for the caller since a snapshot:
+-- profiles, presence, members and their marks, conversations that the caller left, any. True if too much has changed to
+-- check it singly; false is certain.
+--
+-- Most cursors are recent, and little has changed since. So the recent changes of all users are walked in the indexes
+-- on changed_xid and checked whether they concern the caller, instead of everything that the caller sees.
+create or replace function app.changes_since(
+    since pg_snapshot, out mine uuid[], out has_any boolean, out has_profiles boolean, out has_presence boolean,
+    out has_members boolean, out has_removals boolean)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    most constant integer := 64;
+    me uuid := auth.uid();
+    oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
+    changed uuid[];
+    is_left boolean;
+begin
+    select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
+           coalesce(pg_catalog.bool_or(not pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
+                                       or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)
+                                       or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)), false)
+           or exists (select from public.conversation_mutes x
+                       where x.user_id = me and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
+           or exists (select from public.presence p
+                       where p.user_id = me and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
+      into mine, has_any
+      from public.conversation_members m
+      join public.conversations c on c.id = m.conversation_id
+     where m.user_id = me and not m.is_deleted;
+
+    changed := array(
+        select m.conversation_id from public.conversation_members m
+         where m.changed_xid >= oldest order by m.changed_xid limit most);
+    has_members := pg_catalog.cardinality(changed) = most or changed && mine;
+    changed := array(
+        select f.user_id from app.former_members f
+         where f.changed_xid >= oldest order by f.changed_xid limit most);
+    has_removals := pg_catalog.cardinality(changed) = most or me = any (changed);
+    -- A former member may have joined and written since.
+    is_left := pg_catalog.cardinality(changed) = most
+        or changed <> '{}' and exists (
+            select from unnest(changed) u join app.former_members f on f.user_id = u
+             where f.wrote and f.conversation_id = any (mine));
+    changed := array(
+        select p.id from public.user_profiles p
+         where p.changed_xid >= oldest order by p.changed_xid limit most);
+    has_profiles := pg_catalog.cardinality(changed) = most or me = any (changed)
+        or changed <> '{}' and (
+            exists (select from unnest(changed) u join public.conversation_members m on m.user_id = u
+                     where m.conversation_id = any (mine))
+            or exists (select from unnest(changed) u join app.former_members f on f.user_id = u
+                        where f.conversation_id = any (mine)))
+        or is_left;
+    changed := array(
+        select p.user_id from public.presence p
+         where p.changed_xid >= oldest order by p.changed_xid limit most);
+    has_presence := mine <> '{}' and (
+        pg_catalog.cardinality(changed) = most
+        or changed <> '{}' and exists (
+            select from unnest(changed) u join public.conversation_members m on m.user_id = u
+             where u <> me and m.conversation_id = any (mine)));
+    has_any := has_any or has_members or has_removals or has_profiles or has_presence;
+end
+$$;
+
+-- Returns the parts of a page's position: section and last key. All are null if the position is invalid.
+create or replace function app.sync_position(
+    "position" text, out section text, out after_id uuid, out after_seq bigint, out after_user uuid)
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+    if "position" !~ pg_catalog.replace(
+           '^((left|profiles|presence|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
+           '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
+        return;
+    end if;
+    section := pg_catalog.split_part("position", ':', 1);
+    after_id := pg_catalog.split_part("position", ':', 2)::uuid;
+    if section = 'messages' then
+        after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
+    elsif section = 'reads' then
+        after_user := pg_catalog.split_part("position", ':', 3)::uuid;
+    end if;
+end
+$$;
+
+-- Returns the user's conversations in a view, by id: all; those that are new to the user (in a reset all); those whose
+-- object is in the view; those with new or changed messages.
+create or replace function app.sync_conversation_ids(
+    me uuid, since pg_snapshot, until pg_snapshot,
+    out mine uuid[], out entered uuid[], out given uuid[], out active uuid[])
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    muted uuid[] := array(
+        select x.conversation_id from public.conversation_mutes x
+         where x.user_id = me and app.is_change(x.changed_xid, since, until));
+begin
+    -- A membership that began after `until` is in the next delta.
+    select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
+               where w.entered or app.is_change(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
+               where w.entered and c.last_seq > 0
+                     or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
+      into mine, entered, given, active
+      from public.conversation_members m
+      join public.conversations c on c.id = m.conversation_id
+     cross join lateral (
+            select since is null or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
+     where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
+end
+$$;
+
+-- The sections of api.sync, in their order. Each returns its objects, separated by commas (null: none), the bytes of
+-- `room` that are left, and the position of the next page if this one is full (room < 0). `after_id` is the last key of
+-- the page before; null begins the section. A view is what `until` sees (null: everything) and `since` does not (null:
+-- nothing). They run with the caller's rights, and are called by api.sync alone: its planner settings hold in them too.
+
+-- Returns the user's Me object, or null if it has not changed.
+create or replace function app.sync_me(me uuid, since pg_snapshot, until pg_snapshot) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+    if exists (select from public.user_profiles p where p.id = me and app.is_change(p.changed_xid, since, until)) then
+        return (select o.object::text from app.me_objects o where o.id = me);
+    end if;
+    return null;
+end
+$$;
+
+-- Returns the ids of the conversations that the user has left, by id.
+create or replace function app.sync_left(
+    me uuid, since pg_snapshot, until pg_snapshot, after_id uuid,
+    inout room bigint, out objects text, out next_position text)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    found_objects text[] := '{}';
+    part record;
+begin
+    for part in
+        select f.conversation_id as id
+          from app.former_members f
+         where f.user_id = me and (after_id is null or f.conversation_id > after_id)
+           and app.is_change(f.changed_xid, since, until)
+         order by f.conversation_id
+    loop
+        found_objects := found_objects || ('"' || part.id || '"');
+        room := room - 39;
+        if room < 0 then
+            next_position := 'left:' || part.id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+-- Returns the profiles of other users in the view, by id.
+create or replace function app.sync_profiles(
+    me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid,
+    inout room bigint, out objects text, out next_position text)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    found_objects text[] := '{}';
+    part record;
+begin
+    for part in
+        select o.id, o.object::text as object
+          from app.profile_objects o
+         where o.id <> me and (after_id is null or o.id > after_id)
+           and o.id in (
+                -- Users who share a conversation with the user, or did and wrote in it. In a delta these are changed
+                -- profiles, and whole ones of users who are new to the user.
+                select m.user_id from public.conversation_members m
+                  join public.user_profiles p on p.id = m.user_id
+                 where m.conversation_id = any(mine)
+                   and (m.conversation_id = any(entered) and (until is null
+                            or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
+                        or app.is_change(m.joined_xid, since, until)
+                        or app.is_change(p.public_changed_xid, since, until))
+                union
+                select f.user_id from app.former_members f
+                  join public.user_profiles p on p.id = f.user_id
+                 where f.wrote and f.conversation_id = any(mine)
+                   and (f.conversation_id = any(entered) or app.is_change(f.joined_xid, since, until)
+                        or app.is_change(p.public_changed_xid, since, until)))
+           and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
+         order by o.id
+    loop
+        found_objects := found_objects || part.object;
+        room := room - pg_catalog.octet_length(part.object);
+        if room < 0 then
+            next_position := 'profiles:' || part.id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+-- Returns the presence of other users in the view, by user. Unless `has_changes` is true only a change of its
+-- visibility is considered.
+create or replace function app.sync_presence(
+    me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], has_changes boolean, after_id uuid,
+    inout room bigint, out objects text, out next_position text)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    visibility record := app.presence_visibility();
+    -- True if the user has begun or ceased to hide its own presence, and so to see that of others.
+    flipped boolean := since is not null and coalesce(app.is_change(visibility.changed_xid, since, until), false);
+    found_objects text[] := '{}';
+    part record;
+begin
+    if not (has_changes or flipped) then
+        return;
+    end if;
+    for part in
+        -- Presence that is known, in a delta also that which no longer is. If the user has begun to hide its own,
+        -- everyone's is empty: it sees no row.
+        select o.id, app.presence_object(o.id, p.is_online, p.last_seen_at) as object
+          from (select m.user_id as id, pg_catalog.bool_or(
+                        m.conversation_id = any(entered) or app.is_change(m.joined_xid, since, until)) as is_new
+                  from public.conversation_members m
+                 where m.conversation_id = any(mine) and m.user_id <> me
+                   and (after_id is null or m.user_id > after_id)
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
+                 group by m.user_id) o
+          left join public.presence p on p.user_id = o.id
+         where visibility.sees_others
+               and (o.is_new or flipped or app.is_change(p.changed_xid, since, until))
+               and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
+               and (p.is_online or p.last_seen_at is not null or p.user_id is not null and since is not null)
+            or not visibility.sees_others and flipped
+         order by o.id
+    loop
+        found_objects := found_objects || part.object;
+        room := room - pg_catalog.octet_length(part.object);
+        if room < 0 then
+            next_position := 'presence:' || part.id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+-- Returns the conversations `given` as the user sees them, by id.
+create or replace function app.sync_conversations(
+    me uuid, until pg_snapshot, given uuid[], after_id uuid,
+    inout room bigint, out objects text, out next_position text)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    found_objects text[] := '{}';
+    part record;
+begin
+    for part in
+        select o.id, o.object
+          from app.conversation_objects o
+         where o.id = any(given) and o.user_id = me and (after_id is null or o.id > after_id)
+           and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
+         order by o.id
+    loop
+        found_objects := found_objects || part.object;
+        room := room - pg_catalog.octet_length(part.object);
+        if room < 0 then
+            next_position := 'conversations:' || part.id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+-- Returns the messages of the conversations `active`, by conversation and seq, and the ids of those conversations of
+-- which the view contains messages that its pages do not.
+create or replace function app.sync_messages(
+    since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid,
+    after_seq bigint, inout room bigint, out objects text, out limited_ids text, out next_position text)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    remaining uuid[] := array(
+        select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id order by a.id);
+    place integer := 1;
+    slice uuid[];
+    ending timestamptz := pg_catalog.clock_timestamp() + app.page_time();
+    found_messages text[] := '{}';
+    found_limited text[] := '{}';
+    part record;
+begin
+    -- A few conversations at a time, so that a page does not read what the next page returns. For each batch the
+    -- policies collect the user's conversations again: 40 ms if there are 8,000. So a page also ends after a time.
+    <<page>>
+    while place <= pg_catalog.cardinality(remaining) loop
+        if place > 1 and pg_catalog.clock_timestamp() > ending then
+            -- After all messages of the last conversation.
+            next_position := 'messages:' || remaining[place - 1] || ':999999999999999999';
+            exit page;
+        end if;
+        slice := remaining[place:place + 15];
+        place := place + 16;
+        for part in
+            with newest as (
+                select a.id, a.id = any(entered) as entered,
+                       case when a.id = any(entered) then per_conversation else 100 end as most,
+                       case when a.id = after_id then after_seq end as after_seq,
+                       -- The newest message of the view: the order of seq is that of commits.
+                       case when until is null then c.last_seq else coalesce((
+                            select n.seq from public.messages n
+                             where n.conversation_id = a.id
+                               and pg_catalog.pg_visible_in_snapshot(n.sent_xid, until)
+                             order by n.seq desc limit 1), 0) end as newest
+                  from unnest(slice) as a (id)
+                  join public.conversations c on c.id = a.id),
+            -- Bounds of messages are columns here: under row-level security an expression with `coalesce` could not be
+            -- an index condition. Values that messages share are read once: from statistics, which know the average
+            -- length of conversations, the planner could conclude that nothing repeats.
+            conversation as materialized (
+                select n.*, greatest(n.newest - n.most, coalesce(n.after_seq, 0)) as beyond,
+                       (select min(r.last_read_seq) from public.conversation_members r
+                         where r.conversation_id = n.id) as mark
+                  from newest n),
+            message as materialized (
+                -- Sent messages: the newest of the conversation, in a delta those of them that are new.
+                select c.id, c.mark, m as message
+                  from conversation c
+                  join public.messages m on m.conversation_id = c.id
+                 where m.seq > c.beyond and m.seq <= c.newest
+                   and (c.entered or not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since))
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(m.changed_xid, until))
+                union all
+                -- Earlier messages that were edited, moved or deleted: as many as fill the page, at 256 bytes or more
+                -- each. `offset 0` finds them by the change, and sorts them then.
+                select c.id, c.mark, e.message
+                  from conversation c
+                 cross join lateral (
+                        select w.message
+                          from (select m.seq, m as message from public.messages m
+                                 where m.conversation_id = c.id
+                                   and m.version > 1 and m.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
+                                   and (c.after_seq is null or m.seq > c.after_seq)
+                                   and app.is_change(m.changed_xid, since, until)
+                                   and pg_catalog.pg_visible_in_snapshot(m.sent_xid, since) offset 0) w
+                         order by w.seq limit greatest(room, 0) / 256 + 2) e
+                 where since is not null and not c.entered),
+            senders as materialized (
+                select pg_catalog.array_agg(s.id) as ids,
+                       pg_catalog.array_agg(app.sender_members(s.id, s.object)) as members
+                  from (select distinct (m.message).sender_id as id from message m) i
+                 cross join lateral (
+                        select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s)
+            select m.id, (m.message).seq,
+                   app.message_object(
+                       m.message, app.conversation_member(m.id),
+                       s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark) as object,
+                   null::boolean as limited
+              from senders s cross join message m
+            union all
+            -- Limited conversations: the view contains a message that the page does not. If numbers are reserved for
+            -- messages that are still to be moved, it is the next one before them.
+            select c.id, 0, null, true
+              from conversation c
+             where c.after_seq is null and c.newest > c.most
+               and (c.entered or exists (
+                    select from (select n.sent_xid from public.messages n
+                                  where n.conversation_id = c.id and n.seq <= c.newest - c.most
+                                  order by n.seq desc limit 1) n
+                     where not pg_catalog.pg_visible_in_snapshot(n.sent_xid, since)))
+             order by 1, 2
+        loop
+            if part.limited then
+                found_limited := found_limited || ('"' || part.id || '"');
+                room := room - 39;
+                if room < 0 then
+                    next_position := 'messages:' || part.id || ':0';
+                    exit page;
+                end if;
+                continue;
+            end if;
+            found_messages := found_messages || part.object;
+            room := room - pg_catalog.octet_length(part.object);
+            if room < 0 then
+                next_position := 'messages:' || part.id || ':' || part.seq;
+                exit page;
+            end if;
+        end loop;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_messages, ','), '');
+    limited_ids := nullif(pg_catalog.array_to_string(found_limited, ','), '');
+end
+$$;
+
+-- Returns the read marks in the view, by conversation and user, without those of the conversations `given`, whose
+-- objects contain them.
+create or replace function app.sync_reads(
+    since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid,
+    inout room bigint, out objects text, out next_position text)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    found_objects text[] := '{}';
+    part record;
+begin
+    for part in
+        select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
+               || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
+          from public.conversation_members m
+         where m.conversation_id = any(mine) and m.conversation_id <> all(given)
+           and (after_id is null or (m.conversation_id, m.user_id) > (after_id, after_user))
+           and (app.is_change(m.changed_xid, since, until)
+                or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
+         order by m.conversation_id, m.user_id
+    loop
+        found_objects := found_objects || part.object;
+        room := room - pg_catalog.octet_length(part.object);
+        if room < 0 then
+            next_position := 'reads:' || part.conversation_id || ':' || part.user_id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
