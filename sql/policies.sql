@@ -370,7 +370,8 @@ grant execute on function
     app.record_push_results(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
-    app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),
+    app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.refuse_content(),
+    app.max_message_characters(), app.normalized(text),
     app.locked_caller(bigint), app.refuse_unknown(jsonb, text[], text), app.patched_text(jsonb, text, text, text),
     app.patched_date_of_birth(jsonb, date, text), app.check_date_of_birth(text, date), app.check_avatar_url(text, text),
     app.own_fields(), app.change_fields(jsonb), app.change_physical(jsonb, text), app.change_username(text),

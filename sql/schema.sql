@@ -1591,10 +1591,10 @@ begin
     elsif message.kind = 'image' then
         content := coalesce(content, '');
     elsif coalesce(content, '') = '' then
-        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
+        perform app.refuse_content();
     end if;
-    if pg_catalog.char_length(content) > 8000 then
-        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
+    if pg_catalog.char_length(content) > app.max_message_characters() then
+        perform app.refuse_content();
     elsif content <> message.content then
         update public.messages m set content = edit_message.content
          where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
@@ -2083,8 +2083,8 @@ begin
     kind := coalesce(kind, 'text');
     if kind not in ('text', 'image') then
         perform app.refuse_param('kind', '"kind" must be "text" or "image".');
-    elsif pg_catalog.char_length(content) > 8000 then
-        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
+    elsif pg_catalog.char_length(content) > app.max_message_characters() then
+        perform app.refuse_content();
     end if;
     if attachment is not null and attachment ? 'media_id' then
         attachment := app.complete_attachment(attachment);
@@ -2156,49 +2156,43 @@ CREATE FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "posi
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
-    AS $_$
+    AS $$
 declare
     me uuid := app.caller();
     is_standby boolean := pg_catalog.pg_is_in_recovery();
     now_seen pg_snapshot := case when is_standby then app.standby_snapshot() else pg_catalog.pg_current_snapshot() end;
     per_conversation integer := least(greatest(coalesce(messages_per_conversation, 20), 0), 100);
-    room bigint := coalesce(max_bytes, 524288);
     section text := 'left';
     after_id uuid;
     after_seq bigint;
     after_user uuid;
-    part record;
-    mine uuid[];        -- the user's conversations, by id
     whole boolean;      -- true for a reset: nothing was seen before
-    entered uuid[];     -- those that are new to the user: all of them in a reset
-    muted uuid[];       -- those whose mute changed
-    given uuid[];       -- those whose conversation object is in the view
-    active uuid[];      -- those with new or changed messages
-    me_object text;
-    left_ids text[] := '{}';
-    profiles text[] := '{}';
     changed record;     -- the kinds that may have changes
-    visibility record;  -- of the presence of others
-    flipped boolean;    -- true if it has changed
-    presence text[] := '{}';
-    conversations text[] := '{}';
-    messages text[] := '{}';
-    reads text[] := '{}';
-    limited text[] := '{}';
-    slice uuid[];
-    place integer;
-    ending timestamptz; -- the time at which the page ends
+    mine uuid[];        -- app.sync_conversation_ids
+    entered uuid[];
+    given uuid[];
+    active uuid[];
+    page record;        -- the bytes left in it, the next page's position, and the objects of its last section
+    me_object text;     -- the objects of each section
+    left_ids text;
+    profiles text;
+    presence text;
+    conversations text;
+    messages text;
+    limited text;
+    reads text;
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
         raise exception using errcode = 'PL015',
             message = 'The standby has not yet replayed the transactions of the cursor.';
     end if;
+    if "position" is not null then
+        select * into section, after_id, after_seq, after_user from app.sync_position("position");
+    end if;
     if since is not null and (epoch is distinct from epoch_now
                               or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen))
-       or "position" !~ pg_catalog.replace(
-           '^((left|profiles|presence|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
-           '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
+       or section is null then
         since := null;
         until := null;
         "position" := null;
@@ -2209,21 +2203,15 @@ begin
        or epoch is distinct from epoch_now then
         until := null;
         "position" := null;
+        section := 'left';
+        after_id := null;
+        after_seq := null;
+        after_user := null;
     end if;
     -- Only the first page of a reset has `reset`; `whole` is true for all its pages.
     whole := since is null;
     reset := whole and until is null;
     snapshot := coalesce(until, now_seen)::text;
-
-    if "position" is not null then
-        section := pg_catalog.split_part("position", ':', 1);
-        after_id := pg_catalog.split_part("position", ':', 2)::uuid;
-        if section = 'messages' then
-            after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
-        elsif section = 'reads' then
-            after_user := pg_catalog.split_part("position", ':', 3)::uuid;
-        end if;
-    end if;
 
     if whole or "position" is not null then
         select true as has_profiles, true as has_presence, true as has_members, true as has_removals into changed;
@@ -2236,279 +2224,77 @@ begin
         end if;
     end if;
 
-    muted := array(
-        select x.conversation_id from public.conversation_mutes x
-         where x.user_id = me and app.is_change(x.changed_xid, since, until));
-    -- A membership that began after `until` is in the next delta.
-    select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
-           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
-           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
-               where w.entered or app.is_change(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
-           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
-               where w.entered and c.last_seq > 0
-                     or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
-      into mine, entered, given, active
-      from public.conversation_members m
-      join public.conversations c on c.id = m.conversation_id
-     cross join lateral (select whole or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
-     where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
+    select coalesce(max_bytes, 524288)::bigint as room, null::text as next_position into page;
+    select * into mine, entered, given, active from app.sync_conversation_ids(me, since, until);
 
+    -- Sections in their order. A page begins in `section` after its last key, and ends in the section that fills it.
     <<view>>
     begin
-        if "position" is null then
-            if changed.has_profiles and exists (
-                select from public.user_profiles p
-                 where p.id = me and app.is_change(p.changed_xid, since, until)) then
-                select o.object::text into me_object from app.me_objects o where o.id = me;
-            end if;
-            room := room - coalesce(pg_catalog.octet_length(me_object), 0);
+        if "position" is null and changed.has_profiles then
+            me_object := app.sync_me(me, since, until);
+            page.room := page.room - coalesce(pg_catalog.octet_length(me_object), 0);
         end if;
 
-        if section = 'left' and not whole and changed.has_removals then
-            for part in
-                select f.conversation_id as id
-                  from app.former_members f
-                 where f.user_id = me and (after_id is null or f.conversation_id > after_id)
-                   and app.is_change(f.changed_xid, since, until)
-                 order by f.conversation_id
-            loop
-                left_ids := left_ids || ('"' || part.id || '"');
-                room := room - 39;
-                if room < 0 then
-                    next_position := 'left:' || part.id;
-                    exit view;
-                end if;
-            end loop;
-        end if;
         if section = 'left' then
+            if not whole and changed.has_removals then
+                page := app.sync_left(me, since, until, after_id, page.room);
+                left_ids := page.objects;
+                exit view when page.next_position is not null;
+            end if;
             section := 'profiles';
             after_id := null;
         end if;
 
-        if section = 'profiles' and mine <> '{}' and (changed.has_profiles or changed.has_members) then
-            for part in
-                select o.id, o.object::text as object
-                  from app.profile_objects o
-                 where o.id <> me and (after_id is null or o.id > after_id)
-                   and o.id in (
-                        -- Users who share a conversation with the user, or did and wrote in it. In a delta these are
-                        -- changed profiles, and whole ones of users who are new to the user.
-                        select m.user_id from public.conversation_members m
-                          join public.user_profiles p on p.id = m.user_id
-                         where m.conversation_id = any(mine)
-                           and (m.conversation_id = any(entered) and (until is null
-                                    or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
-                                or app.is_change(m.joined_xid, since, until)
-                                or app.is_change(p.public_changed_xid, since, until))
-                        union
-                        select f.user_id from app.former_members f
-                          join public.user_profiles p on p.id = f.user_id
-                         where f.wrote and f.conversation_id = any(mine)
-                           and (f.conversation_id = any(entered) or app.is_change(f.joined_xid, since, until)
-                                or app.is_change(p.public_changed_xid, since, until)))
-                   and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
-                 order by o.id
-            loop
-                profiles := profiles || part.object;
-                room := room - pg_catalog.octet_length(part.object);
-                if room < 0 then
-                    next_position := 'profiles:' || part.id;
-                    exit view;
-                end if;
-            end loop;
-        end if;
         if section = 'profiles' then
+            if mine <> '{}' and (changed.has_profiles or changed.has_members) then
+                page := app.sync_profiles(me, since, until, mine, entered, after_id, page.room);
+                profiles := page.objects;
+                exit view when page.next_position is not null;
+            end if;
             section := 'presence';
             after_id := null;
         end if;
 
-        if section = 'presence' and mine <> '{}' then
-            visibility := app.presence_visibility();
-            flipped := not whole and coalesce(app.is_change(visibility.changed_xid, since, until), false);
-        end if;
-        if section = 'presence' and mine <> '{}' and (changed.has_presence or changed.has_members or flipped) then
-            for part in
-                -- Presence that is known, in a delta also that which no longer is. If the user has begun to hide its
-                -- own, everyone's is empty: it sees no row.
-                select o.id, app.presence_object(o.id, p.is_online, p.last_seen_at) as object
-                  from (select m.user_id as id, pg_catalog.bool_or(
-                                m.conversation_id = any(entered) or app.is_change(m.joined_xid, since, until)) as is_new
-                          from public.conversation_members m
-                         where m.conversation_id = any(mine) and m.user_id <> me
-                           and (after_id is null or m.user_id > after_id)
-                           and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
-                         group by m.user_id) o
-                  left join public.presence p on p.user_id = o.id
-                 where visibility.sees_others
-                       and (o.is_new or flipped or app.is_change(p.changed_xid, since, until))
-                       and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
-                       and (p.is_online or p.last_seen_at is not null or p.user_id is not null and not whole)
-                    or not visibility.sees_others and flipped
-                 order by o.id
-            loop
-                presence := presence || part.object;
-                room := room - pg_catalog.octet_length(part.object);
-                if room < 0 then
-                    next_position := 'presence:' || part.id;
-                    exit view;
-                end if;
-            end loop;
-        end if;
         if section = 'presence' then
+            if mine <> '{}' then
+                page := app.sync_presence(
+                    me, since, until, mine, entered, changed.has_presence or changed.has_members, after_id, page.room);
+                presence := page.objects;
+                exit view when page.next_position is not null;
+            end if;
             section := 'conversations';
             after_id := null;
         end if;
 
-        if section = 'conversations' and given <> '{}' then
-            for part in
-                select o.id, o.object
-                  from app.conversation_objects o
-                 where o.id = any(given) and o.user_id = me and (after_id is null or o.id > after_id)
-                   and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
-                 order by o.id
-            loop
-                conversations := conversations || part.object;
-                room := room - pg_catalog.octet_length(part.object);
-                if room < 0 then
-                    next_position := 'conversations:' || part.id;
-                    exit view;
-                end if;
-            end loop;
-        end if;
         if section = 'conversations' then
+            if given <> '{}' then
+                page := app.sync_conversations(me, until, given, after_id, page.room);
+                conversations := page.objects;
+                exit view when page.next_position is not null;
+            end if;
             section := 'messages';
             after_id := null;
         end if;
 
-        if section = 'messages' and active <> '{}' then
-            -- A few conversations at a time, so that a page does not read what the next page returns. For each batch
-            -- the policies collect the user's conversations again: 40 ms if there are 8,000. So a page also ends after
-            -- a time.
-            place := 1;
-            ending := pg_catalog.clock_timestamp() + app.page_time();
-            active := array(select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id
-                             order by a.id);
-            while place <= pg_catalog.cardinality(active) loop
-                if place > 1 and pg_catalog.clock_timestamp() > ending then
-                    -- After all messages of the last conversation.
-                    next_position := 'messages:' || active[place - 1] || ':999999999999999999';
-                    exit view;
-                end if;
-                slice := active[place:place + 15];
-                place := place + 16;
-                for part in
-                    with newest as (
-                        select a.id, a.id = any(entered) as entered,
-                               case when a.id = any(entered) then per_conversation else 100 end as most,
-                               case when a.id = after_id then after_seq end as after_seq,
-                               -- The newest message of the view: the order of seq is that of commits.
-                               case when until is null then c.last_seq else coalesce((
-                                    select n.seq from public.messages n
-                                     where n.conversation_id = a.id
-                                       and pg_catalog.pg_visible_in_snapshot(n.sent_xid, until)
-                                     order by n.seq desc limit 1), 0) end as newest
-                          from unnest(slice) as a (id)
-                          join public.conversations c on c.id = a.id),
-                    -- Bounds of messages are columns here: under row-level security an expression with `coalesce` could
-                    -- not be an index condition. Values that messages share are read once: from statistics, which know
-                    -- the average length of conversations, the planner could conclude that nothing repeats.
-                    conversation as materialized (
-                        select n.*, greatest(n.newest - n.most, coalesce(n.after_seq, 0)) as beyond,
-                               (select min(r.last_read_seq) from public.conversation_members r
-                                 where r.conversation_id = n.id) as mark
-                          from newest n),
-                    message as materialized (
-                        -- Sent messages: the newest of the conversation, in a delta those of them that are new.
-                        select c.id, c.mark, m as message
-                          from conversation c
-                          join public.messages m on m.conversation_id = c.id
-                         where m.seq > c.beyond and m.seq <= c.newest
-                           and (c.entered or not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since))
-                           and (until is null or pg_catalog.pg_visible_in_snapshot(m.changed_xid, until))
-                        union all
-                        -- Earlier messages that were edited, moved or deleted: as many as fill the page, at 256 bytes
-                        -- or more each. `offset 0` finds them by the change, and sorts them then.
-                        select c.id, c.mark, e.message
-                          from conversation c
-                         cross join lateral (
-                                select w.message
-                                  from (select m.seq, m as message from public.messages m
-                                         where m.conversation_id = c.id
-                                           and m.version > 1 and m.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
-                                           and (c.after_seq is null or m.seq > c.after_seq)
-                                           and app.is_change(m.changed_xid, since, until)
-                                           and pg_catalog.pg_visible_in_snapshot(m.sent_xid, since) offset 0) w
-                                 order by w.seq limit greatest(room, 0) / 256 + 2) e
-                         where not whole and not c.entered),
-                    senders as materialized (
-                        select pg_catalog.array_agg(s.id) as ids,
-                               pg_catalog.array_agg(app.sender_members(s.id, s.object)) as members
-                          from (select distinct (m.message).sender_id as id from message m) i
-                         cross join lateral (
-                                select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s)
-                    select m.id, (m.message).seq,
-                           app.message_object(
-                               m.message, app.conversation_member(m.id),
-                               s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark) as object,
-                           null::boolean as limited
-                      from senders s cross join message m
-                    union all
-                    -- Limited conversations: the view contains a message that the page does not. If numbers are
-                    -- reserved for messages that are still to be moved, it is the next one before them.
-                    select c.id, 0, null, true
-                      from conversation c
-                     where c.after_seq is null and c.newest > c.most
-                       and (c.entered or exists (
-                            select from (select n.sent_xid from public.messages n
-                                          where n.conversation_id = c.id and n.seq <= c.newest - c.most
-                                          order by n.seq desc limit 1) n
-                             where not pg_catalog.pg_visible_in_snapshot(n.sent_xid, since)))
-                     order by 1, 2
-                loop
-                    if part.limited then
-                        limited := limited || ('"' || part.id || '"');
-                        room := room - 39;
-                        if room < 0 then
-                            next_position := 'messages:' || part.id || ':0';
-                            exit view;
-                        end if;
-                        continue;
-                    end if;
-                    messages := messages || part.object;
-                    room := room - pg_catalog.octet_length(part.object);
-                    if room < 0 then
-                        next_position := 'messages:' || part.id || ':' || part.seq;
-                        exit view;
-                    end if;
-                end loop;
-            end loop;
-        end if;
         if section = 'messages' then
+            if active <> '{}' then
+                page := app.sync_messages(
+                    since, until, entered, active, per_conversation, after_id, after_seq, page.room);
+                messages := page.objects;
+                limited := page.limited_ids;
+                exit view when page.next_position is not null;
+            end if;
             section := 'reads';
             after_id := null;
         end if;
 
         -- A mark that was moved by its member's message is in an active conversation.
         if not whole and mine <> '{}' and (changed.has_members or active <> '{}') then
-            for part in
-                select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
-                       || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
-                  from public.conversation_members m
-                 where m.conversation_id = any(mine) and m.conversation_id <> all(given)
-                   and (after_id is null or (m.conversation_id, m.user_id) > (after_id, after_user))
-                   and (app.is_change(m.changed_xid, since, until)
-                        or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
-                 order by m.conversation_id, m.user_id
-            loop
-                reads := reads || part.object;
-                room := room - pg_catalog.octet_length(part.object);
-                if room < 0 then
-                    next_position := 'reads:' || part.conversation_id || ':' || part.user_id;
-                    exit view;
-                end if;
-            end loop;
+            page := app.sync_reads(since, until, mine, given, after_id, after_user, page.room);
+            reads := page.objects;
         end if;
     end;
+    next_position := page.next_position;
 
     if next_position is null then
         -- A live session needs the conversations that the user is in now.
@@ -2517,19 +2303,12 @@ begin
         end if;
         conversation_ids := mine::text;
     end if;
-    changes := '{' || pg_catalog.array_to_string(array[
-        '"me":' || me_object,
-        case when profiles <> '{}' then '"profiles":[' || pg_catalog.array_to_string(profiles, ',') || ']' end,
-        case when presence <> '{}' then '"presence":[' || pg_catalog.array_to_string(presence, ',') || ']' end,
-        case when conversations <> '{}' then
-            '"conversations":[' || pg_catalog.array_to_string(conversations, ',') || ']' end,
-        case when messages <> '{}' then '"messages":[' || pg_catalog.array_to_string(messages, ',') || ']' end,
-        case when reads <> '{}' then '"reads":[' || pg_catalog.array_to_string(reads, ',') || ']' end,
-        case when left_ids <> '{}' then '"left":[' || pg_catalog.array_to_string(left_ids, ',') || ']' end,
-        case when limited <> '{}' then '"limited":[' || pg_catalog.array_to_string(limited, ',') || ']' end], ',')
-        || '}';
+    changes := '{' || pg_catalog.concat_ws(',',
+        '"me":' || me_object, '"profiles":[' || profiles || ']', '"presence":[' || presence || ']',
+        '"conversations":[' || conversations || ']', '"messages":[' || messages || ']', '"reads":[' || reads || ']',
+        '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
 end
-$_$;
+$$;
 
 CREATE FUNCTION api.typing(conversation_id uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -2690,7 +2469,8 @@ begin
         return;
     end if;
     update public.conversations c
-       set last_seq = reserved + f.last_seq, last_message_content = pg_catalog.left(newest.content, 200),
+       set last_seq = reserved + f.last_seq,
+           last_message_content = pg_catalog.left(newest.content, app.preview_characters()),
            last_message_time = newest.created_at, last_message_xid = xid,
            last_message_sender_id = case when newest.sender_id = guest then account else newest.sender_id end
       from public.conversations f
@@ -4369,6 +4149,12 @@ CREATE FUNCTION app.max_conversations_by_strangers() RETURNS integer
  SELECT (app.max_conversations() / 2);
 END;
 
+CREATE FUNCTION app.max_message_characters() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 8000;
+END;
+
 CREATE FUNCTION app.max_own_conversations() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -5023,12 +4809,12 @@ begin
         end if;
         new.content := coalesce(new.content, '');
     elsif coalesce(new.content, '') = '' then
-        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
+        perform app.refuse_content();
     end if;
 
     update public.conversations c
        set last_seq = c.last_seq + 1,
-           last_message_content = pg_catalog.left(new.content, 200),
+           last_message_content = pg_catalog.left(new.content, app.preview_characters()),
            -- After the wait for the lock, and later than the previous message even if the clock was set back, so that
            -- times increase with the numbers.
            last_message_time = coalesce(new.created_at, greatest(
@@ -5100,7 +4886,7 @@ begin
            and (held is null or not exists (
                 select from unnest(senders, conversations) with ordinality as e (sender_id, conversation_id, place)
                  where e.sender_id = s.sender_id and e.place < s.place and e.conversation_id = any (held)))
-           and pg_catalog.char_length(s.content) between 1 and 8000
+           and pg_catalog.char_length(s.content) between 1 and app.max_message_characters()
            and (s.client_id is null or not exists (
                 select from public.messages o
                  where o.conversation_id = s.conversation_id and o.sender_id = s.sender_id
@@ -5111,7 +4897,7 @@ begin
     rooms as (
         update public.conversations c
            set last_seq = c.last_seq + n.number,
-               last_message_content = pg_catalog.left(n.content, 200),
+               last_message_content = pg_catalog.left(n.content, app.preview_characters()),
                -- Leaves room for all these times after the previous message, also if the clock was set back.
                last_message_time = greatest(
                    pg_catalog.clock_timestamp(), c.last_message_time + n.number * interval '1 microsecond'),
@@ -5238,6 +5024,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.preview_characters() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 200;
+END;
+
 CREATE FUNCTION app.propagate_account() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5281,7 +5073,8 @@ CREATE FUNCTION app.propagate_message() RETURNS trigger
     AS $$
 begin
     update public.conversations c
-       set last_message_content = case when c.last_seq = new.seq then pg_catalog.left(new.content, 200)
+       set last_message_content = case when c.last_seq = new.seq
+                                       then pg_catalog.left(new.content, app.preview_characters())
                                        else c.last_message_content end,
            last_message_xid = pg_catalog.pg_current_xact_id()
      where c.id = new.conversation_id;
@@ -5934,6 +5727,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.refuse_content() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    perform app.refuse_param('content', pg_catalog.format(
+        '"content" must be 1 to %s characters long.', app.max_message_characters()));
+end
+$$;
+
 CREATE FUNCTION app.refuse_credentials() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6573,6 +6376,347 @@ CREATE FUNCTION app.stored_url(value text) RETURNS text
  SELECT regexp_replace(btrim(value), '^[Hh][Tt][Tt][Pp][Ss]:'::text, 'https:'::text) AS regexp_replace;
 END;
 
+CREATE FUNCTION app.sync_conversation_ids(me uuid, since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT entered uuid[], OUT given uuid[], OUT active uuid[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    muted uuid[] := array(
+        select x.conversation_id from public.conversation_mutes x
+         where x.user_id = me and app.is_change(x.changed_xid, since, until));
+begin
+    -- A membership that began after `until` is in the next delta.
+    select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
+               where w.entered or app.is_change(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
+               where w.entered and c.last_seq > 0
+                     or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
+      into mine, entered, given, active
+      from public.conversation_members m
+      join public.conversations c on c.id = m.conversation_id
+     cross join lateral (
+            select since is null or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
+     where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
+end
+$$;
+
+CREATE FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    found_objects text[] := '{}';
+    part record;
+begin
+    for part in
+        select o.id, o.object
+          from app.conversation_objects o
+         where o.id = any(given) and o.user_id = me and (after_id is null or o.id > after_id)
+           and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
+         order by o.id
+    loop
+        found_objects := found_objects || part.object;
+        room := room - pg_catalog.octet_length(part.object);
+        if room < 0 then
+            next_position := 'conversations:' || part.id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+CREATE FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    found_objects text[] := '{}';
+    part record;
+begin
+    for part in
+        select f.conversation_id as id
+          from app.former_members f
+         where f.user_id = me and (after_id is null or f.conversation_id > after_id)
+           and app.is_change(f.changed_xid, since, until)
+         order by f.conversation_id
+    loop
+        found_objects := found_objects || ('"' || part.id || '"');
+        room := room - 39;
+        if room < 0 then
+            next_position := 'left:' || part.id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+CREATE FUNCTION app.sync_me(me uuid, since pg_snapshot, until pg_snapshot) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if exists (select from public.user_profiles p where p.id = me and app.is_change(p.changed_xid, since, until)) then
+        return (select o.object::text from app.me_objects o where o.id = me);
+    end if;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    remaining uuid[] := array(
+        select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id order by a.id);
+    place integer := 1;
+    slice uuid[];
+    ending timestamptz := pg_catalog.clock_timestamp() + app.page_time();
+    found_messages text[] := '{}';
+    found_limited text[] := '{}';
+    part record;
+begin
+    -- A few conversations at a time, so that a page does not read what the next page returns. For each batch the
+    -- policies collect the user's conversations again: 40 ms if there are 8,000. So a page also ends after a time.
+    <<page>>
+    while place <= pg_catalog.cardinality(remaining) loop
+        if place > 1 and pg_catalog.clock_timestamp() > ending then
+            -- After all messages of the last conversation.
+            next_position := 'messages:' || remaining[place - 1] || ':999999999999999999';
+            exit page;
+        end if;
+        slice := remaining[place:place + 15];
+        place := place + 16;
+        for part in
+            with newest as (
+                select a.id, a.id = any(entered) as entered,
+                       case when a.id = any(entered) then per_conversation else 100 end as most,
+                       case when a.id = after_id then after_seq end as after_seq,
+                       -- The newest message of the view: the order of seq is that of commits.
+                       case when until is null then c.last_seq else coalesce((
+                            select n.seq from public.messages n
+                             where n.conversation_id = a.id
+                               and pg_catalog.pg_visible_in_snapshot(n.sent_xid, until)
+                             order by n.seq desc limit 1), 0) end as newest
+                  from unnest(slice) as a (id)
+                  join public.conversations c on c.id = a.id),
+            -- Bounds of messages are columns here: under row-level security an expression with `coalesce` could not be
+            -- an index condition. Values that messages share are read once: from statistics, which know the average
+            -- length of conversations, the planner could conclude that nothing repeats.
+            conversation as materialized (
+                select n.*, greatest(n.newest - n.most, coalesce(n.after_seq, 0)) as beyond,
+                       (select min(r.last_read_seq) from public.conversation_members r
+                         where r.conversation_id = n.id) as mark
+                  from newest n),
+            message as materialized (
+                -- Sent messages: the newest of the conversation, in a delta those of them that are new.
+                select c.id, c.mark, m as message
+                  from conversation c
+                  join public.messages m on m.conversation_id = c.id
+                 where m.seq > c.beyond and m.seq <= c.newest
+                   and (c.entered or not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since))
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(m.changed_xid, until))
+                union all
+                -- Earlier messages that were edited, moved or deleted: as many as fill the page, at 256 bytes or more
+                -- each. `offset 0` finds them by the change, and sorts them then.
+                select c.id, c.mark, e.message
+                  from conversation c
+                 cross join lateral (
+                        select w.message
+                          from (select m.seq, m as message from public.messages m
+                                 where m.conversation_id = c.id
+                                   and m.version > 1 and m.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
+                                   and (c.after_seq is null or m.seq > c.after_seq)
+                                   and app.is_change(m.changed_xid, since, until)
+                                   and pg_catalog.pg_visible_in_snapshot(m.sent_xid, since) offset 0) w
+                         order by w.seq limit greatest(room, 0) / 256 + 2) e
+                 where since is not null and not c.entered),
+            senders as materialized (
+                select pg_catalog.array_agg(s.id) as ids,
+                       pg_catalog.array_agg(app.sender_members(s.id, s.object)) as members
+                  from (select distinct (m.message).sender_id as id from message m) i
+                 cross join lateral (
+                        select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s)
+            select m.id, (m.message).seq,
+                   app.message_object(
+                       m.message, app.conversation_member(m.id),
+                       s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark) as object,
+                   null::boolean as limited
+              from senders s cross join message m
+            union all
+            -- Limited conversations: the view contains a message that the page does not. If numbers are reserved for
+            -- messages that are still to be moved, it is the next one before them.
+            select c.id, 0, null, true
+              from conversation c
+             where c.after_seq is null and c.newest > c.most
+               and (c.entered or exists (
+                    select from (select n.sent_xid from public.messages n
+                                  where n.conversation_id = c.id and n.seq <= c.newest - c.most
+                                  order by n.seq desc limit 1) n
+                     where not pg_catalog.pg_visible_in_snapshot(n.sent_xid, since)))
+             order by 1, 2
+        loop
+            if part.limited then
+                found_limited := found_limited || ('"' || part.id || '"');
+                room := room - 39;
+                if room < 0 then
+                    next_position := 'messages:' || part.id || ':0';
+                    exit page;
+                end if;
+                continue;
+            end if;
+            found_messages := found_messages || part.object;
+            room := room - pg_catalog.octet_length(part.object);
+            if room < 0 then
+                next_position := 'messages:' || part.id || ':' || part.seq;
+                exit page;
+            end if;
+        end loop;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_messages, ','), '');
+    limited_ids := nullif(pg_catalog.array_to_string(found_limited, ','), '');
+end
+$$;
+
+CREATE FUNCTION app.sync_position("position" text, OUT section text, OUT after_id uuid, OUT after_seq bigint, OUT after_user uuid) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+begin
+    if "position" !~ pg_catalog.replace(
+           '^((left|profiles|presence|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
+           '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
+        return;
+    end if;
+    section := pg_catalog.split_part("position", ':', 1);
+    after_id := pg_catalog.split_part("position", ':', 2)::uuid;
+    if section = 'messages' then
+        after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
+    elsif section = 'reads' then
+        after_user := pg_catalog.split_part("position", ':', 3)::uuid;
+    end if;
+end
+$_$;
+
+CREATE FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], has_changes boolean, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    visibility record := app.presence_visibility();
+    -- True if the user has begun or ceased to hide its own presence, and so to see that of others.
+    flipped boolean := since is not null and coalesce(app.is_change(visibility.changed_xid, since, until), false);
+    found_objects text[] := '{}';
+    part record;
+begin
+    if not (has_changes or flipped) then
+        return;
+    end if;
+    for part in
+        -- Presence that is known, in a delta also that which no longer is. If the user has begun to hide its own,
+        -- everyone's is empty: it sees no row.
+        select o.id, app.presence_object(o.id, p.is_online, p.last_seen_at) as object
+          from (select m.user_id as id, pg_catalog.bool_or(
+                        m.conversation_id = any(entered) or app.is_change(m.joined_xid, since, until)) as is_new
+                  from public.conversation_members m
+                 where m.conversation_id = any(mine) and m.user_id <> me
+                   and (after_id is null or m.user_id > after_id)
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
+                 group by m.user_id) o
+          left join public.presence p on p.user_id = o.id
+         where visibility.sees_others
+               and (o.is_new or flipped or app.is_change(p.changed_xid, since, until))
+               and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
+               and (p.is_online or p.last_seen_at is not null or p.user_id is not null and since is not null)
+            or not visibility.sees_others and flipped
+         order by o.id
+    loop
+        found_objects := found_objects || part.object;
+        room := room - pg_catalog.octet_length(part.object);
+        if room < 0 then
+            next_position := 'presence:' || part.id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+CREATE FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    found_objects text[] := '{}';
+    part record;
+begin
+    for part in
+        select o.id, o.object::text as object
+          from app.profile_objects o
+         where o.id <> me and (after_id is null or o.id > after_id)
+           and o.id in (
+                -- Users who share a conversation with the user, or did and wrote in it. In a delta these are changed
+                -- profiles, and whole ones of users who are new to the user.
+                select m.user_id from public.conversation_members m
+                  join public.user_profiles p on p.id = m.user_id
+                 where m.conversation_id = any(mine)
+                   and (m.conversation_id = any(entered) and (until is null
+                            or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
+                        or app.is_change(m.joined_xid, since, until)
+                        or app.is_change(p.public_changed_xid, since, until))
+                union
+                select f.user_id from app.former_members f
+                  join public.user_profiles p on p.id = f.user_id
+                 where f.wrote and f.conversation_id = any(mine)
+                   and (f.conversation_id = any(entered) or app.is_change(f.joined_xid, since, until)
+                        or app.is_change(p.public_changed_xid, since, until)))
+           and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
+         order by o.id
+    loop
+        found_objects := found_objects || part.object;
+        room := room - pg_catalog.octet_length(part.object);
+        if room < 0 then
+            next_position := 'profiles:' || part.id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+CREATE FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    found_objects text[] := '{}';
+    part record;
+begin
+    for part in
+        select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
+               || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
+          from public.conversation_members m
+         where m.conversation_id = any(mine) and m.conversation_id <> all(given)
+           and (after_id is null or (m.conversation_id, m.user_id) > (after_id, after_user))
+           and (app.is_change(m.changed_xid, since, until)
+                or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
+         order by m.conversation_id, m.user_id
+    loop
+        found_objects := found_objects || part.object;
+        room := room - pg_catalog.octet_length(part.object);
+        if room < 0 then
+            next_position := 'reads:' || part.conversation_id || ':' || part.user_id;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
 CREATE FUNCTION app.tombstoned(profile public.user_profiles) RETURNS public.user_profiles
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6906,7 +7050,7 @@ begin
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif new.content is null or new.content = '' and new.kind <> 'image' then
-        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
+        perform app.refuse_content();
     elsif new.kind = 'image' and new.attachment is null then
         perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
     elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
@@ -9479,6 +9623,9 @@ REVOKE ALL ON FUNCTION app.max_conversations_by_guests() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.max_conversations_by_strangers() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.max_message_characters() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.max_message_characters() TO authenticated;
+
 REVOKE ALL ON FUNCTION app.max_own_conversations() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.meant_words(word text) FROM PUBLIC;
@@ -9638,6 +9785,8 @@ GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_
 REVOKE ALL ON FUNCTION app.presence_visible_users() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.presence_visible_users() TO authenticated;
 
+REVOKE ALL ON FUNCTION app.preview_characters() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.propagate_account() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.propagate_avatar() FROM PUBLIC;
@@ -9697,6 +9846,9 @@ REVOKE ALL ON FUNCTION app.record_stored_media(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.record_stored_media(id uuid) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.record_username() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.refuse_content() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.refuse_content() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.refuse_credentials() FROM PUBLIC;
 
@@ -9802,6 +9954,33 @@ REVOKE ALL ON FUNCTION app.standby_timeline() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.store_address() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.stored_url(value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.sync_conversation_ids(me uuid, since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT entered uuid[], OUT given uuid[], OUT active uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_conversation_ids(me uuid, since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT entered uuid[], OUT given uuid[], OUT active uuid[]) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_me(me uuid, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_me(me uuid, since pg_snapshot, until pg_snapshot) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_position("position" text, OUT section text, OUT after_id uuid, OUT after_seq bigint, OUT after_user uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_position("position" text, OUT section text, OUT after_id uuid, OUT after_seq bigint, OUT after_user uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], has_changes boolean, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], has_changes boolean, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.tombstoned(profile public.user_profiles) FROM PUBLIC;
 

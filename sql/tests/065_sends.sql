@@ -63,13 +63,18 @@ begin
         (select jsonb_agg(to_jsonb(m) order by m.conversation_id, m.user_id) from public.conversation_members m));
 end $$;
 
--- Returns the outcome of sends in one of the two ways, which is undone.
-create function pg_temp.outcome(sends pg_temp.send[], grouped boolean) returns jsonb language plpgsql as $$
+-- Returns the outcome of sends in one of the two ways, after a statement: the responses, and what they leave. It is
+-- undone.
+create function pg_temp.outcome(sends pg_temp.send[], grouped boolean, setup text default null) returns jsonb
+language plpgsql as $$
 declare
     answers text[] := array_fill(null::text, array[cardinality(sends)]);
     s pg_temp.send;
     t record;
 begin
+    if setup is not null then
+        execute setup;
+    end if;
     perform tests.age();
     if grouped then
         for t in select * from pg_temp.together(sends) loop
@@ -81,8 +86,10 @@ begin
             answers[s.place] := pg_temp.alone(s);
         end if;
     end loop;
-    raise exception using errcode = 'TT000', message = jsonb_build_array(
-        (select jsonb_agg(pg_temp.plain(a)) from unnest(answers) a), pg_temp.left_behind())::text;
+    -- Without the times of what `setup` changed.
+    raise exception using errcode = 'TT000', message = regexp_replace(jsonb_build_array(
+        (select jsonb_agg(pg_temp.plain(a)) from unnest(answers) a), pg_temp.left_behind())::text,
+        '\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-][\d:]+)', 'a time', 'g');
 exception when sqlstate 'TT000' then return sqlerrm::jsonb;
 end $$;
 
@@ -110,6 +117,160 @@ select cmp_ok((select count(*) from trials, jsonb_array_elements_text(single -> 
 select is((select array_agg(distinct left(a, 5) order by left(a, 5))
              from trials, jsonb_array_elements_text(single -> 0) a where a not like '{%'),
     '{PL001,PL008,PL012}', 'the trials include each kind of error');
+
+-- Cases of each rule, sent both ways: the result of each text, and the places of those that the batch sends. It leaves
+-- the others to single sends.
+create function pg_temp.text(who text, room text, content text, client_id uuid default null) returns pg_temp.send
+language sql as $$ select row(null, who, room, content, client_id)::pg_temp.send $$;
+create temporary table cases (
+    name text, sends pg_temp.send[], results text[], places bigint[], setup text, n serial);
+create function pg_temp.try(
+    name text, results text[], places bigint[], setup text, variadic sends pg_temp.send[]) returns void
+language sql as $$
+    insert into cases (name, results, places, setup, sends)
+    select name, results, places, setup, array_agg(row(n, who, room, content, client_id)::pg_temp.send order by n)
+      from unnest(sends) with ordinality as s (place, who, room, content, client_id, n)
+$$;
+\set one '''11111111-1111-4111-8111-111111111111'''
+-- Lengths and characters.
+select pg_temp.try('a text of ' || name, array[case when is_sent then 'sent' else 'PL001' end],
+                   case when is_sent then '{1}'::bigint[] end, null, pg_temp.text('alice', 'direct', content))
+  from (values
+        ('no characters', '', false), ('null', null, false), ('one character', 'x', true),
+        ('8,000 characters', repeat('x', app.max_message_characters()), true),
+        ('8,001 characters', repeat('x', app.max_message_characters() + 1), false),
+        ('8,000 characters of four bytes', repeat('😀', 8000), true),
+        ('8,001 characters of four bytes', repeat('😀', 8001), false),
+        ('8,000 code points in 4,000 letters', repeat(e'e\u0301', 4000), true),
+        ('8,002 code points in 4,001 letters', repeat(e'e\u0301', 4001), false),
+        ('blanks only', '   ', true), ('line ends and tabs only', e'\n\t\r\n', true),
+        ('invisible characters only', e'\u200b\u3000\ufeff', true),
+        ('blanks around a word', '  word ', true),
+        ('controls and noncharacters', e'\u0001\u001f\u007f\u0085\u202e\ufdd0\uffff\U0010ffff', true),
+        ('letters in two forms', e'\u00e9 e\u0301', true), ('JSON', '{"a":[null,"\\u0000"]}', true),
+        ('an array', '{a,NULL,"b"}', true), ('quotes and backslashes', $x$'' "" \ \\ $1 %s$x$, true),
+        ('199 characters', repeat('p', 199), true), ('200 characters', repeat('p', 200), true),
+        ('201 characters', repeat('p', 200) || 'q', true), ('201 emoji', repeat('😀', 201), true),
+        ('an accent after 200 characters', repeat('p', 199) || e'e\u0301', true)) t (name, content, is_sent);
+
+-- client_id.
+select pg_temp.try('two texts without client_id', '{sent,sent}', '{1,2}', null,
+    pg_temp.text('alice', 'direct', 'x'), pg_temp.text('alice', 'direct', 'x'));
+select pg_temp.try('a repeated text', '{sent,sent}', '{1}', null,
+    pg_temp.text('alice', 'direct', 'x', :one), pg_temp.text('alice', 'direct', 'x', :one));
+select pg_temp.try('a client_id with another text', '{sent,PL012}', '{1}', null,
+    pg_temp.text('alice', 'direct', 'x', :one), pg_temp.text('alice', 'direct', 'y', :one));
+select pg_temp.try('a repeated text between others', '{sent,sent,sent,sent}', '{1,2,4}', null,
+    pg_temp.text('alice', 'direct', 'x', :one), pg_temp.text('bob', 'direct', 'y'),
+    pg_temp.text('alice', 'direct', 'x', :one), pg_temp.text('alice', 'direct', 'z'));
+select pg_temp.try('a client_id of two senders', '{sent,sent}', '{1,2}', null,
+    pg_temp.text('alice', 'direct', 'x', :one), pg_temp.text('bob', 'direct', 'y', :one));
+select pg_temp.try('a client_id in two conversations', '{sent,sent}', '{1,2}', null,
+    pg_temp.text('alice', 'direct', 'x', :one), pg_temp.text('alice', 'group', 'y', :one));
+select pg_temp.try('a client_id of a text that is refused', '{PL001,sent}', '{2}', null,
+    pg_temp.text('alice', 'direct', '', :one), pg_temp.text('alice', 'direct', 'x', :one));
+select pg_temp.try('a text of an earlier batch', '{sent,PL012,sent}', '{3}', format($x$
+        insert into public.messages (conversation_id, sender_id, client_id, content) values (%L, %L, %L, 'x')
+    $x$, tests.id('direct'), tests.id('alice'), :one),
+    pg_temp.text('alice', 'direct', 'x', :one), pg_temp.text('alice', 'direct', 'y', :one),
+    pg_temp.text('bob', 'direct', 'y', :one));
+select pg_temp.try('a text that was ' || change || ' since', results, null, format($x$
+        insert into public.messages (conversation_id, sender_id, client_id, content) values (%L, %L, %L, 'x');
+        update public.messages set %s where client_id = %5$L and conversation_id = %1$L
+    $x$, tests.id('direct'), tests.id('alice'), :one, assignment, :one),
+    pg_temp.text('alice', 'direct', 'x', :one), pg_temp.text('alice', 'direct', 'y', :one))
+  from (values
+        ('edited', '{sent,PL012}'::text[], $x$content = 'y'$x$),
+        ('deleted', '{sent,PL012}', 'deleted_at = now()')) t (change, results, assignment);
+
+-- Senders and conversations.
+select tests.make_user('guest', true), tests.make_user('erin');
+with c as (insert into public.conversations (participant1_id, participant2_id)
+           values (tests.id('alice'), tests.id('guest')) returning id)
+insert into tests.ids select 'with guest', id from c;
+select pg_temp.try(name, array[result], case result when 'sent' then '{1}'::bigint[] end, null,
+                   pg_temp.text(who, room, 'x', :one))
+  from (values
+        ('a non-member in a direct conversation', 'mallory', 'direct', 'PL008'),
+        ('a non-member in a group', 'mallory', 'group', 'PL008'),
+        ('a conversation that does not exist', 'alice', 'none', 'PL008'),
+        ('no conversation', 'alice', 'nowhere', 'PL008'),
+        ('a deleted user', 'dora', 'left', 'PL008'), ('a text to a deleted user', 'alice', 'left', 'sent'),
+        ('a guest', 'guest', 'with guest', 'sent'), ('a text to a guest', 'alice', 'with guest', 'sent'),
+        ('a guest who is not a member', 'guest', 'direct', 'PL008'),
+        ('the only member', 'alice', 'alone', 'sent')) t (name, who, room, result);
+select pg_temp.try('a member who was removed', '{PL008,sent}', '{2}', format(
+        'delete from public.conversation_members where conversation_id = %L and user_id = %L',
+        tests.id('group'), tests.id('carol')),
+    pg_temp.text('carol', 'group', 'x'), pg_temp.text('bob', 'group', 'y'));
+select pg_temp.try('a member who was removed and returned', '{sent}', '{1}', format($x$
+        delete from public.conversation_members where conversation_id = %1$L and user_id = %2$L;
+        insert into public.conversation_members (conversation_id, user_id) values (%1$L, %2$L)
+    $x$, tests.id('group'), tests.id('carol')), pg_temp.text('carol', 'group', 'x'));
+select pg_temp.try('a member who was just added', '{sent}', '{1}', format(
+        'insert into public.conversation_members (conversation_id, user_id) values (%L, %L)',
+        tests.id('group'), tests.id('erin')), pg_temp.text('erin', 'group', 'x'));
+select pg_temp.try('a group without members', '{PL008}', null, format(
+        'delete from public.conversation_members where conversation_id = %L', tests.id('alone')),
+    pg_temp.text('alice', 'alone', 'x'));
+
+-- Numbers, and read marks of the senders.
+select pg_temp.try('texts of two senders in turn', '{sent,sent,sent}', '{1,2,3}', null,
+    pg_temp.text('alice', 'direct', '1'), pg_temp.text('bob', 'direct', '2'), pg_temp.text('alice', 'direct', '3'));
+select pg_temp.try('texts in two conversations', '{sent,sent,PL008,sent,sent}', '{1,2,4,5}', null,
+    pg_temp.text('alice', 'direct', '1'), pg_temp.text('carol', 'group', '1'), pg_temp.text('carol', 'direct', '2'),
+    pg_temp.text('alice', 'group', '2'), pg_temp.text('bob', 'group', '3'));
+select pg_temp.try('a text of a member with unread messages', '{sent}', '{1}', format($x$
+        insert into public.messages (conversation_id, sender_id, content)
+        select %L, %L, 'unread' from generate_series(1, 3)
+    $x$, tests.id('direct'), tests.id('bob')), pg_temp.text('alice', 'direct', 'x'));
+
+create temporary table tried as
+select c.*, pg_temp.outcome(sends, true, setup) as grouped, pg_temp.outcome(sends, false, setup) as single
+  from cases c;
+select is(grouped, single, name || ': a batch has the same effects and responses as single sends')
+  from tried order by n;
+select is(array(select case when a like '{%' then 'sent' else left(a, 5) end
+                  from jsonb_array_elements_text(single -> 0) with ordinality r (a, place) order by place),
+          results, name || ': the result of each text') from tried order by n;
+-- Returns the places of the texts that a batch sends, which is undone.
+create function pg_temp.places(sends pg_temp.send[], setup text) returns bigint[] language plpgsql as $$
+begin
+    if setup is not null then
+        execute setup;
+    end if;
+    raise exception using errcode = 'TT000',
+        message = array(select t.place from pg_temp.together(sends) t order by t.place)::text;
+exception when sqlstate 'TT000' then return sqlerrm::bigint[];
+end $$;
+select is(pg_temp.places(sends, setup), coalesce(places, '{}'), name || ': the texts that the batch sends')
+  from cases order by n;
+
+-- What both must leave, beyond being the same.
+select is(c ->> 'last_message_content', left(t.sends[1].content, app.preview_characters()),
+    name || ': the preview has up to 200 characters')
+  from tried t cross join lateral jsonb_array_elements(single -> 1 -> 2) c
+ where t.name like 'a text of %' and t.results = '{sent}' and c ->> 'id' = tests.id('direct')::text order by n;
+select is(array(select (m ->> 'last_read_seq')::integer from jsonb_array_elements(single -> 1 -> 3) m
+                 where m ->> 'conversation_id' = tests.id('direct')::text
+                 order by m ->> 'user_id' = tests.id('bob')::text),
+          marks, t.name || ': the read marks of alice and bob')
+  from tried t
+  join (values
+        ('texts of two senders in turn', '{3,2}'::integer[]), ('a text of a member with unread messages', '{4,3}'),
+        ('a repeated text', '{1,0}'), ('a client_id with another text', '{1,0}'), ('a text of null', '{0,0}'))
+       e (name, marks) using (name);
+-- The bounds have one place each; the column's type cannot call a function.
+select is(app.max_message_characters(), 8000, 'a message has at most 8,000 characters');
+select is(app.preview_characters(), 200, 'a preview has at most 200 characters');
+select lives_ok($$select repeat('x', app.max_message_characters())::app.message_content$$,
+    'the type of the column has the same bound');
+select throws_ok($$select repeat('x', app.max_message_characters() + 1)::app.message_content$$, '23514', null,
+    'the type of the column refuses longer texts');
+select is_empty($$
+    select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('app', 'api') and p.prosrc ~ '\m8000\M|left\([a-z_.]*content, [0-9]'
+$$, 'functions do not repeat the bounds of messages');
 
 -- Texts of a batch that must be sent singly.
 create function pg_temp.sends(variadic sends text[]) returns pg_temp.send[] language sql as $$

@@ -218,6 +218,30 @@ select is(tests.race('bob', 'select api.send_message($, ''twice'', ''22222222-22
         'bob', 'select api.send_message($, ''twice'', ''22222222-2222-4222-8222-222222222222'')'),
     'ok waits 23505', 'of two sends with one client_id the second is rejected');
 
+-- Where single sends and batches differ: a single send waits for a locked conversation, a batch leaves its texts out.
+select tests.fresh_world();
+create function tests.batch(variadic sends text[]) returns text language sql as $$
+    select format('select string_agg(place::text, '','' order by place) from app.send_messages(array[%s]::uuid[], '
+                  'array[%s]::uuid[], array_fill(''x''::text, array[%s]), array_fill(null::uuid, array[%3$s]))',
+                  string_agg(format('{%s}', split_part(s, ' ', 1)), ', '),
+                  string_agg(format('{%s}', split_part(s, ' ', 2)), ', '), count(*))
+      from unnest(sends) s
+$$;
+select is(tests.race('carol', 'select api.send_message($, ''first'')', 'bob', 'select api.send_message($, ''second'')'),
+    'ok waits ok', 'a single send waits for a locked conversation');
+select is(tests.race('carol', 'select api.send_message($, ''third'')',
+        'postline_sender', tests.batch('bob group', 'alice direct')),
+    'ok done 2', 'a batch leaves out the texts of a locked conversation');
+select is(tests.race('carol', 'select api.send_message($, ''fourth'')',
+        'postline_sender', tests.batch('bob direct', 'bob group', 'bob direct', 'alice direct')),
+    'ok done 1,4', 'a batch leaves out later texts of a sender who waits, so that they keep their order');
+select is(tests.race('postline_sender', tests.batch('bob group'), 'carol', 'select api.send_message($, ''fifth'')'),
+    '1 waits ok', 'a single send waits for a batch');
+select is(tests.race('postline_sender', tests.batch('bob group'), 'postline_sender', tests.batch('alice group')),
+    '1 done', 'a batch does not wait for another');
+select is(array(select seq from public.messages where conversation_id = tests.id('group') order by seq),
+    array(select generate_series(1, tests.last_seq())), 'numbers have no gap');
+
 -- A transaction that is older than the one that wrote last.
 create function tests.version_of(who text) returns bigint language sql as $$
     select version from public.user_profiles where id = tests.id(who)
@@ -410,6 +434,7 @@ delete from app.words w
 reset session_replication_role;
 delete from tests.ids;
 drop function tests.connect, tests.begin_as, tests.with_ids, tests.start, tests.finish, tests.race, tests.seats(),
+    tests.batch,
     tests.fresh_world(), tests.last_seq(), tests.version_of(text), tests.report, tests.lapse, tests.online(),
     tests.presence_race, tests.hide;
 select * from finish();

@@ -33,8 +33,8 @@ begin
     kind := coalesce(kind, 'text');
     if kind not in ('text', 'image') then
         perform app.refuse_param('kind', '"kind" must be "text" or "image".');
-    elsif pg_catalog.char_length(content) > 8000 then
-        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
+    elsif pg_catalog.char_length(content) > app.max_message_characters() then
+        perform app.refuse_content();
     end if;
     if attachment is not null and attachment ? 'media_id' then
         attachment := app.complete_attachment(attachment);
@@ -221,10 +221,10 @@ begin
     elsif message.kind = 'image' then
         content := coalesce(content, '');
     elsif coalesce(content, '') = '' then
-        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
+        perform app.refuse_content();
     end if;
-    if pg_catalog.char_length(content) > 8000 then
-        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
+    if pg_catalog.char_length(content) > app.max_message_characters() then
+        perform app.refuse_content();
     elsif content <> message.content then
         update public.messages m set content = edit_message.content
          where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;

@@ -1,4 +1,18 @@
--- Bounds of stored values and of responses, in bytes.
+-- Bounds of stored values and of responses.
+
+-- Returns the most characters of a message. The domain app.message_content has the same bound.
+create or replace function app.max_message_characters() returns integer
+language sql immutable parallel safe
+begin atomic
+    select 8000;
+end;
+
+-- Returns the most characters of a message in its conversation's last_message_content.
+create or replace function app.preview_characters() returns integer
+language sql immutable parallel safe
+begin atomic
+    select 200;
+end;
 
 -- Returns the length of a JSON value written without blanks. The text of jsonb has a blank after each comma and colon;
 -- json_strip_nulls writes it without. To keep the members that are null, each `null` is replaced by `true`, which has

@@ -272,7 +272,8 @@ begin
         return;
     end if;
     update public.conversations c
-       set last_seq = reserved + f.last_seq, last_message_content = pg_catalog.left(newest.content, 200),
+       set last_seq = reserved + f.last_seq,
+           last_message_content = pg_catalog.left(newest.content, app.preview_characters()),
            last_message_time = newest.created_at, last_message_xid = xid,
            last_message_sender_id = case when newest.sender_id = guest then account else newest.sender_id end
       from public.conversations f

@@ -64,6 +64,15 @@ begin
 end
 $$;
 
+-- Raises invalid_params for a message without a content of a valid length.
+create or replace function app.refuse_content() returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    perform app.refuse_param('content', pg_catalog.format(
+        '"content" must be 1 to %s characters long.', app.max_message_characters()));
+end
+$$;
+
 -- Numbers a new message under its conversation's lock, stores it as the conversation's last message, and moves the
 -- sender's read mark. The hot path of the service: two statements, each by primary key. Lock order: conversation,
 -- members, messages.
@@ -94,12 +103,12 @@ begin
         end if;
         new.content := coalesce(new.content, '');
     elsif coalesce(new.content, '') = '' then
-        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
+        perform app.refuse_content();
     end if;
 
     update public.conversations c
        set last_seq = c.last_seq + 1,
-           last_message_content = pg_catalog.left(new.content, 200),
+           last_message_content = pg_catalog.left(new.content, app.preview_characters()),
            -- After the wait for the lock, and later than the previous message even if the clock was set back, so that
            -- times increase with the numbers.
            last_message_time = coalesce(new.created_at, greatest(
@@ -182,7 +191,7 @@ begin
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif new.content is null or new.content = '' and new.kind <> 'image' then
-        perform app.refuse_param('content', '"content" must be 1 to 8000 characters long.');
+        perform app.refuse_content();
     elsif new.kind = 'image' and new.attachment is null then
         perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
     elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
@@ -217,7 +226,8 @@ create or replace function app.propagate_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.conversations c
-       set last_message_content = case when c.last_seq = new.seq then pg_catalog.left(new.content, 200)
+       set last_message_content = case when c.last_seq = new.seq
+                                       then pg_catalog.left(new.content, app.preview_characters())
                                        else c.last_message_content end,
            last_message_xid = pg_catalog.pg_current_xact_id()
      where c.id = new.conversation_id;

@@ -36,7 +36,7 @@ begin
            and (held is null or not exists (
                 select from unnest(senders, conversations) with ordinality as e (sender_id, conversation_id, place)
                  where e.sender_id = s.sender_id and e.place < s.place and e.conversation_id = any (held)))
-           and pg_catalog.char_length(s.content) between 1 and 8000
+           and pg_catalog.char_length(s.content) between 1 and app.max_message_characters()
            and (s.client_id is null or not exists (
                 select from public.messages o
                  where o.conversation_id = s.conversation_id and o.sender_id = s.sender_id
@@ -47,7 +47,7 @@ begin
     rooms as (
         update public.conversations c
            set last_seq = c.last_seq + n.number,
-               last_message_content = pg_catalog.left(n.content, 200),
+               last_message_content = pg_catalog.left(n.content, app.preview_characters()),
                -- Leaves room for all these times after the previous message, also if the clock was set back.
                last_message_time = greatest(
                    pg_catalog.clock_timestamp(), c.last_message_time + n.number * interval '1 microsecond'),
