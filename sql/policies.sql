@@ -350,7 +350,20 @@ grant execute on function
 grant execute on function
     feed.users_with_changes(pg_snapshot, uuid[]), feed.read_changes(pg_snapshot),
     feed.has_no_changes(text[], uuid[], pg_snapshot[]), feed.mutes(uuid, uuid[]),
-    feed.poll_changes(pg_snapshot, text[]), app.opening_bytes()
+    feed.poll_changes(pg_snapshot, text[]), feed.change_ranges(pg_snapshot, xid8),
+    feed.changed_members(xid8[], xid8[]), feed.changed_former_members(xid8[], xid8[]),
+    feed.changed_profiles(xid8[], xid8[]), feed.changed_conversations(xid8[], xid8[]),
+    feed.changed_messages(xid8[], xid8[]), feed.changed_presence(xid8[], xid8[]),
+    feed.changed_mutes(xid8[], xid8[]),
+    feed.count_changes(
+        pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer),
+    feed.read_deleted(xid8[], xid8[]), feed.read_left(xid8[], xid8[]),
+    feed.read_joined(pg_snapshot, xid8[], xid8[]), feed.read_joined_behind(pg_snapshot, xid8[], xid8[]),
+    feed.read_leaver_profiles(pg_snapshot, xid8[], xid8[]), feed.read_profiles(pg_snapshot, xid8[], xid8[]),
+    feed.read_conversations(xid8[], xid8[]), feed.read_marks(pg_snapshot, xid8[], xid8[]),
+    feed.read_sender_marks(pg_snapshot, xid8[], xid8[]), feed.read_openings(pg_snapshot, uuid[], boolean),
+    feed.read_presence_behind(pg_snapshot, xid8[], xid8[]), feed.read_presence(xid8[], xid8[]),
+    feed.read_opening_presence(uuid[]), feed.read_own_conversations(xid8[], xid8[]), app.opening_bytes()
     to postline_feed;
 
 -- Functions that operations, policies and views call.

@@ -271,5 +271,32 @@ insert into public.conversation_members (conversation_id, user_id) values (tests
 delete from public.conversation_members where conversation_id = tests.id('crew') and user_id = tests.id('bob');
 select is(tests.poll(), array['left crew bob', 'conversation crew 1'], 'returns that profile only once');
 
+
+-- The parts of a poll that cost nothing, since they are inlined into the statement that calls them.
+create function tests.is_inlined(called regprocedure) returns boolean language plpgsql as $$
+declare
+    line text;
+    is_scanned boolean := false;
+begin
+    for line in execute (
+        select format('explain select * from %s(%s) as part', p.oid::regproc,
+                      string_agg('null::' || format_type(a.type, null), ', ' order by a.place))
+          from pg_proc p cross join lateral unnest(p.proargtypes::oid[]) with ordinality as a (type, place)
+         where p.oid = called group by p.oid)
+    loop
+        is_scanned := is_scanned or line ~ 'Function Scan on \w+ part\M';
+    end loop;
+    return not is_scanned;
+end $$;
+select tests.authenticate_as('postline_feed');
+select is_empty($$
+    select p.oid::regprocedure from pg_proc p
+     where p.pronamespace = 'feed'::regnamespace and p.prosqlbody is not null
+       -- A name of the previous version.
+       and p.proname <> 'look' and not tests.is_inlined(p.oid)
+$$, 'the functions of the feed that are in begin atomic are inlined');
+select is(tests.is_inlined('feed.read_changes(pg_snapshot)'), false, 'feed.read_changes is not');
+select tests.owner();
+
 select * from finish();
 rollback;

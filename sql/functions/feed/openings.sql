@@ -1,0 +1,50 @@
+-- What users who join a conversation get of it.
+
+-- Returns the profiles of the members and the newest messages of the conversations `entered`: kinds `opening_profile`
+-- and `opening_message`. If the users who joined must resync (`is_opened` is false), only their profiles, for the other
+-- members.
+create or replace function feed.read_openings(since pg_snapshot, entered uuid[], is_opened boolean) returns table (
+    kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
+    marks bigint[])
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    return query
+    select 'opening_profile', null::text, w.conversation_id, w.user_id, null::bigint, null::uuid[], o.object::text,
+           null::text, null::bigint[]
+      from (select m.conversation_id, m.user_id, m.joined_at from public.conversation_members m
+             where m.conversation_id = any(entered)
+               -- The other members get the profiles of users who join.
+               and (is_opened or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since))
+            union all
+            -- Former members with messages here.
+            select f.conversation_id, f.user_id, 'infinity' from app.former_members f
+             where f.conversation_id = any(entered) and f.wrote and is_opened) w
+      join app.profile_objects o on o.id = w.user_id
+     order by w.conversation_id, w.joined_at, w.user_id;
+    return query
+    select 'opening_message', null::text, o.conversation_id, o.sender_id, o.seq, null::uuid[], o.object::text,
+           null::text, null::bigint[]
+      from unnest(entered) as e (id)
+      join public.conversations c on c.id = e.id
+      join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
+     where is_opened
+     order by o.conversation_id, o.seq;
+end
+$$;
+
+-- Returns the presence of the members of the conversations `entered`: kind `opening_presence`.
+create or replace function feed.read_opening_presence(entered uuid[]) returns table (
+    kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
+    marks bigint[])
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    return query
+    select 'opening_presence', null::text, m.conversation_id, p.user_id, null::bigint, null::uuid[],
+           app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
+      from public.conversation_members m join public.presence p on p.user_id = m.user_id
+     where m.conversation_id = any(entered)
+     order by m.conversation_id, m.joined_at, m.user_id;
+end
+$$;
