@@ -60,5 +60,25 @@ select tests.owner();
 
 select is(app.settle(), false, 'app.settle leaves the epoch of a database that was not restored');
 select lives_ok($$select app.sign('0123456789abcdef')$$, 'app.sign records a schema version');
+
+-- Functions for nodes of the previous version say until when they are kept. The tests run in the repository's folder.
+\set sources `cat sql/functions/*/*.sql`
+\set previous `cat sql/functions/*/previous_names.sql`
+select ok(:'previous' <> '', 'the sources of the functions are found');
+select is(regexp_count(:'previous', '-- remove after [0-9.]+[^\n]*\ncreate or replace function '),
+    regexp_count(:'previous', 'create or replace function '), 'each previous name says when it is removed');
+select is_empty(format($$
+    select p.name, p.overloads
+      from (select n.nspname || '.' || p.proname as name, count(*) as overloads
+              from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+             where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed', 'admin')
+               and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+             group by 1 having count(*) > 1) p
+      -- Names of which this version calls several functions.
+      left join (values ('app.message_object', 2)) c (name, overloads) on c.name = p.name
+     where p.overloads - regexp_count(%L,
+               '-- remove after [0-9.]+[^\n]*\n(-- [^\n]*\n)*create or replace function ' || p.name || '\(')
+           > coalesce(c.overloads, 1)
+$$, :'sources'), 'each overload for the previous version says when it is removed');
 select * from finish();
 rollback;
