@@ -1,76 +1,136 @@
 """A person at a browser: what a test does with the console, and what it sees there."""
 
 import json
-import shutil
+import time
 import urllib.parse
 
-from selenium import webdriver
 from selenium.common.exceptions import (
-    ElementClickInterceptedException, NoSuchElementException, StaleElementReferenceException, TimeoutException)
-from selenium.webdriver.chrome.service import Service
+    ElementClickInterceptedException, NoSuchElementException, StaleElementReferenceException, WebDriverException)
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 from cable import Cable
+from chromium import Chromium
 
 PATIENCE = 240
 """The watchdog of every wait, in seconds: room for a busy machine, not a promise."""
 
+FIND = """
+const all = (css) => [...document.querySelectorAll(css)]
+const textOf = (each) => each?.innerText.trim() ?? ''
+const hasSize = (each) => each.getClientRects().length > 0 && (each.offsetWidth !== 0 && each.offsetHeight !== 0
+    || [...each.childNodes].some((child) => child.nodeType === Node.TEXT_NODE || child.offsetWidth > 0))
+const isShown = (each) => each.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && hasSize(each)
+const conversation = (title) => all("[aria-label='Conversations'] .row").find(
+    (row) => textOf(row.querySelector('.row-title')) === title)
+"""
+"""Functions of the scripts that find elements. One script replaces several calls of chromedriver per element."""
+
+NEXT_CHANGE = """
+const done = arguments[0]
+const events = ['focusin', 'focusout', 'input', 'scroll', 'load', 'error', 'visibilitychange', 'toggle']
+const end = () => {
+    clearTimeout(timer)
+    observer.disconnect()
+    for (const event of events) removeEventListener(event, change, true)
+    done()
+}
+// Changes that follow each other closely count as one.
+const change = () => setTimeout(end, 20)
+const timer = setTimeout(end, 150)
+const observer = new MutationObserver(change)
+observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
+for (const event of events) addEventListener(event, change, true)
+"""
+"""Ends when the page changes, or after 150 ms."""
+
+IS_STILL = """
+const [element, done] = arguments
+const place = () => {
+    const { x, y } = element.getBoundingClientRect()
+    return `${element.isConnected} ${x} ${y}`
+}
+const before = place()
+requestAnimationFrame(() => requestAnimationFrame(() => done(place() === before)))
+"""
+"""Returns true if an element has not moved for two frames."""
+
 
 class Browser:
-    """A headless Chromium of its own, whose connections go through a cable of its own."""
+    """A browser context of its own in a headless Chromium, whose connections go through a cable of its own."""
 
     def __init__(self, url, width=1280, height=800, is_phone=False, is_dark=False):
         self._happened = []
         target = urllib.parse.urlsplit(url)
         self.cable = Cable(target.hostname, target.port or 80)
         self.origin = f"http://127.0.0.1:{self.cable.port}"
-        options = webdriver.ChromeOptions()
-        options.binary_location = shutil.which("chromium") or shutil.which("google-chrome")
-        for argument in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "hide-scrollbars"):
-            options.add_argument(f"--{argument}")
-        if is_phone:
-            metrics = {"width": width, "height": height, "pixelRatio": 2, "touch": True}
-            options.add_experimental_option("mobileEmulation", {"deviceMetrics": metrics})
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        service = Service(shutil.which("chromedriver"))
-        self.driver = webdriver.Chrome(options=options, service=service)
+        self._chromium = Chromium.take((width, height) if is_phone else None)
+        self.driver = self._chromium.driver
+        self._chromium.open()
         if not is_phone:
             self.driver.execute_cdp_cmd(
                 "Emulation.setDeviceMetricsOverride",
                 {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        # The console honours the wish for less motion: no animation costs CPU, or moves what a test clicks.
+        features = {"prefers-color-scheme": "dark" if is_dark else "light", "prefers-reduced-motion": "reduce"}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": name, "value": value} for name, value in features.items()]})
 
     def close(self):
-        self.driver.quit()
-        self.cable.close()
+        try:
+            self._chromium.close()
+        finally:
+            self.cable.close()
+
+    def open_window(self, kind):
+        """Opens another `window` or `tab`, and directs the driver to it. Returns its handle."""
+        self._chromium.open_window(newWindow=kind == "window")
+        return self.driver.current_window_handle
+
+    def grant(self, *permissions):
+        """Grants permissions to the console."""
+        self._chromium.grant(permissions, self.origin)
+
+    def deny(self, permission):
+        """Denies a permission to the console."""
+        self._chromium.deny(permission, self.origin)
 
     # Waiting
 
     def until(self, condition, what):
         """Waits until `condition()` is true, and returns what it gave."""
-        def holds(_):
+        def holds():
             try:
                 return condition()
             except (NoSuchElementException, StaleElementReferenceException):
                 return False
+        end = time.monotonic() + PATIENCE
+        while not (value := holds()):
+            if time.monotonic() > end:
+                page = self.driver.execute_script("return document.body.innerText")
+                raise AssertionError(f"never: {what}\nlog: {self.complaints()}\npage: {page[:3000]}")
+            self._await_change()
+        return value
+
+    def _await_change(self):
+        """Waits until the page changes, or 150 ms: the event that a test waits for may happen elsewhere."""
         try:
-            return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(holds)
-        except TimeoutException:
-            page = self.driver.execute_script("return document.body.innerText")
-            raise AssertionError(f"never: {what}\nlog: {self.complaints()}\npage: {page[:3000]}") from None
+            self.driver.execute_async_script(NEXT_CHANGE)
+        except WebDriverException:
+            # The page was unloaded.
+            pass
 
     def all(self, css):
         return self.driver.find_elements(By.CSS_SELECTOR, css)
 
     def one(self, css):
         """The first that is to be seen of what `css` finds, once there is one."""
-        def found():
-            return next((each for each in self.all(css) if each.is_displayed()), None)
-        return self.until(found, css)
+        return self.until(lambda: self._find("all(arguments[0]).find(isShown)", css), css)
+
+    def _find(self, expression, *arguments):
+        """Returns the value of a JavaScript expression that uses the functions of FIND."""
+        return self.driver.execute_script(f"{FIND}\nreturn {expression}", *arguments)
 
     def texts(self, css):
         return self.driver.execute_script(
@@ -93,20 +153,16 @@ class Browser:
 
     def click(self, label):
         """Clicks the button with that text or label, the topmost where there are more."""
-        def found():
-            for each in reversed(self.all("button, [role=tab]")):
-                name = each.get_attribute("aria-label") or each.text
-                if name == label and each.is_displayed() and each.is_enabled():
-                    return each
-            return None
-        self.click_on(found, f"a button {label!r}")
+        self.click_on(lambda: self._find("""all("button, [role=tab]").findLast((each) => {
+            return (each.ariaLabel || textOf(each)) === arguments[0] && isShown(each) && !each.matches(":disabled")
+        })""", label), f"a button {label!r}")
 
     def click_on(self, find, what):
-        """Clicks what is found; what was drawn anew, or came to lie below a dialog, between being found and being
-        clicked is found again."""
+        """Clicks what is found once it no longer moves. What was drawn anew, or came to lie below a dialog, between being
+        found and being clicked is found again."""
         def clicked():
             element = find()
-            if element is None:
+            if element is None or not self.driver.execute_async_script(IS_STILL, element):
                 return False
             try:
                 element.click()
@@ -120,14 +176,26 @@ class Browser:
 
     def sign_in(self, email, password="postline-dev"):
         self.come()
-        self.fill("email", email)
-        self.fill("password", password).send_keys(Keys.ENTER)
+        for name, text in (("email", email), ("password", password)):
+            # Not by keys, which tests of the form itself press: a sign-in takes 1.1 s of CPU instead of 1.4 s.
+            field = self.one(f"[name='{name}']")
+            self.driver.execute_script("arguments[0].focus()\narguments[0].select()", field)
+            self.driver.execute_cdp_cmd("Input.insertText", {"text": text})
+        field.send_keys(Keys.ENTER)
         self.one(".me-button .row-title")
 
     def open(self, title):
         """Opens the conversation of that title."""
         self.click_on(lambda: self.row(title), f"a conversation {title!r}")
         self.until(lambda: self.title() == title, f"{title!r} open")
+
+    def focus_on(self, text):
+        """Focuses the message with that text once the server has it, and returns its `seq`."""
+        return self.until(lambda: self._find("""(() => {
+            const row = all('.message[data-seq]').find((each) => textOf(each).includes(arguments[0]))
+            row?.focus()
+            return row?.dataset.seq
+        })()""", text), f"{text!r} sent")
 
     def write(self, text):
         self.one("#compose").send_keys(text, Keys.ENTER)
@@ -136,41 +204,43 @@ class Browser:
 
     def title(self):
         """What the open conversation is called; a tick for the verified may follow."""
-        return self.one(".thread-title .row-title").text.split("\n")[0]
+        return self._text(".thread-title .row-title").split("\n")[0]
 
     def bubbles(self, text):
         """The rows of the open conversation in which that text stands."""
-        return [each for each in self.all(".message") if text in each.text]
+        return self._find("all('.message').filter((each) => textOf(each).includes(arguments[0]))", text)
 
     def sees(self, text):
         return self.until(lambda: self.bubbles(text), f"{text!r} in the conversation")[0]
 
     def sees_sent(self, text):
         """The message has come to the server, and is told so."""
-        def sent():
-            rows = self.bubbles(text)
-            return len(rows) == 1 and rows[0].get_attribute("data-seq") and rows[0]
-        return self.until(sent, f"{text!r} sent")
+        return self.until(lambda: self._find("""(() => {
+            const rows = all('.message').filter((each) => textOf(each).includes(arguments[0]))
+            return rows.length === 1 && rows[0].dataset.seq ? rows[0] : null
+        })()""", text), f"{text!r} sent")
 
     def status(self):
-        shown = [each for each in self.all(".status") if each.is_displayed()]
-        return shown[0].text if shown else ""
+        return self._find("textOf(all('.status').find(isShown))")
 
     def row(self, title):
         """The row of the conversation of that title."""
-        def found():
-            rows = self.all("[aria-label='Conversations'] .row")
-            return next((each for each in rows if each.find_element(By.CSS_SELECTOR, ".row-title").text == title), None)
-        return self.until(found, title)
+        return self.until(lambda: self._find("conversation(arguments[0])", title), title)
 
     def has(self, title, css):
         """Whether the row of that title has something that `css` finds; it may be drawn anew meanwhile."""
-        found = self.until(lambda: [self.row(title).find_elements(By.CSS_SELECTOR, css)], title)
-        return bool(found[0])
+        found = self.until(lambda: self._find(
+            "[conversation(arguments[0])].filter(Boolean).map((row) => row.querySelector(arguments[1]) !== null)",
+            title, css), title)
+        return found[0]
 
     def subtitle(self):
         """What stands below the open conversation's title."""
-        return self.one(".thread-title .row-preview").text
+        return self._text(".thread-title .row-preview")
+
+    def _text(self, css):
+        """Waits for a visible element that `css` finds, and returns its text."""
+        return self.until(lambda: self._find("all(arguments[0]).filter(isShown).map(textOf)", css), css)[0]
 
     def module(self, script, *arguments):
         """What `script` returns, which may `await import` the page's modules."""
@@ -190,7 +260,7 @@ class Browser:
 
     def _log(self, events):
         """The params of those of the browser's events that happened since it came, in their order."""
-        self._happened += [json.loads(each["message"])["message"] for each in self.driver.get_log("performance")]
+        self._happened += self._chromium.events()
         return [each["params"] for each in self._happened if each["method"] in events]
 
     def requested(self):

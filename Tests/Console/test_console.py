@@ -35,9 +35,7 @@ class ConsoleTests(ConsoleCase):
         alice.write(second)
         bob.until(lambda: "edited" in bob.sees(second).text, "the edit with its mark")
         self.assertEqual(bob.bubbles(first), [])
-        row = alice.sees_sent(second)
-        seq = row.get_attribute("data-seq")
-        alice.driver.execute_script("arguments[0].focus()", row)
+        seq = alice.focus_on(second)
         alice.press(Keys.DELETE)
         alice.click("Delete")
         for browser in (alice, bob):

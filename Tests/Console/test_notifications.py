@@ -23,11 +23,9 @@ class NotificationTests(ConsoleCase):
     def alice(self, is_allowed=True):
         browser = self.browser()
         if is_allowed:
-            browser.driver.execute_cdp_cmd(
-                "Browser.grantPermissions", {"origin": browser.origin, "permissions": ["notifications"]})
+            browser.grant("notifications")
         else:
-            browser.driver.execute_cdp_cmd("Browser.setPermission", {
-                "origin": browser.origin, "permission": {"name": "notifications"}, "setting": "denied"})
+            browser.deny("notifications")
         browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": RECORD})
         browser.sign_in(ALICE)
         return browser
@@ -41,8 +39,7 @@ class NotificationTests(ConsoleCase):
     def hide(self, browser):
         """Puts another tab in front. Returns what brings the page back."""
         page = browser.driver.current_window_handle
-        browser.driver.switch_to.new_window("tab")
-        front = browser.driver.current_window_handle
+        front = browser.open_window("tab")
         browser.driver.switch_to.window(page)
         browser.driver.execute_cdp_cmd("Target.activateTarget", {"targetId": front})
         browser.until(lambda: self.is_hidden(browser), "the page hidden")

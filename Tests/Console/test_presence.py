@@ -144,7 +144,7 @@ class PresenceTests(ConsoleCase):
         alice, bob = self.browser(ALICE), self.browser(BOB)
         self.sees_online(alice, BOB)
         tab = bob.driver.current_window_handle
-        bob.driver.switch_to.new_window("tab")
+        bob.open_window("tab")
         self.sees_offline(alice, BOB)
         bob.driver.close()
         bob.driver.switch_to.window(tab)

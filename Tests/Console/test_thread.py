@@ -50,6 +50,14 @@ class ThreadTests(ConsoleCase):
         browser.one(".message-menu [role=menuitem]")
         return browser.texts(".message-menu [role=menuitem]")
 
+    def right_click(self, browser, text):
+        """Clicks a message with the right button, again if its row was replaced meanwhile."""
+        def clicked():
+            bubble = browser.sees_sent(text).find_element(By.CSS_SELECTOR, ".bubble")
+            ActionChains(browser.driver).context_click(bubble).perform()
+            return True
+        browser.until(clicked, f"{text!r} clicked")
+
     def no_menu(self, browser):
         browser.until(lambda: not browser.driver.execute_script(
             "return document.querySelector('.message-menu').matches(':popover-open')"), "no menu")
@@ -90,14 +98,13 @@ class ThreadTests(ConsoleCase):
         alice, bob = self.two_people()
         text = f"Old words {token()}"
         bob.write(text)
-        row = bob.sees_sent(text)
-        ActionChains(bob.driver).context_click(row.find_element(By.CSS_SELECTOR, ".bubble")).perform()
+        self.right_click(bob, text)
         self.assertEqual(self.menu(bob), ["Edit", "Copy text", "Delete"])
         self.assertEqual(self.focused(bob, "active.innerText"), "Edit")
         # Beside it, a press closes the menu.
         bob.one(".thread-head").click()
         self.no_menu(bob)
-        alice.driver.execute_script("arguments[0].focus()", alice.sees(text))
+        alice.focus_on(text)
         alice.press(Keys.SPACE)
         self.assertEqual(self.menu(alice), ["Copy text", f"About {name_of(BOB)}"])
 
@@ -105,13 +112,13 @@ class ThreadTests(ConsoleCase):
         alice, bob = self.two_people()
         old, new = f"Seven {token()}", f"Eight {token()}"
         bob.write(old)
-        ActionChains(bob.driver).context_click(bob.sees_sent(old).find_element(By.CSS_SELECTOR, ".bubble")).perform()
+        self.right_click(bob, old)
         bob.one(".message-menu [data-action=edit]").click()
         bob.until(lambda: self.focused(bob, "active.value") == old, "the text to edit")
         bob.one("#compose").send_keys(Keys.CONTROL, "a")
         bob.write(new)
         seq = alice.sees(new).get_attribute("data-seq")
-        bob.driver.execute_script("arguments[0].focus()", bob.sees_sent(new))
+        bob.focus_on(new)
         bob.press(Keys.SPACE)
         self.menu(bob)
         bob.press(Keys.END, Keys.ENTER)
@@ -126,9 +133,8 @@ class ThreadTests(ConsoleCase):
         bob.open(name_of(ALICE))
         text = f"Copy me {token()}"
         bob.write(text)
-        bob.driver.execute_cdp_cmd("Browser.grantPermissions", {
-            "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "origin": bob.origin})
-        bob.driver.execute_script("arguments[0].focus()", bob.sees_sent(text))
+        bob.grant("clipboardReadWrite", "clipboardSanitizedWrite")
+        bob.focus_on(text)
         bob.press(Keys.SPACE)
         self.menu(bob)
         bob.one(".message-menu [data-action=copy]").click()
@@ -141,7 +147,7 @@ class ThreadTests(ConsoleCase):
         bob.open(name_of(ALICE))
         text = f"Stay {token()}"
         bob.write(text)
-        bob.driver.execute_script("arguments[0].focus()", bob.sees_sent(text))
+        bob.focus_on(text)
         bob.press(Keys.SPACE)
         self.menu(bob)
         bob.press(Keys.ESCAPE)
@@ -292,7 +298,7 @@ class ThreadTests(ConsoleCase):
             (f"https://www.example.com/{mark}", "noopener noreferrer", "_blank"),
             ("mailto:bob@example.com", "noopener noreferrer", "_blank")])
         # They are no tab stops, and so are in the menu.
-        bob.driver.execute_script("arguments[0].focus()", row)
+        bob.focus_on(mark)
         bob.press(Keys.SPACE)
         self.assertEqual(self.menu(bob)[2:4], [f"Open www.example.com/{mark}", "Open bob@example.com"])
 
@@ -336,9 +342,9 @@ class ThreadTests(ConsoleCase):
         text = f"Mine {token()}"
         bob.one("#compose").send_keys(text)
         bob.click("Send")
-        row = bob.sees_sent(text)
+        bob.sees_sent(text)
         self.assertEqual(small(".thread"), [])
-        bob.driver.execute_script("arguments[0].focus()", row)
+        bob.focus_on(text)
         bob.press("e")
         bob.one(".edit-banner")
         self.assertEqual(small(".thread"), [])
