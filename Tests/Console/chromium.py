@@ -18,9 +18,11 @@ ARGUMENTS = ["headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage
 UNUSED = [
     "AcceptCHFrame", "BackForwardCache", "HttpsUpgrades", "InterestFeedContentSuggestions", "LensOverlay",
     "MediaRouter", "OptimizationGuideModelDownloading", "OptimizationHints", "OptimizationTargetPrediction",
-    "PrivacySandboxSettings4", "Translate", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "WebUIOmniboxPopup",
+    "PrivacySandboxSettings4", "SpareRendererForSitePerProcess", "Translate", "WebUIOmniboxAimPopup",
+    "WebUIOmniboxFullPopup", "WebUIOmniboxPopup",
 ]
-"""Features of Chromium that are disabled: pages of its own user interface, and services that the console never uses."""
+"""Features of Chromium that are disabled: pages of its own user interface, services that the console never uses, and a
+process for the next page, which the test would not open."""
 
 
 class Chromium:
