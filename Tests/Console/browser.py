@@ -158,8 +158,8 @@ class Browser:
         })""", label), f"a button {label!r}")
 
     def click_on(self, find, what):
-        """Clicks what is found once it no longer moves. What was drawn anew, or came to lie below a dialog, between being
-        found and being clicked is found again."""
+        """Clicks the element that `find` returns once it no longer moves. An element that is replaced or covered in the
+        meantime is looked up again."""
         def clicked():
             element = find()
             if element is None or not self.driver.execute_async_script(IS_STILL, element):
