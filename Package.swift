@@ -279,6 +279,13 @@ let package = Package(
     ]
 )
 
+// A request runs through these modules, so the compiler optimizes across them. The client uses none of them: SwiftPM
+// rejects a dependency with such flags.
+for target in package.targets
+where ["Postgres", "WireProtocol", "DatabaseAccess", "ChangeFeed", "Messaging", "LineServer"].contains(target.name) {
+    target.swiftSettings = settings + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]
+}
+
 // Parts of the package, for builds that need no more: the unit tests under a sanitizer (scripts/test-sanitized), the
 // fuzzer (scripts/fuzz), the images (Dockerfile), the tests in them, and the reference of the client.
 let service: Set = [
