@@ -75,15 +75,15 @@ extension Accounts {
     }
 
     private enum Functions {
-        package static let requestPasswordReset = Statement(
+        static let requestPasswordReset = Statement(
             "accounts.request_password_reset", "select accounts.request_password_reset($1, $2::int)")
         static let resettableAccount = Statement(
             "accounts.resettable_account", "select accounts.resettable_account($1)")
-        package static let resetPassword = Statement(
+        static let resetPassword = Statement(
             "accounts.reset_password", "select accounts.reset_password($1, $2)")
-        package static let requestEmailChange = Statement(
+        static let requestEmailChange = Statement(
             "accounts.request_email_change", "select accounts.request_email_change($1::uuid, $2, $3, $4::int)")
-        package static let confirmEmail = Statement("accounts.confirm_email", "select accounts.confirm_email($1)")
+        static let confirmEmail = Statement("accounts.confirm_email", "select accounts.confirm_email($1)")
         static let awaitConfirmation = Statement(
             "accounts.await_confirmation", "select accounts.await_confirmation($1::uuid, $2::int)")
     }

@@ -128,7 +128,7 @@ extension Accounts {
         static let areInUse = Statement("accounts.are_in_use", "select accounts.are_in_use($1::uuid[], $2::uuid[])")
         static let ensureProfile = Statement(
             "accounts.ensure_profile", "select accounts.ensure_profile($1::uuid, $2::boolean)")
-        package static let logout = Statement(
+        static let logout = Statement(
             "accounts.logout", "select accounts.logout($1::uuid, $2::uuid, $3::boolean)")
     }
 }

@@ -288,19 +288,19 @@ package struct Accounts: Sendable {
     }
 
     private enum Functions {
-        package static let register = Statement(
+        static let register = Statement(
             "accounts.register", "select accounts.register($1, $2, $3, $4, $5::boolean, $6::int)")
-        package static let credentials = Statement(
+        static let credentials = Statement(
             "accounts.credentials", "select user_id, password_hash from accounts.credentials($1)")
         static let renewHash = Statement("accounts.renew_hash", "select accounts.renew_hash($1::uuid, $2, $3)")
         static let passwordHash = Statement("accounts.password_hash", "select accounts.password_hash($1::uuid)")
-        package static let guest = Statement("accounts.guest", "select accounts.guest($1)")
-        package static let upgrade = Statement(
+        static let guest = Statement("accounts.guest", "select accounts.guest($1)")
+        static let upgrade = Statement(
             "accounts.upgrade", "select accounts.upgrade($1::uuid, $2, $3, $4, $5::boolean, $6::int)")
-        package static let changePassword = Statement(
+        static let changePassword = Statement(
             "accounts.change_password", "select accounts.change_password($1::uuid, $2::uuid, $3, $4)")
         static let deleteUser = Statement("accounts.delete_user", "select accounts.delete_user($1::uuid, $2)")
-        package static let mergeGuest = Statement(
+        static let mergeGuest = Statement(
             "accounts.merge_guest", "select accounts.merge_guest($1::uuid, $2, $3::uuid, $4::integer, $5::integer)")
     }
 }

@@ -8,9 +8,9 @@ package import WireProtocol
 /// database stays available to other clients.
 package actor ConcurrencyLimiter {
     private struct Waiter {
-        package let until: ContinuousClock.Instant
-        package let client: String?
-        package let continuation: CheckedContinuation<Result<Void, ProtocolError>, Never>
+        let until: ContinuousClock.Instant
+        let client: String?
+        let continuation: CheckedContinuation<Result<Void, ProtocolError>, Never>
     }
 
     private let width: Int

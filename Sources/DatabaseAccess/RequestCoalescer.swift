@@ -16,8 +16,8 @@ package actor RequestCoalescer<Request: Sendable, Reply: Sendable> {
     private var waiting: WaitingQueue<Waiter>
 
     private struct Waiter {
-        package let request: Request
-        package let turn: CheckedContinuation<Turn, Never>
+        let request: Request
+        let turn: CheckedContinuation<Turn, Never>
     }
 
     private enum Turn {

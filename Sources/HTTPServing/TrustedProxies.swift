@@ -4,10 +4,10 @@ package import NIOHTTP1
 /// The networks of proxies whose `X-Forwarded-For` the gateway trusts.
 package struct TrustedProxies: Sendable, Equatable {
     private struct Network: Sendable, Equatable {
-        package let bytes: [UInt8]
-        package let bits: Int
+        let bytes: [UInt8]
+        let bits: Int
 
-        package func contains(_ address: [UInt8]) -> Bool {
+        func contains(_ address: [UInt8]) -> Bool {
             guard address.count == bytes.count else { return false }
             for index in bytes.indices {
                 let rest = bits - index * 8

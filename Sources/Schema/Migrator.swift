@@ -327,7 +327,7 @@ extension Migrator {
 
     /// Another transaction uses a table that this file changes.
     private struct TableInUse: Error {
-        package let path: String
+        let path: String
     }
 
     /// The lock timeout for tables. New transactions wait behind this one, and a dump may hold the table for hours.

@@ -12,7 +12,7 @@ package final class PasswordHasher: Sendable {
         case hash(String, CheckedContinuation<Result<String, PasswordHashingError>, Never>)
         case verify(String, String, CheckedContinuation<Result<Bool, PasswordHashingError>, Never>)
 
-        package func perform() {
+        func perform() {
             switch self {
             case .hash(let password, let caller):
                 caller.resume(returning: Result { () throws(PasswordHashingError) in try Argon2id.hash(password) })
@@ -22,7 +22,7 @@ package final class PasswordHasher: Sendable {
             }
         }
 
-        package func refuse(_ error: PasswordHashingError) {
+        func refuse(_ error: PasswordHashingError) {
             switch self {
             case .hash(_, let caller): caller.resume(returning: .failure(error))
             case .verify(_, _, let caller): caller.resume(returning: .failure(error))
@@ -31,9 +31,9 @@ package final class PasswordHasher: Sendable {
     }
 
     private struct State {
-        package var running = 0
-        package var queue: [(id: Int, work: Work)] = []
-        package var nextID = 0
+        var running = 0
+        var queue: [(id: Int, work: Work)] = []
+        var nextID = 0
     }
 
     private let threads: Int
