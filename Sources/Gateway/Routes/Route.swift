@@ -30,7 +30,7 @@ struct Route: Sendable {
     /// True if a request may have a body.
     var acceptsBody: Bool
 
-    /// True if requests run in a session, which counts them for rate limits.
+    /// True if requests run in a session, which counts them for rate limits. The others are counted by client address.
     var usesSession = true
 
     /// The format of error bodies.

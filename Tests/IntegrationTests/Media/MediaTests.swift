@@ -113,6 +113,22 @@ struct MediaTests {
         }
     }
 
+    @Test("counts requests of pictures for the rate limit of the client's address")
+    func counted() async throws {
+        try await PictureFolder.with { folder in
+            try await withNode(NodeSettings(rates: .withoutRefill, pictures: folder.path)) { node in
+                func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
+                let alice = try await node.signedIn(.alice)
+                await node.countRequests(20_000)
+                let before = delayed()
+                let url = try await alice.wear(type: .png, bytes: 1_000)
+                #expect(delayed() == before + 1, "the upload")
+                _ = try await PictureAnswer.get(url)
+                #expect(delayed() == before + 2, "the download")
+            }
+        }
+    }
+
     @Test("row 67: rejects and discards uploads of another size or type, late, forged or repeated")
     func refused() async throws {
         try await withPictures { node, folder in

@@ -34,6 +34,11 @@ struct TestNode: Sendable {
     /// The HTTP port.
     let httpPort: Int
 
+    /// Counts requests of clients at the loopback address without a user, as if they had sent them.
+    func countRequests(_ count: Int) async {
+        for _ in 0..<count { await service.countRequest(peerAddress: "127.0.0.1") }
+    }
+
     func connect() async throws -> TestClient {
         guard Self.comesByWebSocket else { return try await TestClient.connect(port: port) }
         return try await TestClient.connect(port: httpPort) { [WebSocketClientFraming()] }
