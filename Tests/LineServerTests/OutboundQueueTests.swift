@@ -18,8 +18,12 @@ final class OutboundQueueTests {
     /// Returns true if the queue accepted the push.
     func offer(_ push: Push) -> Bool { self.queue.push(push) }
 
-    /// Returns true if the push was written directly.
-    func beginDirectWrite(_ push: Push) -> Bool { self.queue.beginDirectWrite(push) }
+    /// Returns true if the push was written directly, as a whole or in part.
+    func writeDirectly(_ push: Push, isWhole: Bool = false) -> Bool {
+        guard self.queue.acceptsDirectWrite(push) else { return false }
+        self.queue.wroteDirectly(push, isWhole: isWhole)
+        return true
+    }
 
     func nextBatch() -> [String] { self.queue.nextWriteBatch().map { String(String(buffer: $0).dropLast()) } }
 
@@ -51,40 +55,40 @@ final class OutboundQueueTests {
 
     @Test("a push bypasses only an empty queue")
     func directWrite() {
-        #expect(!self.beginDirectWrite(self.push(1)))
+        #expect(!self.writeDirectly(self.push(1)))
         self.queue.startPushes(cursor: "c0")
-        #expect(self.beginDirectWrite(self.push(1)))
+        #expect(self.writeDirectly(self.push(1)))
         #expect(self.queue.cursor == "c1")
-        // A direct write also occupies the one write slot.
+        // The rest of a push that the kernel accepted in part occupies the one write slot.
         #expect(self.queue.isWriteInFlight)
         #expect(self.nextBatch() == [])
-        #expect(!self.beginDirectWrite(self.push(2)))
+        #expect(!self.writeDirectly(self.push(2)))
         #expect(self.offer(self.push(2)))
         self.queue.writeCompleted()
-        #expect(!self.beginDirectWrite(self.push(3)))
+        #expect(!self.writeDirectly(self.push(3)))
         #expect(self.nextBatch() == ["push-0002"])
         self.queue.writeCompleted()
 
         self.queue.answer(self.line("answer"))
-        #expect(!self.beginDirectWrite(self.push(3)))
+        #expect(!self.writeDirectly(self.push(3)))
         _ = self.nextBatch()
         self.queue.writeCompleted()
         self.queue.answer(.result(ByteBuffer(string: "1")), id: .integer(1), isWhole: false)
         _ = self.nextBatch()
         self.queue.writeCompleted()
         // Nothing comes between the parts of a line.
-        #expect(!self.beginDirectWrite(self.push(3)))
+        #expect(!self.writeDirectly(self.push(3)))
         self.queue.endBatch()
         _ = self.nextBatch()
         self.queue.writeCompleted()
-        #expect(self.beginDirectWrite(self.push(3)))
-        self.queue.writeCompleted()
+        #expect(self.writeDirectly(self.push(3), isWhole: true))
+        #expect(self.queue.cursor == "c3" && !self.queue.isWriteInFlight)
 
         let large = Push(line: ByteBuffer(repeating: 0x61, count: 31), cursor: "c4")
-        #expect(!self.beginDirectWrite(large))
+        #expect(!self.writeDirectly(large))
         #expect(!self.offer(large))
         #expect(self.queue.needsLagNotice)
-        #expect(!self.beginDirectWrite(self.push(5)))
+        #expect(!self.writeDirectly(self.push(5)))
     }
 
     @Test("splits a large response without anything in between")

@@ -222,11 +222,13 @@ extension ConnectionHandler {
 
     /// Queues a push for the next flush, or writes it directly if `atOnce` is true and nothing is queued before it.
     func push(_ push: Push, _ now: NIODeadline, atOnce: Bool) {
-        guard atOnce, let directWriter, let context, state.beginDirectWrite(push, now) else {
+        guard atOnce, let directWriter, let context, state.acceptsDirectWrite(push) else {
             state.push(push, now)
             return proceed()
         }
-        context.write([push.line], over: directWriter, onCompletion: writeCompleted)
+        let rest = directWriter.write(push.line)
+        state.wroteDirectly(push, now, isWhole: rest.readableBytes == 0)
+        if rest.readableBytes > 0 { context.write([rest], over: nil, onCompletion: writeCompleted) }
     }
 
     /// Flushes at the end of the loop's turn.

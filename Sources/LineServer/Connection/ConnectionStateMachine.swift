@@ -262,11 +262,14 @@ extension ConnectionStateMachine {
         return true
     }
 
-    /// Marks a push as the write in flight. Returns false if it must be queued or is not wanted.
-    mutating func beginDirectWrite(_ push: Push, _ now: NIODeadline) -> Bool {
-        guard queue.beginDirectWrite(push) else { return false }
+    /// Returns true if a push may be written at once. Otherwise it must be queued, or is not wanted.
+    func acceptsDirectWrite(_ push: Push) -> Bool { queue.acceptsDirectWrite(push) }
+
+    /// Notes that a push was written at once. If `isWhole` is false, call ``writeCompleted()`` once the kernel has
+    /// accepted the rest. Otherwise no action becomes due.
+    mutating func wroteDirectly(_ push: Push, _ now: NIODeadline, isWhole: Bool) {
+        queue.wroteDirectly(push, isWhole: isWhole)
         deadlines.lastSent = now
-        return true
     }
 
     /// Takes the next write batch. Call ``writeCompleted()`` once the kernel has accepted it.

@@ -131,15 +131,18 @@ struct OutboundQueue {
         return true
     }
 
-    /// Marks a push as the write in flight if nothing is queued before it. This bypasses the queue, which is too
-    /// expensive for one push among a thousand.
+    /// Returns true if a push may be written at once: it is wanted, and nothing is queued before it. This bypasses the
+    /// queue, which is too expensive for one push among a thousand.
+    func acceptsDirectWrite(_ push: Push) -> Bool {
+        isLive && !isClosed && isEmpty && push.line.readableBytes <= maxQueueBytes
+    }
+
+    /// Notes that a push was written at once.
     ///
-    /// - Returns: false if the push must be queued or is not wanted.
-    mutating func beginDirectWrite(_ push: Push) -> Bool {
-        guard isLive, !isClosed, isEmpty, push.line.readableBytes <= maxQueueBytes else { return false }
+    /// - Parameter isWhole: false if the kernel has accepted only a part. The rest is then the write in flight.
+    mutating func wroteDirectly(_ push: Push, isWhole: Bool) {
         handedCursor = push.cursor ?? handedCursor
-        isWriteInFlight = true
-        return true
+        isWriteInFlight = !isWhole
     }
 
     /// Drops queued pushes and schedules the lag notice with the cursor to resync from.
