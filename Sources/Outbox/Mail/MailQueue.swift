@@ -12,7 +12,7 @@ package struct MailQueue: Sendable {
 
     /// Leases due mails, and creates their tokens.
     ///
-    /// Each is due again in two minutes unless settled.
+    /// Each is due again in four minutes unless settled.
     ///
     /// - Throws: the database's error.
     package func leaseDue(limit: Int) async throws -> [MailOrder] {
