@@ -22,13 +22,18 @@ struct PgBench: Sendable {
     let directory: String
 
     /// Runs a call repeatedly in each client. It may use `:conversation`.
-    func run(_ call: String, clients: Int, seconds: Int) async throws -> BenchRound {
+    ///
+    /// - Parameter asFirstUser: lets all clients be the first user, with one conversation.
+    func run(
+        _ call: String, clients: Int, asFirstUser: Bool = false, seconds: Int
+    ) async throws -> BenchRound {
         let name = "\(directory)/pgbench-\(randomUUID())"
+        let user = asFirstUser ? "0" : ":client_id"
         // Each client first looks up its user, once.
         try BenchFiles.write(
             """
             \\if :ready = 0
-            select claims, claims::json ->> 'sub' as id, conversation from bench.clients where n = :client_id \\gset
+            select claims, claims::json ->> 'sub' as id, conversation from bench.clients where n = \(user) \\gset
             \\set ready 1
             \\endif
             \\startpipeline

@@ -16,6 +16,7 @@ struct PostlineBench: AsyncParsableCommand {
             ratio says what the service costs. docs/performance.md explains the figures. Build with -c release.
 
               sends         messages sent, answered and pushed in a second, beside pgbench
+              talk          two people who talk in one conversation, beside pgbench
               reads         reads of the 50 newest messages in a second, beside pgbench
               latency       from a change by SQL to its push, beside a bare C program that listens
               fanout        one change to a thousand members, beside nats-server
@@ -41,7 +42,8 @@ struct PostlineBench: AsyncParsableCommand {
             """)
 
     enum Measurement: String, CaseIterable, ExpressibleByArgument {
-        case hotpaths, latency, sends, reads, nodes, standby, fanout, deliveries, profiles, logins, backpressure, crowd
+        case hotpaths, latency, sends, talk, reads, nodes, standby, fanout, deliveries, profiles, logins, backpressure,
+            crowd
         case http, client, presence, push, media, fairness, growth
         // Last, since it makes the database large.
         case search
@@ -149,6 +151,7 @@ struct PostlineBench: AsyncParsableCommand {
                 all.figures += figures
             }
             return all
+        case .talk: return try await TalkBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .reads:
             return try await ReadBench(
                 world: world, connections: steps[0], seconds: seconds, rounds: rounds, say: say
