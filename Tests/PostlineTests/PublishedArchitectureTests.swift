@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Checks that the functions and files in `docs/architecture.md` exist.
+/// Checks that the types, members and files that the architecture pages and ADRs name exist.
 @Suite("Pages about the architecture")
 struct PublishedArchitectureTests {
     private let pages: [String]
