@@ -44,18 +44,36 @@ struct SendQueueTests {
         #expect(Self.descriptions(steps) == ["two sends [1, 2, 3]"])
     }
 
-    @Test("sends a lone text individually, never beside its conversation's next")
+    @Test("sends a second text at once while only single texts are sent, also of one conversation")
     mutating func individually() {
         addSenders()
-        let (first, second) = (Self.waiter(0, in: 0), Self.waiter(1, in: 1))
+        let (first, second, third) = (Self.waiter(0, in: 0), Self.waiter(1, in: 1), Self.waiter(2, in: 1))
         var steps = queue.enqueue(first)
         steps = queue.enqueue(second)
         steps = queue.batchEnded(first.texts)
         #expect(Self.descriptions(steps) == ["individually 1"])
-        steps = queue.enqueue(Self.waiter(2, in: 1))
+        steps = queue.enqueue(third)
+        #expect(Self.descriptions(steps) == nil)
+        steps = queue.enqueue(Self.waiter(3, in: 3))
         #expect(Self.descriptions(steps) == [])
         steps = queue.batchEnded(second.texts)
-        #expect(Self.descriptions(steps) == ["individually 2"])
+        #expect(Self.descriptions(steps) == ["individually 3"])
+    }
+
+    @Test("sends no second text at once after a batch")
+    mutating func afterBatch() {
+        addSenders()
+        let (first, second, third) = (Self.waiter(0, in: 0), Self.waiter(1, in: 1), Self.waiter(2, in: 2))
+        var steps = queue.enqueue(first)
+        steps = queue.enqueue(second)
+        steps = queue.enqueue(third)
+        steps = queue.batchEnded(first.texts)
+        #expect(Self.descriptions(steps) == ["two sends [1, 2]"])
+        steps = queue.batchEnded(second.texts + third.texts)
+        steps = queue.enqueue(first)
+        #expect(Self.descriptions(steps) == nil)
+        steps = queue.enqueue(second)
+        #expect(Self.descriptions(steps) == [])
     }
 
     @Test("batches several texts of one client at once")

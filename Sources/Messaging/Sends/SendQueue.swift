@@ -32,7 +32,8 @@ struct SendQueue<Continuation: Sendable, Sender> {
     }
 
     /// The most batches in flight. Two at all times would make batches half as large, and the same texts would take the
-    /// database longer (docs/performance.md), so the second begins only with a full batch.
+    /// database longer (docs/performance.md), so the second begins only with a full batch, or as a single text while few
+    /// are sent.
     static var maxBatchesInFlight: Int { 2 }
 
     /// The most texts of a batch.
@@ -43,7 +44,11 @@ struct SendQueue<Continuation: Sendable, Sender> {
 
     /// The number of batches in flight, single texts included, and the conversations of their texts.
     private var batchesInFlight = 0
-    private var conversationsInFlight: Set<ID> = []
+    private var conversationsInFlight: [ID: Int] = [:]
+
+    /// The number of texts in flight, and of the batch that ended last.
+    private var textsInFlight = 0
+    private var lastBatchSize = 0
 
     private var idleSenders: [Sender] = []
     private var isStopped = false
@@ -55,7 +60,7 @@ struct SendQueue<Continuation: Sendable, Sender> {
     ///
     /// - Returns: nil if the client must send its single text itself, at once.
     mutating func enqueue(_ waiter: Waiter) -> [Step]? {
-        if batchesInFlight == 0, waiter.texts.count == 1 {
+        if batchesInFlight == 0 || mayAddSingleText && waitingTexts == 0, waiter.texts.count == 1 {
             begin(waiter.texts)
             return nil
         }
@@ -67,7 +72,12 @@ struct SendQueue<Continuation: Sendable, Sender> {
     /// Removes the texts of a batch that has ended.
     mutating func batchEnded(_ texts: [OutgoingText]) -> [Step] {
         batchesInFlight -= 1
-        for text in texts { conversationsInFlight.remove(text.conversation) }
+        textsInFlight -= texts.count
+        lastBatchSize = texts.count
+        for text in texts {
+            let count = conversationsInFlight[text.conversation, default: 0] - 1
+            conversationsInFlight[text.conversation] = count > 0 ? count : nil
+        }
         return beginBatches()
     }
 
@@ -87,9 +97,14 @@ struct SendQueue<Continuation: Sendable, Sender> {
         return beginBatches() + senders.map { .batch([], $0) }
     }
 
+    /// True while few texts are sent: the last batch was a single text, and so is the one in flight. A second text then
+    /// goes at once, since the two take less time beside each other than one after the other.
+    private var mayAddSingleText: Bool { batchesInFlight == 1 && textsInFlight == 1 && lastBatchSize == 1 }
+
     private mutating func begin(_ texts: [OutgoingText]) {
         batchesInFlight += 1
-        for text in texts { conversationsInFlight.insert(text.conversation) }
+        textsInFlight += texts.count
+        for text in texts { conversationsInFlight[text.conversation, default: 0] += 1 }
     }
 
     /// Begins as many batches as the limits allow.
@@ -101,8 +116,10 @@ struct SendQueue<Continuation: Sendable, Sender> {
         }
         while batchesInFlight == 0
             || batchesInFlight < Self.maxBatchesInFlight && waitingTexts >= Self.maxBatchSize
+            || mayAddSingleText && waitingTexts == 1
         {
-            var selection = SendSelection(maxCount: Self.maxBatchSize, inFlight: conversationsInFlight)
+            let inFlight = mayAddSingleText ? [] : Set(conversationsInFlight.keys)
+            var selection = SendSelection(maxCount: Self.maxBatchSize, inFlight: inFlight)
             let batch = waiting.popFirst(Self.maxBatchSize) { selection.add($0.texts) }
             guard let first = batch.first else { break }
             waitingTexts -= selection.count
