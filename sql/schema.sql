@@ -7382,12 +7382,281 @@ CREATE FUNCTION auth.uid() RETURNS uuid
     AS $$ select coalesce(nullif(current_setting('request.jwt.claim.sub', true), ''),
                                   nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')::uuid $$;
 
+CREATE FUNCTION feed.change_ranges(since pg_snapshot, bound xid8) RETURNS TABLE(lows xid8[], highs xid8[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT (w.ended || pg_snapshot_xmax(change_ranges.since)),
+     (ARRAY( SELECT (((((x.x)::text)::bigint + 1))::text)::xid8 AS xid8
+            FROM unnest(w.ended) x(x)) || change_ranges.bound)
+    FROM ( SELECT ARRAY( SELECT x.x
+                    FROM pg_snapshot_xip(change_ranges.since) x(x)
+                   WHERE pg_visible_in_snapshot(x.x, pg_current_snapshot())
+                   ORDER BY x.x) AS ended) w;
+END;
+
+CREATE TABLE public.conversations (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind app.conversation_kind DEFAULT 'direct'::text NOT NULL,
+    participant1_id uuid,
+    participant2_id uuid,
+    title app.title,
+    created_by uuid,
+    last_seq bigint DEFAULT 0 NOT NULL,
+    last_message_content text,
+    last_message_time timestamp with time zone,
+    last_message_sender_id uuid,
+    last_message_xid xid8,
+    version bigint DEFAULT 1 NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+)
+WITH (fillfactor='70');
+
+CREATE FUNCTION feed.changed_conversations(lows xid8[], highs xid8[]) RETURNS TABLE(id uuid)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.id
+    FROM (UNNEST(changed_conversations.lows, changed_conversations.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.id
+            FROM public.conversations t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
+CREATE TABLE app.former_members (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    wrote boolean NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    joined_xid xid8 DEFAULT '3'::xid8 NOT NULL
+);
+
+CREATE FUNCTION feed.changed_former_members(lows xid8[], highs xid8[]) RETURNS TABLE(conversation_id uuid, user_id uuid, wrote boolean, joined_xid xid8, changed_xid xid8)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.conversation_id,
+     r.user_id,
+     r.wrote,
+     r.joined_xid,
+     r.changed_xid
+    FROM (UNNEST(changed_former_members.lows, changed_former_members.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.conversation_id,
+             t.user_id,
+             t.wrote,
+             t.joined_xid,
+             t.changed_xid
+            FROM app.former_members t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
+CREATE TABLE public.conversation_members (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    role app.member_role DEFAULT 'member'::text NOT NULL,
+    joined_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    joined_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    last_read_seq bigint NOT NULL,
+    sent_seq bigint DEFAULT 0 NOT NULL,
+    sent_xid xid8,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    is_deleted boolean DEFAULT false NOT NULL
+)
+WITH (fillfactor='70');
+
+CREATE FUNCTION feed.changed_members(lows xid8[], highs xid8[]) RETURNS TABLE(conversation_id uuid, user_id uuid, last_read_seq bigint, joined_xid xid8, changed_xid xid8)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.conversation_id,
+     r.user_id,
+     r.last_read_seq,
+     r.joined_xid,
+     r.changed_xid
+    FROM (UNNEST(changed_members.lows, changed_members.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.conversation_id,
+             t.user_id,
+             t.last_read_seq,
+             t.joined_xid,
+             t.changed_xid
+            FROM public.conversation_members t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
+CREATE FUNCTION feed.changed_messages(lows xid8[], highs xid8[]) RETURNS TABLE(conversation_id uuid, sender_id uuid, content_bytes integer)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.conversation_id,
+     r.sender_id,
+     octet_length((r.content)::text) AS octet_length
+    FROM (UNNEST(changed_messages.lows, changed_messages.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.conversation_id,
+             t.sender_id,
+             t.content
+            FROM public.messages t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
+CREATE TABLE public.conversation_mutes (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    muted_until timestamp with time zone,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    CONSTRAINT conversation_mutes_until_finite CHECK (isfinite(muted_until))
+);
+
+CREATE FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) RETURNS TABLE(conversation_id uuid, user_id uuid, changed_xid xid8)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.conversation_id,
+     r.user_id,
+     r.changed_xid
+    FROM (UNNEST(changed_mutes.lows, changed_mutes.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.conversation_id,
+             t.user_id,
+             t.changed_xid
+            FROM public.conversation_mutes t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
+CREATE TABLE public.presence (
+    user_id uuid NOT NULL,
+    is_online boolean DEFAULT false NOT NULL,
+    last_seen_at timestamp with time zone,
+    is_hidden boolean DEFAULT false NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    hidden_xid xid8,
+    CONSTRAINT presence_hidden_shows_nothing CHECK ((NOT (is_hidden AND (is_online OR (last_seen_at IS NOT NULL)))))
+)
+WITH (fillfactor='70');
+
+CREATE FUNCTION feed.changed_presence(lows xid8[], highs xid8[]) RETURNS TABLE(user_id uuid, is_online boolean, last_seen_at timestamp with time zone, changed_xid xid8, hidden_xid xid8)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.user_id,
+     r.is_online,
+     r.last_seen_at,
+     r.changed_xid,
+     r.hidden_xid
+    FROM (UNNEST(changed_presence.lows, changed_presence.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.user_id,
+             t.is_online,
+             t.last_seen_at,
+             t.changed_xid,
+             t.hidden_xid
+            FROM public.presence t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
+CREATE FUNCTION feed.changed_profiles(lows xid8[], highs xid8[]) RETURNS TABLE(id uuid, is_deleted boolean, changed_xid xid8)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.id,
+     r.is_deleted,
+     r.changed_xid
+    FROM (UNNEST(changed_profiles.lows, changed_profiles.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.id,
+             t.is_deleted,
+             t.changed_xid
+            FROM public.user_profiles t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
 CREATE FUNCTION feed.concerned(since pg_snapshot, users uuid[]) RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return query select * from feed.users_with_changes(since, users);
+end
+$$;
+
+CREATE FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    -- The most rows, and bytes of content, in one poll. For presence it is the number of users who return when a node
+    -- has ended; a conversation of an audience takes 37 bytes.
+    most_rows constant integer := 5000;
+    most_profiles constant integer := 1000;
+    most_conversations constant integer := 1000;
+    most_mutes constant integer := 1000;
+    most_entered constant integer := 250;
+    most_bytes constant bigint := 16777216;
+    most_presence constant integer := 10000;
+    most_audience constant integer := 400000;
+    deletions integer := 0;
+    bytes bigint := 0;
+    audience integer := 0;
+    -- Former members, of conversations in `entered`, who wrote in them.
+    writers integer := 0;
+begin
+    entered := '{}';
+    is_opened := true;
+    if profiles > 0 then
+        select count(*), count(*) filter (where n.is_deleted) into profiles, deletions from (
+            select t.is_deleted from feed.changed_profiles(lows, highs) t limit most_profiles + 1) n;
+    end if;
+    has_deletions := deletions > 0 or profiles > most_profiles;
+    if members > 0 then
+        select count(*) into members from (
+            select from feed.changed_members(lows, highs) limit most_rows + 1) n;
+        if members <= most_rows then
+            entered := array(
+                select distinct m.conversation_id from feed.changed_members(lows, highs) m
+                 where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
+        end if;
+        if entered <> '{}' then
+            select count(*) into writers from (
+                select from app.former_members f where f.conversation_id = any(entered) and f.wrote
+                 limit most_rows + 1) n;
+            -- Reads only sizes, and only of rows that would be returned.
+            is_opened := (
+                select coalesce(sum(octet_length(m.content) + coalesce(pg_column_size(m.attachment), 0)), 0)
+                  from unnest(entered) as e (id)
+                  join public.conversations c on c.id = e.id
+                  join public.messages m on m.conversation_id = c.id and m.seq > c.last_seq - 100)
+              + (select coalesce(sum(pg_column_size(p)), 0)
+                   from public.conversation_members m join public.user_profiles p on p.id = m.user_id
+                  where m.conversation_id = any(entered)) <= app.opening_bytes();
+        end if;
+    end if;
+    if conversations > 0 then
+        select count(*) into conversations from (
+            select from feed.changed_conversations(lows, highs) limit most_conversations + 1) n;
+    end if;
+    if former_members > 0 then
+        select count(*) into former_members from (
+            select from feed.changed_former_members(lows, highs) limit most_rows + 1) n;
+    end if;
+    if messages > 0 then
+        select count(*), coalesce(sum(n.content_bytes), 0) into messages, bytes from (
+            select t.content_bytes from feed.changed_messages(lows, highs) t limit most_rows + 1) n;
+    end if;
+    if presence > 0 then
+        select count(*) into presence from (
+            select from feed.changed_presence(lows, highs) limit most_presence + 1) n;
+        if presence <= most_presence then
+            select count(*) into audience from (
+                select from feed.changed_presence(lows, highs) t
+                  join public.conversation_members m on m.user_id = t.user_id
+                 limit most_audience + 1) n;
+        end if;
+    end if;
+    if mutes > 0 then
+        select count(*) into mutes from (
+            select from feed.changed_mutes(lows, highs) limit most_mutes + 1) n;
+    end if;
+    has_too_many := members > most_rows or profiles > most_profiles or conversations > most_conversations
+        or messages > most_rows or bytes > most_bytes or former_members > most_rows
+        or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
+        or presence > most_presence or audience > most_audience or mutes > most_mutes;
 end
 $$;
 
@@ -7517,39 +7786,18 @@ declare
     bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
                             coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
     highs xid8[] := array[bound];
-    -- The most rows, and bytes of content, in one poll. For presence it is the number of users who return when a node
-    -- has ended; a conversation of an audience takes 37 bytes.
-    most_rows constant integer := 5000;
-    most_profiles constant integer := 1000;
-    most_conversations constant integer := 1000;
-    most_mutes constant integer := 1000;
-    most_entered constant integer := 250;
-    most_bytes constant bigint := 16777216;
-    most_presence constant integer := 10000;
-    most_audience constant integer := 400000;
-    -- The numbers of rows: first 1 if there may be any, then counted up to the bounds.
-    memberships integer := 1;
+    -- 1 if the table may have changed rows, 0 if not.
+    members integer := 1;
     profiles integer := 1;
-    deletions integer := 0;
     conversations integer := 1;
-    removals integer := 1;
+    former_members integer := 1;
     messages integer := 1;
-    bytes bigint := 0;
     presence integer := 1;
-    audience integer := 0;
     mutes integer := 1;
-    entered uuid[] := '{}';
-    -- Former members of those who wrote in them.
-    writers integer := 0;
-    -- True if users who join get the conversations here, false if they must resync.
-    is_opened boolean := true;
+    counts record;  -- feed.count_changes
 begin
     if pg_catalog.pg_snapshot_xmin(since) <> beyond then
-        lows := array(
-            select x from pg_catalog.pg_snapshot_xip(since) x
-             where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()) order by x) || lows;
-        highs := array(select (x::text::bigint + 1)::text::xid8 from unnest(lows) x limit cardinality(lows) - 1)
-            || highs;
+        select r.lows, r.highs into lows, highs from feed.change_ranges(since, bound) r;
     end if;
     -- Not with several ranges: between them are rows of transactions in progress.
     if cardinality(lows) = 1 then
@@ -7567,183 +7815,43 @@ begin
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
                exists (select from public.conversation_mutes t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer
-          into memberships, profiles, conversations, removals, messages, presence, mutes;
+          into members, profiles, conversations, former_members, messages, presence, mutes;
     end if;
-    if memberships + profiles + conversations + removals + messages + presence + mutes = 0 then
+    if members + profiles + conversations + former_members + messages + presence + mutes = 0 then
         return;
     end if;
 
-    if profiles > 0 then
-        select count(*), count(*) filter (where n.is_deleted) into profiles, deletions from (
-            select t.is_deleted from unnest(lows, highs) as s (low, high)
-              cross join lateral (select * from public.user_profiles t
-                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
-             limit most_profiles + 1) n;
-        if deletions > 0 or profiles > most_profiles then
-            return query
-            select 'deleted', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], null::text, null::text,
-                   null::bigint[]
-              from unnest(lows, highs) as s (low, high)
-              cross join lateral (select * from public.user_profiles t
-                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) p
-             where p.is_deleted;
-        end if;
+    counts := feed.count_changes(
+        since, lows, highs, members, profiles, conversations, former_members, messages, presence, mutes);
+    if counts.has_deletions then
+        return query select * from feed.read_deleted(lows, highs);
     end if;
-    if memberships > 0 then
-        select count(*) into memberships from (
-            select from unnest(lows, highs) as s (low, high)
-              cross join lateral (select * from public.conversation_members t
-                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
-             limit most_rows + 1) n;
-        if memberships <= most_rows then
-            entered := array(
-                select distinct m.conversation_id
-                  from unnest(lows, highs) as s (low, high)
-                  cross join lateral (select * from public.conversation_members t
-                                       where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) m
-                 where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
-        end if;
-        if entered <> '{}' then
-            select count(*) into writers from (
-                select from app.former_members f where f.conversation_id = any(entered) and f.wrote
-                 limit most_rows + 1) n;
-            -- Reads only sizes, and only of rows that would be returned.
-            is_opened := (
-                select coalesce(sum(octet_length(m.content) + coalesce(pg_column_size(m.attachment), 0)), 0)
-                  from unnest(entered) as e (id)
-                  join public.conversations c on c.id = e.id
-                  join public.messages m on m.conversation_id = c.id and m.seq > c.last_seq - 100)
-              + (select coalesce(sum(pg_column_size(p)), 0)
-                   from public.conversation_members m join public.user_profiles p on p.id = m.user_id
-                  where m.conversation_id = any(entered)) <= app.opening_bytes();
-        end if;
-    end if;
-    if conversations > 0 then
-        select count(*) into conversations from (
-            select from unnest(lows, highs) as s (low, high)
-              cross join lateral (select * from public.conversations t
-                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
-             limit most_conversations + 1) n;
-    end if;
-    if removals > 0 then
-        select count(*) into removals from (
-            select from unnest(lows, highs) as s (low, high)
-              cross join lateral (select * from app.former_members t
-                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
-             limit most_rows + 1) n;
-    end if;
-    if messages > 0 then
-        select count(*), coalesce(sum(n.length), 0) into messages, bytes from (
-            select pg_catalog.octet_length(t.content) as length
-              from unnest(lows, highs) as s (low, high)
-              cross join lateral (select * from public.messages t
-                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
-             limit most_rows + 1) n;
-    end if;
-    if presence > 0 then
-        select count(*) into presence from (
-            select from unnest(lows, highs) as s (low, high)
-              cross join lateral (select * from public.presence t
-                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
-             limit most_presence + 1) n;
-        if presence <= most_presence then
-            select count(*) into audience from (
-                select from unnest(lows, highs) as s (low, high)
-                  cross join lateral (select * from public.presence t
-                                       where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
-                  join public.conversation_members m on m.user_id = t.user_id
-                 limit most_audience + 1) n;
-        end if;
-    end if;
-    if mutes > 0 then
-        select count(*) into mutes from (
-            select from unnest(lows, highs) as s (low, high)
-              cross join lateral (select * from public.conversation_mutes t
-                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
-             limit most_mutes + 1) n;
-    end if;
-    if memberships > most_rows or profiles > most_profiles or conversations > most_conversations
-       or messages > most_rows or bytes > most_bytes or removals > most_rows
-       or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
-       or presence > most_presence or audience > most_audience or mutes > most_mutes then
+    if counts.has_too_many then
         return query select 'many', null::text, null::uuid, null::uuid, null::bigint, null::uuid[], null::text,
                             null::text, null::bigint[];
         return;
     end if;
 
-    if removals > 0 then
-        return query
-        select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text,
-               null::text, null::bigint[]
-          from unnest(lows, highs) as s (low, high)
-          cross join lateral (select * from app.former_members t
-                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) f;
+    if counts.former_members > 0 then
+        return query select * from feed.read_left(lows, highs);
     end if;
-
-    if memberships > 0 then
-        -- A membership's changed_xid is never older than its joined_xid.
-        return query
-        select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
-               null::text, null::bigint[]
-          from unnest(lows, highs) as s (low, high)
-          cross join lateral (select * from public.conversation_members t
-                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) m
-         where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+    if counts.members > 0 then
+        return query select * from feed.read_joined(since, lows, highs);
     end if;
-
-    if not is_opened then
-        return query
-        select 'behind', null::text, null::uuid, m.user_id, null::bigint, null::uuid[], null::text, null::text,
-               null::bigint[]
-          from unnest(lows, highs) as s (low, high)
-          cross join lateral (select * from public.conversation_members t
-                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) m
-         where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+    if not counts.is_opened then
+        return query select * from feed.read_joined_behind(since, lows, highs);
     end if;
-
-    if removals > 0 then
-        -- Users who joined, wrote and left since: the members get their messages, and no row about the joining.
-        return query
-        select 'profile', f.joined_xid::text, null::uuid, f.user_id, null::bigint, array[f.conversation_id],
-               o.object::text, null::text, null::bigint[]
-          from unnest(lows, highs) as s (low, high)
-          cross join lateral (select * from app.former_members t
-                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) f
-          join app.profile_objects o on o.id = f.user_id
-         where f.wrote and not pg_catalog.pg_visible_in_snapshot(f.joined_xid, since);
+    if counts.former_members > 0 then
+        return query select * from feed.read_leaver_profiles(since, lows, highs);
     end if;
-
-    if profiles > 0 then
-        -- One statement, since one of the two objects contains the other, and starting a statement is most of the cost.
-        return query
-        with changed as materialized (
-            select o.*
-              from unnest(lows, highs) as s (low, high)
-              cross join lateral (select * from app.me_objects t
-                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) o)
-        select 'me', c.changed_xid::text, null::uuid, c.id, null::bigint, null::uuid[], c.object::text, null::text,
-               null::bigint[]
-          from changed c
-        union all
-        select 'profile', c.public_changed_xid::text, null::uuid, c.id, null::bigint, array(
-                   select m.conversation_id from public.conversation_members m where m.user_id = c.id
-                   union all
-                   select f.conversation_id from app.former_members f where f.user_id = c.id and f.wrote),
-               c.profile::text, null::text, null::bigint[]
-          from changed c
-         where not pg_catalog.pg_visible_in_snapshot(c.public_changed_xid, since);
+    if counts.profiles > 0 then
+        return query select * from feed.read_profiles(since, lows, highs);
     end if;
-
-    if conversations > 0 then
-        return query
-        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
-               c.marks || feed.mutes(c.id, c.user_ids)
-          from unnest(lows, highs) as s (low, high)
-          cross join lateral (select * from app.conversation_parts t
-                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) c;
+    if counts.conversations > 0 then
+        return query select * from feed.read_conversations(lows, highs);
     end if;
-
-    if messages > 0 then
+    if counts.messages > 0 then
+        -- Not a function: it could not be inlined, and its call would add 4 % to a poll with one message.
         return query
         select 'message', o.changed_xid::text, o.conversation_id, o.sender_id, o.seq, null::uuid[], o.object::text,
                null::text, null::bigint[]
@@ -7752,89 +7860,24 @@ begin
                                where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) o
          order by o.conversation_id, o.seq;
     end if;
-
-    if memberships > 0 then
-        return query
-        select 'read', m.changed_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
-               null::text, null::bigint[]
-          from unnest(lows, highs) as s (low, high)
-          cross join lateral (select * from public.conversation_members t
-                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) m
-         where pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+    if counts.members > 0 then
+        return query select * from feed.read_marks(since, lows, highs);
     end if;
-    if messages > 0 then
-        -- A message moves its sender's mark, unless it was edited. Marks that are returned already are left out.
-        return query
-        select 'read', m.sent_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
-               null::text, null::bigint[]
-          from (select distinct n.conversation_id, n.sender_id
-                  from unnest(lows, highs) as s (low, high)
-                  cross join lateral (select * from public.messages t
-                                       where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) n) w
-          cross join lateral (
-                select * from public.conversation_members t
-                 where t.conversation_id = w.conversation_id and t.user_id = w.sender_id offset 0) m
-         where not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since)
-           and pg_catalog.pg_visible_in_snapshot(m.changed_xid, since);
+    if counts.messages > 0 then
+        return query select * from feed.read_sender_marks(since, lows, highs);
     end if;
-
-    if entered <> '{}' then
-        return query
-        select 'opening_profile', null::text, w.conversation_id, w.user_id, null::bigint, null::uuid[], o.object::text,
-               null::text, null::bigint[]
-          from (select m.conversation_id, m.user_id, m.joined_at from public.conversation_members m
-                 where m.conversation_id = any(entered)
-                   -- The other members get the profiles of users who join.
-                   and (is_opened or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since))
-                union all
-                -- Former members with messages here.
-                select f.conversation_id, f.user_id, 'infinity' from app.former_members f
-                 where f.conversation_id = any(entered) and f.wrote and is_opened) w
-          join app.profile_objects o on o.id = w.user_id
-         order by w.conversation_id, w.joined_at, w.user_id;
-        return query
-        select 'opening_message', null::text, o.conversation_id, o.sender_id, o.seq, null::uuid[], o.object::text,
-               null::text, null::bigint[]
-          from unnest(entered) as e (id)
-          join public.conversations c on c.id = e.id
-          join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
-         where is_opened
-         order by o.conversation_id, o.seq;
+    if counts.entered <> '{}' then
+        return query select * from feed.read_openings(since, counts.entered, counts.is_opened);
     end if;
-
-    if presence > 0 then
-        return query
-        select 'behind', p.hidden_xid::text, null::uuid, p.user_id, null::bigint, null::uuid[], null::text, null::text,
-               null::bigint[]
-          from unnest(lows, highs) as s (low, high)
-          cross join lateral (select * from public.presence t
-                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) p
-         where not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since);
-        return query
-        select 'presence', p.changed_xid::text, null::uuid, p.user_id, null::bigint,
-               array(select m.conversation_id from public.conversation_members m where m.user_id = p.user_id),
-               app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
-          from unnest(lows, highs) as s (low, high)
-          cross join lateral (select * from public.presence t
-                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) p;
+    if counts.presence > 0 then
+        return query select * from feed.read_presence_behind(since, lows, highs);
+        return query select * from feed.read_presence(lows, highs);
     end if;
-    if entered <> '{}' then
-        return query
-        select 'opening_presence', null::text, m.conversation_id, p.user_id, null::bigint, null::uuid[],
-               app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
-          from public.conversation_members m join public.presence p on p.user_id = m.user_id
-         where m.conversation_id = any(entered)
-         order by m.conversation_id, m.joined_at, m.user_id;
+    if counts.entered <> '{}' then
+        return query select * from feed.read_opening_presence(counts.entered);
     end if;
-
-    if mutes > 0 then
-        return query
-        select 'own_conversation', x.changed_xid::text, o.id, o.user_id, null::bigint, null::uuid[], o.object,
-               null::text, null::bigint[]
-          from unnest(lows, highs) as s (low, high)
-          cross join lateral (select * from public.conversation_mutes t
-                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) x
-          join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id;
+    if counts.mutes > 0 then
+        return query select * from feed.read_own_conversations(lows, highs);
     end if;
 end
 $$;
@@ -7889,13 +7932,17 @@ CREATE FUNCTION feed.poll_changes(since pg_snapshot, features text[]) RETURNS TA
                      ELSE pg_current_snapshot()
                  END)::text AS snapshot,
                  CASE
-                     WHEN (NOT pg_is_in_recovery()) THEN NULLIF(GREATEST(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()), pg_current_wal_flush_lsn())
+                     WHEN (NOT pg_is_in_recovery()) THEN GREATEST(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn())
                      ELSE NULL::pg_lsn
-                 END AS log_end
+                 END AS written
          )
   SELECT n.epoch,
      n.snapshot,
-     n.log_end,
+         CASE
+             WHEN (n.written IS NULL) THEN NULL::pg_lsn
+             WHEN (n.written > pg_current_wal_flush_lsn()) THEN n.written
+             ELSE NULL::pg_lsn
+         END AS "case",
      l.kind,
      l.xid,
      l.conversation_id,
@@ -7966,6 +8013,260 @@ CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE
     FROM feed.poll_changes(next_look.since, next_look.features) poll_changes(epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks);
 END;
 
+CREATE FUNCTION feed.read_conversations(lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
+           c.marks || feed.mutes(c.id, c.user_ids)
+      from unnest(lows, highs) as s (low, high)
+      cross join lateral (select * from app.conversation_parts t
+                           where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) c;
+end
+$$;
+
+CREATE FUNCTION feed.read_deleted(lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT 'deleted'::text,
+     (p.changed_xid)::text AS changed_xid,
+     NULL::uuid AS uuid,
+     p.id,
+     NULL::bigint AS int8,
+     NULL::uuid[] AS uuid,
+     NULL::text AS text,
+     NULL::text AS text,
+     NULL::bigint[] AS int8
+    FROM feed.changed_profiles(read_deleted.lows, read_deleted.highs) p(id, is_deleted, changed_xid)
+   WHERE p.is_deleted;
+END;
+
+CREATE FUNCTION feed.read_joined(since pg_snapshot, lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT 'joined'::text,
+     (m.joined_xid)::text AS joined_xid,
+     m.conversation_id,
+     m.user_id,
+     NULL::bigint AS int8,
+     NULL::uuid[] AS uuid,
+     NULL::text AS text,
+     NULL::text AS text,
+     NULL::bigint[] AS int8
+    FROM feed.changed_members(read_joined.lows, read_joined.highs) m(conversation_id, user_id, last_read_seq, joined_xid, changed_xid)
+   WHERE (NOT pg_visible_in_snapshot(m.joined_xid, read_joined.since));
+END;
+
+CREATE FUNCTION feed.read_joined_behind(since pg_snapshot, lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT 'behind'::text,
+     NULL::text AS text,
+     NULL::uuid AS uuid,
+     m.user_id,
+     NULL::bigint AS int8,
+     NULL::uuid[] AS uuid,
+     NULL::text AS text,
+     NULL::text AS text,
+     NULL::bigint[] AS int8
+    FROM feed.changed_members(read_joined_behind.lows, read_joined_behind.highs) m(conversation_id, user_id, last_read_seq, joined_xid, changed_xid)
+   WHERE (NOT pg_visible_in_snapshot(m.joined_xid, read_joined_behind.since));
+END;
+
+CREATE FUNCTION feed.read_leaver_profiles(since pg_snapshot, lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    select 'profile', f.joined_xid::text, null::uuid, f.user_id, null::bigint, array[f.conversation_id],
+           o.object::text, null::text, null::bigint[]
+      from feed.changed_former_members(lows, highs) f
+      join app.profile_objects o on o.id = f.user_id
+     where f.wrote and not pg_catalog.pg_visible_in_snapshot(f.joined_xid, since);
+end
+$$;
+
+CREATE FUNCTION feed.read_left(lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT 'left'::text,
+     (f.changed_xid)::text AS changed_xid,
+     f.conversation_id,
+     f.user_id,
+     NULL::bigint AS int8,
+     NULL::uuid[] AS uuid,
+     NULL::text AS text,
+     NULL::text AS text,
+     NULL::bigint[] AS int8
+    FROM feed.changed_former_members(read_left.lows, read_left.highs) f(conversation_id, user_id, wrote, joined_xid, changed_xid);
+END;
+
+CREATE FUNCTION feed.read_marks(since pg_snapshot, lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT 'read'::text,
+     (m.changed_xid)::text AS changed_xid,
+     m.conversation_id,
+     m.user_id,
+     m.last_read_seq,
+     NULL::uuid[] AS uuid,
+     NULL::text AS text,
+     NULL::text AS text,
+     NULL::bigint[] AS int8
+    FROM feed.changed_members(read_marks.lows, read_marks.highs) m(conversation_id, user_id, last_read_seq, joined_xid, changed_xid)
+   WHERE pg_visible_in_snapshot(m.joined_xid, read_marks.since);
+END;
+
+CREATE FUNCTION feed.read_opening_presence(entered uuid[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    select 'opening_presence', null::text, m.conversation_id, p.user_id, null::bigint, null::uuid[],
+           app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
+      from public.conversation_members m join public.presence p on p.user_id = m.user_id
+     where m.conversation_id = any(entered)
+     order by m.conversation_id, m.joined_at, m.user_id;
+end
+$$;
+
+CREATE FUNCTION feed.read_openings(since pg_snapshot, entered uuid[], is_opened boolean) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    select 'opening_profile', null::text, w.conversation_id, w.user_id, null::bigint, null::uuid[], o.object::text,
+           null::text, null::bigint[]
+      from (select m.conversation_id, m.user_id, m.joined_at from public.conversation_members m
+             where m.conversation_id = any(entered)
+               -- The other members get the profiles of users who join.
+               and (is_opened or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since))
+            union all
+            -- Former members with messages here.
+            select f.conversation_id, f.user_id, 'infinity' from app.former_members f
+             where f.conversation_id = any(entered) and f.wrote and is_opened) w
+      join app.profile_objects o on o.id = w.user_id
+     order by w.conversation_id, w.joined_at, w.user_id;
+    return query
+    select 'opening_message', null::text, o.conversation_id, o.sender_id, o.seq, null::uuid[], o.object::text,
+           null::text, null::bigint[]
+      from unnest(entered) as e (id)
+      join public.conversations c on c.id = e.id
+      join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
+     where is_opened
+     order by o.conversation_id, o.seq;
+end
+$$;
+
+CREATE FUNCTION feed.read_own_conversations(lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    select 'own_conversation', x.changed_xid::text, o.id, o.user_id, null::bigint, null::uuid[], o.object,
+           null::text, null::bigint[]
+      from feed.changed_mutes(lows, highs) x
+      join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id;
+end
+$$;
+
+CREATE FUNCTION feed.read_presence(lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT 'presence'::text,
+     (p.changed_xid)::text AS changed_xid,
+     NULL::uuid AS uuid,
+     p.user_id,
+     NULL::bigint AS int8,
+     ARRAY( SELECT m.conversation_id
+            FROM public.conversation_members m
+           WHERE (m.user_id = p.user_id)) AS "array",
+     app.presence_object(p.user_id, p.is_online, p.last_seen_at) AS presence_object,
+     NULL::text AS text,
+     NULL::bigint[] AS int8
+    FROM feed.changed_presence(read_presence.lows, read_presence.highs) p(user_id, is_online, last_seen_at, changed_xid, hidden_xid);
+END;
+
+CREATE FUNCTION feed.read_presence_behind(since pg_snapshot, lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT 'behind'::text,
+     (p.hidden_xid)::text AS hidden_xid,
+     NULL::uuid AS uuid,
+     p.user_id,
+     NULL::bigint AS int8,
+     NULL::uuid[] AS uuid,
+     NULL::text AS text,
+     NULL::text AS text,
+     NULL::bigint[] AS int8
+    FROM feed.changed_presence(read_presence_behind.lows, read_presence_behind.highs) p(user_id, is_online, last_seen_at, changed_xid, hidden_xid)
+   WHERE (NOT pg_visible_in_snapshot(p.hidden_xid, read_presence_behind.since));
+END;
+
+CREATE FUNCTION feed.read_profiles(since pg_snapshot, lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    -- One statement, since one of the two objects contains the other, and starting a statement is most of the cost.
+    return query
+    with changed as materialized (
+        select o.*
+          from unnest(lows, highs) as s (low, high)
+          cross join lateral (select * from app.me_objects t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) o)
+    select 'me', c.changed_xid::text, null::uuid, c.id, null::bigint, null::uuid[], c.object::text, null::text,
+           null::bigint[]
+      from changed c
+    union all
+    select 'profile', c.public_changed_xid::text, null::uuid, c.id, null::bigint, array(
+               select m.conversation_id from public.conversation_members m where m.user_id = c.id
+               union all
+               select f.conversation_id from app.former_members f where f.user_id = c.id and f.wrote),
+           c.profile::text, null::text, null::bigint[]
+      from changed c
+     where not pg_catalog.pg_visible_in_snapshot(c.public_changed_xid, since);
+end
+$$;
+
+CREATE FUNCTION feed.read_sender_marks(since pg_snapshot, lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT 'read'::text,
+     (m.sent_xid)::text AS sent_xid,
+     m.conversation_id,
+     m.user_id,
+     m.last_read_seq,
+     NULL::uuid[] AS uuid,
+     NULL::text AS text,
+     NULL::text AS text,
+     NULL::bigint[] AS int8
+    FROM (( SELECT DISTINCT n.conversation_id,
+             n.sender_id
+            FROM feed.changed_messages(read_sender_marks.lows, read_sender_marks.highs) n(conversation_id, sender_id, content_bytes)) w
+      CROSS JOIN LATERAL ( SELECT t.conversation_id,
+             t.user_id,
+             t.last_read_seq,
+             t.sent_xid,
+             t.changed_xid
+            FROM public.conversation_members t
+           WHERE ((t.conversation_id = w.conversation_id) AND (t.user_id = w.sender_id))
+          OFFSET 0) m)
+   WHERE ((NOT pg_visible_in_snapshot(m.sent_xid, read_sender_marks.since)) AND pg_visible_in_snapshot(m.changed_xid, read_sender_marks.since));
+END;
+
 CREATE FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) RETURNS SETOF uuid
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8013,20 +8314,6 @@ CREATE FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) RETURNS
              where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))
 $$;
 
-CREATE TABLE public.conversation_members (
-    conversation_id uuid NOT NULL,
-    user_id uuid NOT NULL,
-    role app.member_role DEFAULT 'member'::text NOT NULL,
-    joined_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    joined_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    last_read_seq bigint NOT NULL,
-    sent_seq bigint DEFAULT 0 NOT NULL,
-    sent_xid xid8,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    is_deleted boolean DEFAULT false NOT NULL
-)
-WITH (fillfactor='70');
-
 CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
     LANGUAGE sql STABLE
     BEGIN ATOMIC
@@ -8034,25 +8321,6 @@ CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
             FROM public.conversation_members m
            WHERE ((m.conversation_id = (is_read.message).conversation_id) AND (m.user_id <> (is_read.message).sender_id) AND (m.last_read_seq < (is_read.message).seq)))));
 END;
-
-CREATE TABLE public.conversations (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    kind app.conversation_kind DEFAULT 'direct'::text NOT NULL,
-    participant1_id uuid,
-    participant2_id uuid,
-    title app.title,
-    created_by uuid,
-    last_seq bigint DEFAULT 0 NOT NULL,
-    last_message_content text,
-    last_message_time timestamp with time zone,
-    last_message_sender_id uuid,
-    last_message_xid xid8,
-    version bigint DEFAULT 1 NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL
-)
-WITH (fillfactor='70');
 
 CREATE FUNCTION public.unread_count(conversation public.conversations) RETURNS bigint
     LANGUAGE sql STABLE
@@ -8103,14 +8371,6 @@ CREATE VIEW app.conversation_parts WITH (security_invoker='true') AS
                   WHERE (m_2.conversation_id = c.id)
                   ORDER BY m_2.joined_at, m_2.user_id) m_1) m);
 
-CREATE TABLE public.conversation_mutes (
-    conversation_id uuid NOT NULL,
-    user_id uuid NOT NULL,
-    muted_until timestamp with time zone,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    CONSTRAINT conversation_mutes_until_finite CHECK (isfinite(muted_until))
-);
-
 CREATE VIEW app.conversation_objects WITH (security_invoker='true') AS
  SELECT c.id,
     m.user_id,
@@ -8133,14 +8393,6 @@ CREATE TABLE app.devices (
     CONSTRAINT devices_environment CHECK ((environment = ANY (ARRAY['production'::text, 'sandbox'::text]))),
     CONSTRAINT devices_platform CHECK ((platform = ANY (ARRAY['apns'::text, 'fcm'::text, 'webhook'::text]))),
     CONSTRAINT devices_token CHECK (((octet_length(token) >= 1) AND (octet_length(token) <= 2048)))
-);
-
-CREATE TABLE app.former_members (
-    conversation_id uuid NOT NULL,
-    user_id uuid NOT NULL,
-    wrote boolean NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    joined_xid xid8 DEFAULT '3'::xid8 NOT NULL
 );
 
 CREATE TABLE app.identities (
@@ -8427,17 +8679,6 @@ CREATE TABLE public.media (
     CONSTRAINT media_purpose_valid CHECK ((purpose = ANY (ARRAY['avatar'::text, 'message'::text]))),
     CONSTRAINT media_width_valid CHECK (((width >= 1) AND (width <= 65535)))
 );
-
-CREATE TABLE public.presence (
-    user_id uuid NOT NULL,
-    is_online boolean DEFAULT false NOT NULL,
-    last_seen_at timestamp with time zone,
-    is_hidden boolean DEFAULT false NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    hidden_xid xid8,
-    CONSTRAINT presence_hidden_shows_nothing CHECK ((NOT (is_hidden AND (is_online OR (last_seen_at IS NOT NULL)))))
-)
-WITH (fillfactor='70');
 
 CREATE TABLE public.username_history (
     id bigint NOT NULL,
@@ -10048,8 +10289,86 @@ GRANT ALL ON FUNCTION auth.uid() TO anon;
 GRANT ALL ON FUNCTION auth.uid() TO authenticated;
 GRANT ALL ON FUNCTION auth.uid() TO service_role;
 
+REVOKE ALL ON FUNCTION feed.change_ranges(since pg_snapshot, bound xid8) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.change_ranges(since pg_snapshot, bound xid8) TO postline_feed;
+
+GRANT ALL ON TABLE public.conversations TO service_role;
+GRANT SELECT ON TABLE public.conversations TO authenticated;
+GRANT SELECT ON TABLE public.conversations TO postline_feed;
+
+GRANT INSERT(kind) ON TABLE public.conversations TO authenticated;
+
+GRANT INSERT(participant1_id) ON TABLE public.conversations TO authenticated;
+
+GRANT INSERT(participant2_id) ON TABLE public.conversations TO authenticated;
+
+GRANT UPDATE(title) ON TABLE public.conversations TO authenticated;
+
+REVOKE ALL ON FUNCTION feed.changed_conversations(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_conversations(lows xid8[], highs xid8[]) TO postline_feed;
+
+GRANT SELECT ON TABLE app.former_members TO service_role;
+GRANT SELECT ON TABLE app.former_members TO authenticated;
+GRANT SELECT ON TABLE app.former_members TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.changed_former_members(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_former_members(lows xid8[], highs xid8[]) TO postline_feed;
+
+GRANT ALL ON TABLE public.conversation_members TO service_role;
+GRANT SELECT,DELETE ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT ON TABLE public.conversation_members TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT(conversation_id) ON TABLE public.conversation_members TO postline_sender;
+
+GRANT INSERT(user_id) ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT(user_id) ON TABLE public.conversation_members TO postline_sender;
+
+GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
+
+GRANT SELECT(is_deleted) ON TABLE public.conversation_members TO postline_sender;
+
+REVOKE ALL ON FUNCTION feed.changed_members(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_members(lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.changed_messages(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_messages(lows xid8[], highs xid8[]) TO postline_feed;
+
+GRANT ALL ON TABLE public.conversation_mutes TO service_role;
+GRANT SELECT ON TABLE public.conversation_mutes TO authenticated;
+GRANT SELECT ON TABLE public.conversation_mutes TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.conversation_mutes TO authenticated;
+
+GRANT INSERT(user_id) ON TABLE public.conversation_mutes TO authenticated;
+
+GRANT INSERT(muted_until),UPDATE(muted_until) ON TABLE public.conversation_mutes TO authenticated;
+
+REVOKE ALL ON FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) TO postline_feed;
+
+GRANT SELECT ON TABLE public.presence TO service_role;
+GRANT SELECT ON TABLE public.presence TO postline_feed;
+
+GRANT SELECT(user_id) ON TABLE public.presence TO authenticated;
+
+GRANT SELECT(is_online) ON TABLE public.presence TO authenticated;
+
+GRANT SELECT(last_seen_at) ON TABLE public.presence TO authenticated;
+
+GRANT SELECT(changed_xid) ON TABLE public.presence TO authenticated;
+
+REVOKE ALL ON FUNCTION feed.changed_presence(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_presence(lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.changed_profiles(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_profiles(lows xid8[], highs xid8[]) TO postline_feed;
+
 REVOKE ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) TO postline_feed;
@@ -10075,38 +10394,54 @@ GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot) TO postline_feed;
 REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) TO postline_feed;
 
+REVOKE ALL ON FUNCTION feed.read_conversations(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_conversations(lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_deleted(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_deleted(lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_joined(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_joined(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_joined_behind(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_joined_behind(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_leaver_profiles(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_leaver_profiles(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_left(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_left(lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_marks(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_marks(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_opening_presence(entered uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_opening_presence(entered uuid[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_openings(since pg_snapshot, entered uuid[], is_opened boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_openings(since pg_snapshot, entered uuid[], is_opened boolean) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_own_conversations(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_own_conversations(lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_presence(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_presence(lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_presence_behind(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_presence_behind(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_profiles(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_profiles(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_sender_marks(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_sender_marks(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
+
 REVOKE ALL ON FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) TO postline_feed;
-
-GRANT ALL ON TABLE public.conversation_members TO service_role;
-GRANT SELECT,DELETE ON TABLE public.conversation_members TO authenticated;
-GRANT SELECT ON TABLE public.conversation_members TO postline_feed;
-
-GRANT INSERT(conversation_id) ON TABLE public.conversation_members TO authenticated;
-GRANT SELECT(conversation_id) ON TABLE public.conversation_members TO postline_sender;
-
-GRANT INSERT(user_id) ON TABLE public.conversation_members TO authenticated;
-GRANT SELECT(user_id) ON TABLE public.conversation_members TO postline_sender;
-
-GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
-
-GRANT SELECT(is_deleted) ON TABLE public.conversation_members TO postline_sender;
 
 REVOKE ALL ON FUNCTION public.is_read(message public.messages) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.is_read(message public.messages) TO authenticated;
 GRANT ALL ON FUNCTION public.is_read(message public.messages) TO service_role;
-
-GRANT ALL ON TABLE public.conversations TO service_role;
-GRANT SELECT ON TABLE public.conversations TO authenticated;
-GRANT SELECT ON TABLE public.conversations TO postline_feed;
-
-GRANT INSERT(kind) ON TABLE public.conversations TO authenticated;
-
-GRANT INSERT(participant1_id) ON TABLE public.conversations TO authenticated;
-
-GRANT INSERT(participant2_id) ON TABLE public.conversations TO authenticated;
-
-GRANT UPDATE(title) ON TABLE public.conversations TO authenticated;
 
 REVOKE ALL ON FUNCTION public.unread_count(conversation public.conversations) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.unread_count(conversation public.conversations) TO authenticated;
@@ -10114,16 +10449,6 @@ GRANT ALL ON FUNCTION public.unread_count(conversation public.conversations) TO 
 
 GRANT SELECT ON TABLE app.conversation_parts TO authenticated;
 GRANT SELECT ON TABLE app.conversation_parts TO postline_feed;
-
-GRANT ALL ON TABLE public.conversation_mutes TO service_role;
-GRANT SELECT ON TABLE public.conversation_mutes TO authenticated;
-GRANT SELECT ON TABLE public.conversation_mutes TO postline_feed;
-
-GRANT INSERT(conversation_id) ON TABLE public.conversation_mutes TO authenticated;
-
-GRANT INSERT(user_id) ON TABLE public.conversation_mutes TO authenticated;
-
-GRANT INSERT(muted_until),UPDATE(muted_until) ON TABLE public.conversation_mutes TO authenticated;
 
 GRANT SELECT ON TABLE app.conversation_objects TO authenticated;
 GRANT SELECT ON TABLE app.conversation_objects TO postline_feed;
@@ -10145,10 +10470,6 @@ GRANT SELECT(locale) ON TABLE app.devices TO authenticated;
 GRANT SELECT(created_at) ON TABLE app.devices TO authenticated;
 
 GRANT SELECT(registered_at) ON TABLE app.devices TO authenticated;
-
-GRANT SELECT ON TABLE app.former_members TO service_role;
-GRANT SELECT ON TABLE app.former_members TO authenticated;
-GRANT SELECT ON TABLE app.former_members TO postline_feed;
 
 GRANT SELECT ON TABLE app.profile_objects TO authenticated;
 GRANT SELECT ON TABLE app.profile_objects TO postline_feed;
@@ -10191,17 +10512,6 @@ GRANT SELECT ON TABLE public.built_in_avatars TO authenticated;
 
 GRANT ALL ON TABLE public.media TO service_role;
 GRANT SELECT ON TABLE public.media TO authenticated;
-
-GRANT SELECT ON TABLE public.presence TO service_role;
-GRANT SELECT ON TABLE public.presence TO postline_feed;
-
-GRANT SELECT(user_id) ON TABLE public.presence TO authenticated;
-
-GRANT SELECT(is_online) ON TABLE public.presence TO authenticated;
-
-GRANT SELECT(last_seen_at) ON TABLE public.presence TO authenticated;
-
-GRANT SELECT(changed_xid) ON TABLE public.presence TO authenticated;
 
 GRANT ALL ON TABLE public.username_history TO service_role;
 GRANT SELECT ON TABLE public.username_history TO authenticated;

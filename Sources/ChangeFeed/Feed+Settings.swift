@@ -13,9 +13,14 @@ extension Feed {
         /// The largest push that a connection takes, in bytes.
         package let maxPushBytes: Int
 
-        /// The minimum time between the starts of two polls, and of two notifications: commits in the meantime share
-        /// the next. It delays nothing at rest, and limits the load on the database.
+        /// The minimum time between the starts of two notifications, and of two polls under load: commits in the
+        /// meantime share the next. It delays nothing at rest, and limits the load on the database.
         var pace: Duration = .milliseconds(5)
+
+        /// The time between the starts of two polls for each change of the first, from ``shortestPace`` to ``pace``.
+        /// Up to four thousand changes per second are polled as fast as they come.
+        var pacePerChange: Duration = .microseconds(250)
+        var shortestPace: Duration = .milliseconds(1)
         package var sweep: Duration = .seconds(1)
 
         /// The longest time that a poll waits for this node's pending writes.

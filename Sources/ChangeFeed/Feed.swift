@@ -47,6 +47,9 @@ package actor Feed {
     private var sinks: [SubscriptionID: any ClientSink] = [:]
     private var position: Position?
 
+    /// The number of changes in the last poll.
+    private var changeCount = 0
+
     /// The number of consecutive polls that failed, and of those that lost their connection.
     private var pollFailureCount = 0
     private var connectionLossCount = 0
@@ -243,8 +246,14 @@ extension Feed {
                 let wait = min(dispatcher.lastDispatchDuration / 2, settings.maxWriteWait)
                 try await pendingWrites.wait(until: .now + wait, on: due)
             }
-            next = .now + settings.pace
+            next = .now + pace
         }
+    }
+
+    /// The minimum time between the starts of the last poll and the next. The more has changed, the more commits share
+    /// a poll.
+    private var pace: Duration {
+        min(settings.pace, max(settings.shortestPace, settings.pacePerChange * changeCount))
     }
 
     private func pollAndRecord(over connection: Connection, _ state: inout FeedConnectionState) async throws {
@@ -266,6 +275,7 @@ extension Feed {
 
     private func poll(over connection: Connection, _ state: inout FeedConnectionState) async throws {
         // After repeated failures the poll is sent without a position: it returns the current snapshot and no changes.
+        changeCount = 0
         let isAbandoned =
             pollFailureCount >= settings.maxPollFailures || connectionLossCount >= settings.maxConnectionLosses
         var calls = [preamble.call(for: .feed)]
@@ -323,6 +333,7 @@ extension Feed {
         // A batch beyond the limit is not distributed; its users resync.
         let changes = summary.exceedsLimit ? [] : summary.changes
         metrics.recordBatchSize(changes.count)
+        changeCount = summary.changes.count
         position = now
         distribute(
             ChangeBatch(snapshot: now.snapshot, cursor: now.cursor, changes: changes, affectedUsers: affectedUsers))
@@ -360,11 +371,14 @@ extension Feed {
         return affected.union(unchecked)
     }
 
-    /// Returns once the log is flushed up to `end`. It first waits for other commits to flush the log, since under load
-    /// that is cheaper than another commit. Without other writes it has the log flushed.
+    /// Returns once the log is flushed up to `end`. It first waits for other commits to flush the log, such as this
+    /// node's next, since under load that is cheaper than another commit. Without other writes it has the log flushed.
     private func awaitDurable(upTo end: LogPosition, over connection: Connection) async throws {
+        var isDue = false
+        // The poll that a consumed signal asked for.
+        defer { if isDue { due.signal() } }
         for _ in 0..<settings.durabilityPolls {
-            try await due.pause(until: .now + settings.durabilityPace)
+            if try await due.next(by: .now + settings.durabilityPace) { isDue = true }
             let rows = try await connection.run(
                 [Call(Self.logOnDisk), Call(Self.logWritten)], deadline: settings.limits.deadline)
             guard let onDisk = rows[0].text(0, 0).flatMap({ LogPosition($0) }),

@@ -39,13 +39,17 @@ package actor WakeSignal {
 
     /// Returns after a signal since the last call, or at that time. For one task at a time.
     ///
+    /// - Returns: true after a signal.
     /// - Throws: if the task is cancelled.
-    package func next(by time: ContinuousClock.Instant) async throws(CancellationError) {
-        while !isSignalled.exchange(false, ordering: .acquiringAndReleasing), .now < time {
+    @discardableResult
+    package func next(by time: ContinuousClock.Instant) async throws(CancellationError) -> Bool {
+        while !isSignalled.exchange(false, ordering: .acquiringAndReleasing) {
+            if .now >= time { return false }
             if Task.isCancelled { throw CancellationError() }
             wake(at: time)
             await wait()
         }
+        return true
     }
 
     /// Returns at that time, with or without a signal.

@@ -21,9 +21,13 @@ begin atomic
                     else pg_catalog.pg_current_snapshot() end::text as snapshot,
                -- A standby receives what is flushed on the primary, and replays what is flushed on its own disk.
                case when not pg_catalog.pg_is_in_recovery() then
-                   nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
-                          pg_catalog.pg_current_wal_flush_lsn()) end as log_end)
-    select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq,
+                   greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn())
+               end as written)
+    select n.epoch, n.snapshot,
+           -- After the changes are read: meanwhile another commit has often flushed the log.
+           case when n.written is null then null
+                when n.written > pg_catalog.pg_current_wal_flush_lsn() then n.written end,
+           l.kind, l.xid, l.conversation_id, l.user_id, l.seq,
            case when l.tail is not null or not 'packed' = any (poll_changes.features) then l.audience end,
            l.object,
            case when l.tail is null and 'packed' = any (poll_changes.features)
