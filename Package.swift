@@ -227,7 +227,7 @@ let package = Package(
         module("TestSupport", in: "Tests/TestSupport"),
 
         tests("PostgresTests", ["BoundedWait", "CPostgres", "Foundations", "Postgres", "TestSupport", .logging]),
-        tests("PasswordHashingTests", ["Accounts"]),
+        tests("PasswordHashingTests", ["Accounts", "BoundedWait", "DatabaseAccess"]),
         tests(
             "MessagingTests",
             [

@@ -2851,31 +2851,37 @@ declare
 begin
     -- Usually finds no user, in one index-only scan for each.
     for added in
-        select a.user_id, n.conversations
+        select a.user_id, g.groups
           from unnest(user_ids) as a (user_id)
          cross join lateral (
             select count(*) as conversations from (
                 select from public.conversation_members m
                  where m.user_id = a.user_id limit app.max_own_conversations() + 1) m) n
-         where n.conversations > app.max_conversations_by_guests()
+         cross join lateral (
+            select count(*) as groups from (
+                select from public.conversation_members m
+                  join public.conversations c on c.id = m.conversation_id and c.participant1_id is null
+                 where m.user_id = a.user_id limit app.max_own_conversations() + 1) m
+             where n.conversations > app.max_conversations_by_guests()) g
+         where g.groups > app.max_conversations_by_guests()
     loop
         -- A merge moves memberships that were the user's own already, as a guest.
         if added.user_id = me or app.is_merging() then
             share := app.max_own_conversations();
-            problem := 'You can be in at most ' || share || ' conversations. Leave a group first.';
-        elsif me is null or added.conversations > app.max_conversations() then
+            problem := 'You can be in at most ' || share || ' groups. Leave one first.';
+        elsif me is null or added.groups > app.max_conversations() then
             share := app.max_conversations();
-            problem := 'One of the users is in at least ' || share || ' conversations, and cannot be added to a group. '
-                || 'They must leave a group first.';
+            problem := 'One of the users is in at least ' || share || ' groups, and cannot be added to another. '
+                || 'They must leave one first.';
         else
             is_guest := coalesce(is_guest, (select p.is_guest from public.user_profiles p where p.id = me));
             share := case when is_guest then app.max_conversations_by_guests()
                           else app.max_conversations_by_strangers() end;
-            continue when added.conversations <= share or app.has_contacted(added.user_id, me);
-            problem := 'One of the users is in at least ' || share || ' conversations. You can add them only after '
+            continue when added.groups <= share or app.has_contacted(added.user_id, me);
+            problem := 'One of the users is in at least ' || share || ' groups. You can add them only after '
                 || 'they have written to you: write to them first.';
         end if;
-        if added.conversations > share then
+        if added.groups > share then
             perform app.refuse_param(app.added_users_param(conversation_id), problem);
         end if;
     end loop;

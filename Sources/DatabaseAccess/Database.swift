@@ -66,6 +66,42 @@ package struct Database: Sendable {
         return try await rows(function, parameters, as: caller, of: owner, committed)
     }
 
+    /// Runs `work` after the turn of a client: its share of the pool is free, and so is that of the guests at its
+    /// address, whose place it keeps meanwhile. So a client does not keep a place of another limit while it waits for
+    /// its own requests.
+    ///
+    /// - Throws: `unavailable`, `timeout`, `rate_limited`, or the error of `work`.
+    package func withTurn<Value: Sendable>(
+        of client: String, _ work: @Sendable () async throws(ProtocolError) -> Value
+    ) async throws(ProtocolError) -> Value {
+        if let guests, let address = CurrentRequest.current?.guestAddress {
+            return try await guests.run(at: address, for: client) { () throws(ProtocolError) in
+                try await awaitShare(of: client)
+                return try await work()
+            }
+        }
+        try await awaitShare(of: client)
+        return try await work()
+    }
+
+    private func awaitShare(of client: String) async throws(ProtocolError) {
+        do throws(PostgresError) {
+            try await pool.awaitShare(of: client, deadline: preamble.limits.deadline)
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+
+    /// Calls a function as `caller` in its own transaction, in ``withTurn(of:_:)``: it is charged to the share of the
+    /// caller, and does not wait for it.
+    ///
+    /// - Throws: the function's error, `unavailable` or `timeout`, as the client receives it.
+    package func rowsInTurn(
+        _ function: Statement, _ parameters: [String?], as caller: Caller
+    ) async throws(ProtocolError) -> Rows {
+        try await rows(function, parameters, as: caller, of: caller.owner, isAdmitted: true, nil)
+    }
+
     /// Calls a function for several clients together, within no client's share.
     ///
     /// - Throws: the function's error, `unavailable` or `timeout`, as the client receives it.
@@ -86,14 +122,14 @@ package struct Database: Sendable {
         return try await Self.results(function, parameters, as: caller, of: nil, from: pool, preamble)
     }
 
-    /// Calls a function after another call, in the same transaction and as the same caller.
+    /// Calls a function after another call, in the same transaction and as the same caller, in ``withTurn(of:_:)``.
     ///
     /// - Throws: the original error.
     package func rows(
         _ function: Statement, _ parameters: [String?], as caller: Caller, after first: Call
     ) async throws(PostgresError) -> Rows {
         try await pool.run(
-            [preamble.call(for: caller), first, Call(function, parameters)], of: caller.owner,
+            [preamble.call(for: caller), first, Call(function, parameters)], of: caller.owner, isAdmitted: true,
             deadline: preamble.limits.deadline)[2]
     }
 
@@ -101,19 +137,20 @@ package struct Database: Sendable {
     /// full lock timeout.
     private func rows(
         _ function: Statement, _ parameters: [String?], as caller: Caller, of owner: String?,
-        _ committed: (@Sendable () -> Void)?
+        isAdmitted: Bool = false, _ committed: (@Sendable () -> Void)?
     ) async throws(ProtocolError) -> Rows {
         let start = ContinuousClock.now
         do throws(PostgresError) {
             do throws(PostgresError) {
                 return try await Self.results(
-                    function, parameters, as: caller, of: owner, from: pool, firstPreamble, committed)
+                    function, parameters, as: caller, of: owner, from: pool, firstPreamble, isAdmitted: isAdmitted,
+                    committed)
             } catch {
                 guard error.serverError?.sqlState == .lockNotAvailable else { throw error }
             }
             lockRetries.increment()
             return try await Self.results(
-                function, parameters, as: caller, of: owner, from: pool, preamble, committed,
+                function, parameters, as: caller, of: owner, from: pool, preamble, isAdmitted: isAdmitted, committed,
                 isLockWaiter: true, deadline: preamble.limits.deadline - (.now - start))
         } catch {
             throw ProtocolError(error)
@@ -122,12 +159,12 @@ package struct Database: Sendable {
 
     private static func results(
         _ function: Statement, _ parameters: [String?], as caller: Caller, of owner: String?, from pool: Pool,
-        _ preamble: Preamble, _ committed: (@Sendable () -> Void)? = nil, isLockWaiter: Bool = false,
-        deadline: Duration? = nil
+        _ preamble: Preamble, isAdmitted: Bool = false, _ committed: (@Sendable () -> Void)? = nil,
+        isLockWaiter: Bool = false, deadline: Duration? = nil
     ) async throws(PostgresError) -> Rows {
         try await pool.run(
-            [preamble.call(for: caller), Call(function, parameters)], of: owner, isLockWaiter: isLockWaiter,
-            deadline: deadline ?? preamble.limits.deadline, succeeded: committed)[1]
+            [preamble.call(for: caller), Call(function, parameters)], of: owner, isAdmitted: isAdmitted,
+            isLockWaiter: isLockWaiter, deadline: deadline ?? preamble.limits.deadline, succeeded: committed)[1]
     }
 
     /// Returns once everything visible to any earlier snapshot is on disk, so that the snapshot may become a cursor.

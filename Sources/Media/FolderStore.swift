@@ -20,13 +20,16 @@ package struct FolderStore: MediaStore {
     private let uploads: Uploads
     private let key: SymmetricKey
 
+    /// - Parameter now: the clock of the rates of uploads.
     /// - Throws: `MediaError` if the folder cannot be used.
-    package init(_ settings: MediaSettings.Folder) throws {
+    package init(
+        _ settings: MediaSettings.Folder, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) throws {
         maxBytes = settings.maxBytes
         directory = settings.directory
         minFreeBytes = settings.minFreeBytes
         base = Base()
-        uploads = Uploads(maxBytes: settings.maxIncomingBytes)
+        uploads = Uploads(maxBytes: settings.maxIncomingBytes, now: now)
         key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(settings.secret.utf8)), info: Array("postline media".utf8),
             outputByteCount: 32)

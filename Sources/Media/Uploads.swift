@@ -6,17 +6,18 @@ import Synchronization
 /// quarter.
 ///
 /// When the limit is reached, a client that uses less than the largest takes the place of the slowest upload of the
-/// largest, unless that is its only one. So a few clients that send slowly cannot keep others from uploading.
+/// largest, unless that is its only one, or else of one that is too slow. So clients that send slowly cannot keep others
+/// from uploading.
 final class Uploads: Sendable {
     private struct Running {
         let client: AddressKey
         let bytes: Int
-        let start = ContinuousClock.now
+        let start: ContinuousClock.Instant
         weak var incoming: IncomingPicture?
 
-        /// The average rate, in bytes per second.
-        var rate: Double {
-            Double(incoming?.receivedBytes ?? 0) / max(0.001, (ContinuousClock.now - start) / .seconds(1))
+        /// Returns the average rate, in bytes per second.
+        func rate(_ now: ContinuousClock.Instant) -> Double {
+            Double(incoming?.receivedBytes ?? 0) / max(0.001, (now - start) / .seconds(1))
         }
     }
 
@@ -26,10 +27,18 @@ final class Uploads: Sendable {
         var bytesByClient: [AddressKey: Int] = [:]
     }
 
+    /// The rate below which an upload is too slow, in bytes per second, once it has run for ``minDuration``.
+    private static let minRate = 8_192.0
+    private static let minDuration = Duration.seconds(5)
+
     private let maxBytes: Int
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
-    init(maxBytes: Int) { self.maxBytes = maxBytes }
+    init(maxBytes: Int, now: @escaping @Sendable () -> ContinuousClock.Instant) {
+        self.maxBytes = maxBytes
+        self.now = now
+    }
 
     /// The bytes of running uploads, by their declared sizes.
     var bytes: Int { state.withLock(\.bytes) }
@@ -41,25 +50,36 @@ final class Uploads: Sendable {
 
     /// Begins an upload, or returns the one that must end before.
     private func tryBegin(_ picture: Picture, from client: AddressKey) throws(UploadRefusal) -> IncomingPicture? {
-        try state.withLock { state throws(UploadRefusal) in
+        let now = now()
+        return try state.withLock { state throws(UploadRefusal) in
             guard state.running[picture.id] == nil else { throw .inProgress }
             let held = state.bytesByClient[client] ?? 0
             // One picture per client is accepted regardless of its size.
             guard held == 0 || picture.bytes <= maxBytes / 4 - held else { throw .addressBusy }
             guard picture.bytes <= maxBytes - state.bytes else {
-                guard let largest = state.bytesByClient.max(by: { $0.value < $1.value }),
-                    largest.value > held + picture.bytes,
-                    let slowest = state.running.values.filter({ $0.client == largest.key })
-                        .min(by: { $0.rate < $1.rate }),
-                    slowest.bytes < largest.value, let incoming = slowest.incoming
-                else { throw .busy }
+                guard let incoming = Self.displaced(by: held + picture.bytes, in: state, now) else { throw .busy }
                 return incoming
             }
-            state.running[picture.id] = Running(client: client, bytes: picture.bytes)
+            state.running[picture.id] = Running(client: client, bytes: picture.bytes, start: now)
             state.bytes += picture.bytes
             state.bytesByClient[client] = held + picture.bytes
             return nil
         }
+    }
+
+    /// Returns the upload whose place a client takes that then has `bytes` in progress; nil if there is none.
+    private static func displaced(
+        by bytes: Int, in state: State, _ now: ContinuousClock.Instant
+    ) -> IncomingPicture? {
+        func slowest(_ uploads: [Running]) -> Running? { uploads.min { $0.rate(now) < $1.rate(now) } }
+        if let largest = state.bytesByClient.max(by: { $0.value < $1.value }), largest.value > bytes,
+            let upload = slowest(state.running.values.filter { $0.client == largest.key }),
+            upload.bytes < largest.value, let incoming = upload.incoming
+        {
+            return incoming
+        }
+        let slow = state.running.values.filter { now - $0.start >= minDuration && $0.rate(now) < minRate }
+        return slowest(slow)?.incoming
     }
 
     /// Records the receiver of an upload that has begun.

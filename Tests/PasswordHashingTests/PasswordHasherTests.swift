@@ -1,4 +1,6 @@
 @testable import Accounts
+import BoundedWait
+import DatabaseAccess
 import Testing
 
 @Suite struct PasswordHasherTests {
@@ -125,6 +127,34 @@ import Testing
         #expect(outcomes.contains(.busy))
         #expect(outcomes.allSatisfy { $0 == nil || $0 == .busy })
         #expect(try await hasher.hash("password").hasPrefix("$argon2id$"))
+    }
+
+    @Test("serves clients in turn, and takes the last place of the one with the most")
+    func turns() async throws {
+        let hasher = PasswordHasher(threads: 1, queueLimit: 8)
+        /// Returns the time at which the hash is made, or nil if it is refused.
+        func hash(of client: String) -> Task<ContinuousClock.Instant?, Never> {
+            let request = CurrentRequest(id: RequestID(connection: 1, number: 1), method: "auth.login", client: client)
+            return Task {
+                await CurrentRequest.$current.withValue(request) {
+                    (try? await hasher.hash("password")) == nil ? nil : .now
+                }
+            }
+        }
+        // Takes the thread for a second.
+        async let slow = hasher.verify(
+            "password", against: "$2b$13$x0KtZpjz09fEGmuQ8Niqueegs3nr8ttI3/I408BOaImvFW3X/F5US")
+        try await eventually("the thread is busy") { hasher.running == 1 }
+        let flood = (0..<8).map { _ in hash(of: "flood") }
+        try await eventually("the queue is full") { hasher.waiting == 8 }
+        let other = hash(of: "other")
+        let end = try #require(await other.value)
+        var ends: [ContinuousClock.Instant?] = []
+        for task in flood { ends.append(await task.value) }
+        #expect(ends.count { $0 == nil } == 1)
+        // Of the flood one or two are served before.
+        #expect(ends.count { $0.map { $0 < end } ?? false } <= 2)
+        #expect(try await !slow)
     }
 
     @Test("removes a cancelled request from the queue")

@@ -142,6 +142,20 @@ import Testing
         #expect(started(request(2, of: "a", in: &state, now: 5_000)) == [2])
     }
 
+    @Test("an admitted request does not wait for the share, which is charged with it")
+    func admitted() {
+        var state = makeOpenState(size: 8) { $0.burst = .seconds(1) }
+        for id in 1...3 { _ = request(id, of: "a", in: &state) }
+        #expect(state.waitingCount == 1)
+        let admitted = PoolState.Request(id: 4, payer: "a", until: at(3_000))
+        #expect(started(state.request(admitted, now: at(0))) == [4])
+        // The budget of the owner: one second, of which its three requests have used three.
+        for connection in [8, 7, 6] {
+            #expect(started(state.finished(connection: connection, reusable: true, now: at(1_000))) == [])
+        }
+        #expect(state.waitingCount == 1)
+    }
+
     @Test("frees the owner's slot of a lost connection")
     func lost() {
         var state = makeOpenState(size: 3)

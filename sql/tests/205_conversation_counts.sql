@@ -1,4 +1,4 @@
--- The bound on the conversations of a user, and its shares: for the user's own groups, for users whom it knows, for
+-- The bound on the groups of a user, and its shares: for the user's own groups, for users whom it knows, for
 -- strangers and for guests.
 begin;
 select no_plan();
@@ -33,7 +33,8 @@ with made as (insert into public.conversations (kind, title) select 'group', 'fi
               returning id)
 select id, row_number() over () as n from made;
 create function tests.count_of(who text) returns bigint language sql as $$
-    select count(*) from public.conversation_members m where m.user_id = tests.id(who)
+    select count(*) from public.conversation_members m join public.conversations c on c.id = m.conversation_id
+     where m.user_id = tests.id(who) and c.kind = 'group'
 $$;
 create function tests.set_count(who text, conversations integer) returns bigint language plpgsql as $$
 declare
@@ -75,12 +76,12 @@ create function tests.open(who text, other text) returns text language sql as $$
 $$;
 create function tests.is_write_first(answer text, field text, conversations integer, name text) returns text
 language sql as $$
-    select is(answer, format('PL001 %s One of the users is in at least %s conversations. You can add them only after '
+    select is(answer, format('PL001 %s One of the users is in at least %s groups. You can add them only after '
                              'they have written to you: write to them first.', field, conversations), name)
 $$;
 create function tests.is_full(answer text, field text, name text) returns text language sql as $$
-    select is(answer, format('PL001 %s One of the users is in at least 20 conversations, and cannot be added to a '
-                             'group. They must leave a group first.', field), name)
+    select is(answer, format('PL001 %s One of the users is in at least 20 groups, and cannot be added to '
+                             'another. They must leave one first.', field), name)
 $$;
 
 -- Who knows whom: bob opened the conversation with carol, and wrote in those with erik and with the guest `friend`.
@@ -101,7 +102,7 @@ select is(tests.write(who, other), '1', format('%s writes to %s', who, other))
 select tests.age();
 
 -- Strangers.
-select is(tests.set_count('bob', 9), 9::bigint, 'bob is in nine conversations');
+select is(tests.set_count('bob', 9), 9::bigint, 'bob is in nine groups');
 select is(tests.create_group('mallory', 'bob'), 'no error',
     'a stranger can create a group with a user below half of the bound');
 select is(tests.add('mallory', 'bob'), 'no error', 'a stranger can add a user below half of the bound');
@@ -145,14 +146,14 @@ select is(tests.create_group('carol', 'bob'), 'no error', 'a known user can crea
 -- At the bound everyone is refused.
 select tests.set_count('bob', 20);
 select tests.is_full(tests.create_group(who, 'bob'), 'member_ids',
-    who || ' cannot create a group with a user in too many conversations')
+    who || ' cannot create a group with a user in too many groups')
   from unnest(array['carol', 'erik', 'friend', 'mallory', 'visitor']) who;
-select tests.is_full(tests.add(who, 'bob'), 'user_ids', who || ' cannot add a user in too many conversations')
+select tests.is_full(tests.add(who, 'bob'), 'user_ids', who || ' cannot add a user in too many groups')
   from unnest(array['erik', 'friend', 'mallory', 'visitor']) who;
 select tests.is_full(tests.refusal('service_role', $$
         insert into public.conversation_members (conversation_id, user_id)
         values (tests.id('mallory''s'), tests.id('bob'))$$),
-    'user_ids', 'service_role cannot add a user in too many conversations');
+    'user_ids', 'service_role cannot add a user in too many groups');
 
 -- Guests.
 select tests.set_count('frank', 1);
@@ -179,7 +180,7 @@ select tests.set_count('bob', 39);
 select is(tests.create_group('bob', 'carol'), 'no error', 'a user can create groups up to twice the bound');
 select tests.set_count('bob', 40);
 select is(tests.create_group('bob', 'carol'),
-    'PL001 member_ids You can be in at most 40 conversations. Leave a group first.',
+    'PL001 member_ids You can be in at most 40 groups. Leave one first.',
     'a user cannot create groups beyond twice the bound');
 select tests.set_count('visitor', 30);
 select is(tests.create_group('visitor', 'grace'), 'no error', 'the share of guests does not bound their own groups');
@@ -187,6 +188,23 @@ select is(tests.create_group('visitor', 'grace'), 'no error', 'the share of gues
 -- Direct conversations.
 select is(tests.open('mallory', 'bob'), 'direct', 'a stranger can open a direct conversation beyond the bound');
 select is(tests.open('bob', 'frank'), 'direct', 'a user can open a direct conversation beyond the bound');
+
+-- Direct conversations that others opened. Forty of them are beyond each bound.
+select tests.set_count('grace', 0);
+create function tests.open_from_strangers(who text, number integer) returns bigint language plpgsql as $$
+declare
+    stranger text;
+begin
+    for n in 1..number loop
+        stranger := 'stranger_' || n;
+        perform tests.make_user(stranger);
+        perform tests.open(stranger, who);
+    end loop;
+    return (select count(*) from public.conversation_members m where m.user_id = tests.id(who));
+end $$;
+select ok(tests.open_from_strangers('grace', 41) > 40, 'grace is in more direct conversations than groups are allowed');
+select is(tests.create_group('grace', 'frank'), 'no error', 'direct conversations do not keep a user from creating groups');
+select is(tests.add('mallory', 'grace'), 'no error', 'direct conversations do not keep a stranger from adding a user');
 
 -- A merge brings the account the guest's conversations, as its own groups.
 create function tests.merge() returns text language sql as $$
@@ -196,7 +214,7 @@ select is(tests.set_count('visitor', 1), 1::bigint, 'the guest is in one group')
 select tests.set_count('bob', 39);
 select is(tests.merge(), 'no error', 'a merge can exceed the bound for others');
 select tests.set_count('bob', 40);
-select is(tests.merge(), 'PL001 guest_refresh_token You can be in at most 40 conversations. Leave a group first.',
+select is(tests.merge(), 'PL001 guest_refresh_token You can be in at most 40 groups. Leave one first.',
     'a merge cannot exceed twice the bound');
 
 select * from finish();

@@ -1,12 +1,14 @@
+import Concurrency
+import DatabaseAccess
 import Postgres
 import Synchronization
-import Concurrency
 
 /// Hashes and verifies passwords on a limited number of threads.
 ///
 /// A hash costs tens of milliseconds and 19 MiB, an imported one up to a second, which neither Swift's shared pool nor
-/// an event loop can spare. Requests beyond the threads wait in order, up to a limit; beyond it they fail with `busy`,
-/// so that a flood of sign-ins cannot exhaust memory or time. The threads have low priority: only sign-ins wait longer.
+/// an event loop can spare. Requests beyond the threads wait, up to a limit; beyond it they fail with `busy`, so that a
+/// flood of sign-ins cannot exhaust memory or time. Clients take turns, and when the queue is full the client with the
+/// most requests gives up its last. The threads have low priority: only sign-ins wait longer.
 package final class PasswordHasher: Sendable {
     private enum Work: Sendable {
         case hash(String, CheckedContinuation<Result<String, PasswordHashingError>, Never>)
@@ -32,7 +34,7 @@ package final class PasswordHasher: Sendable {
 
     private struct State {
         var running = 0
-        var queue: [(id: Int, work: Work)] = []
+        var queue = FairQueue<(id: Int, work: Work)>()
         var nextID = 0
     }
 
@@ -50,6 +52,9 @@ package final class PasswordHasher: Sendable {
         self.threads = threads
         self.queueLimit = queueLimit
     }
+
+    /// The number of threads that compute.
+    var running: Int { state.withLock(\.running) }
 
     /// The number of waiting passwords.
     package var waiting: Int { state.withLock { $0.queue.count } }
@@ -101,20 +106,28 @@ package final class PasswordHasher: Sendable {
     private func submit(_ id: Int, _ work: Work) {
         enum Decision {
             case start
-            case wait
+            case wait(insteadOf: Work?)
             case refuse(PasswordHashingError)
         }
+        let client = CurrentRequest.current?.client
         let decision: Decision = state.withLock { state in
             if state.running < threads {
                 state.running += 1
                 return .start
             }
-            if state.queue.count >= queueLimit { return .refuse(.busy) }
-            state.queue.append((id, work))
-            return .wait
+            var displaced: Work?
+            if state.queue.count >= queueLimit {
+                let largest = state.queue.owners.max { state.queue.count(of: $0) < state.queue.count(of: $1) }
+                guard let client, let largest, state.queue.count(of: largest) > state.queue.count(of: client) + 1
+                else { return .refuse(.busy) }
+                displaced = state.queue.popLast(of: largest)?.work
+            }
+            state.queue.append((id, work), of: client)
+            return .wait(insteadOf: displaced)
         }
         switch decision {
-        case .wait:
+        case .wait(let displaced):
+            displaced?.refuse(.busy)
             // An earlier cancellation did not find the request in the queue.
             if Task.isCancelled { cancel(id) }
         case .refuse(let error): work.refuse(error)
@@ -135,19 +148,16 @@ package final class PasswordHasher: Sendable {
         while let work = next {
             work.perform()
             next = state.withLock { state in
-                if state.queue.isEmpty {
-                    state.running -= 1
-                    return nil
-                }
-                return state.queue.removeFirst().work
+                let next = state.queue.popFirst()?.work
+                if next == nil { state.running -= 1 }
+                return next
             }
         }
     }
 
     private func cancel(_ id: Int) {
         let waiting: Work? = state.withLock { state in
-            guard let index = state.queue.firstIndex(where: { $0.id == id }) else { return nil }
-            return state.queue.remove(at: index).work
+            state.queue.remove { $1.id == id }.first?.work
         }
         waiting?.refuse(.cancelled)
     }

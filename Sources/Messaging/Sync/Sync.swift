@@ -113,7 +113,7 @@ struct Sync: Sendable {
                 throw failure
             }
         } else {
-            rows = try await database.rows(SyncRow.statement, parameters, as: caller)
+            rows = try await database.rowsInTurn(SyncRow.statement, parameters, as: caller)
         }
         guard let row = SyncRow(rows) else { throw .fault("app.live_page returned no page") }
         if isPatient, row.isReset, let cursor = request.cursor, cursor.isJustAhead(of: row.snapshot, row.epoch) {
@@ -177,9 +177,12 @@ extension MessagingService {
                     }
                     if let page { return page }
                 }
-                let page = try await sync.limiter.run(for: user.description) {
-                    [request, backoff] () throws(ProtocolError) in
-                    try await read(request, readPosition, .whole(isPatient: backoff.attempts < Self.maxRetries))
+                let client = user.description
+                let source = readPosition.standby == nil ? sync.database : sync.standby ?? sync.database
+                let page = try await source.withTurn(of: client) { [request, backoff] () throws(ProtocolError) in
+                    try await sync.limiter.run(for: client) { () throws(ProtocolError) in
+                        try await read(request, readPosition, .whole(isPatient: backoff.attempts < Self.maxRetries))
+                    }
                 }
                 if let page { return page }
             }

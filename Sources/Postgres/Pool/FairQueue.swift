@@ -44,6 +44,17 @@ package struct FairQueue<Element> {
         return element
     }
 
+    /// Removes and returns the owner's last element.
+    package mutating func popLast(of owner: String) -> Element? {
+        guard let element = lines[owner]?.popLast() else { return nil }
+        count -= 1
+        if lines[owner]?.count == 0 {
+            lines[owner] = nil
+            turns.removeAll { $0 == owner }
+        }
+        return element
+    }
+
     /// Removes and returns the elements that match, those of each owner in order.
     package mutating func remove(where matches: (String?, inout Element) -> Bool) -> [Element] {
         var removed = unowned.remove { matches(nil, &$0) }
@@ -82,6 +93,8 @@ package struct FairQueue<Element> {
             }
             return element
         }
+
+        mutating func popLast() -> Element? { front < elements.count ? elements.removeLast() : nil }
 
         mutating func remove(where matches: (inout Element) -> Bool) -> [Element] {
             var removed: [Element] = []

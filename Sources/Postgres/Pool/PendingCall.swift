@@ -9,6 +9,9 @@ final class PendingCall: Sendable {
     /// The owner; nil for the service's own work.
     let owner: String?
 
+    /// True if the calls do not wait for the owner's share, which is charged with them.
+    let isAdmitted: Bool
+
     /// True if they may wait long for a lock.
     let isLockWaiter: Bool
 
@@ -22,12 +25,13 @@ final class PendingCall: Sendable {
     let isCancelled = Atomic(false)
 
     init(
-        _ id: Int, _ calls: [Call], of owner: String?, isLockWaiter: Bool, until deadline: ContinuousClock.Instant?,
-        succeeded: (@Sendable () -> Void)? = nil
+        _ id: Int, _ calls: [Call], of owner: String?, isAdmitted: Bool = false, isLockWaiter: Bool,
+        until deadline: ContinuousClock.Instant?, succeeded: (@Sendable () -> Void)? = nil
     ) {
         self.id = id
         self.calls = calls
         self.owner = owner
+        self.isAdmitted = isAdmitted
         self.isLockWaiter = isLockWaiter
         self.deadline = deadline
         self.succeeded = succeeded

@@ -170,14 +170,16 @@ package actor Pool {
     /// - Parameters:
     ///   - calls: the statements in order.
     ///   - owner: the user whose share of the pool the request uses; nil for the service's own work.
+    ///   - isAdmitted: true after ``awaitShare(of:deadline:)``: the request is charged to the share and does not wait
+    ///     for it.
     ///   - isLockWaiter: true if the request may wait long for a lock. Such requests use at most half of the
     ///     connections.
     ///   - deadline: the total time that the caller waits; nil for no limit except the wait for a connection.
     ///   - succeeded: called on the pool's thread on success, before the caller has the rows.
     /// - Throws: `unavailable`, `shareExceeded`, and the errors of `Connection.run`.
     package nonisolated func run(
-        _ calls: [Call], of owner: String? = nil, isLockWaiter: Bool = false, deadline: Duration? = nil,
-        succeeded: (@Sendable () -> Void)? = nil
+        _ calls: [Call], of owner: String? = nil, isAdmitted: Bool = false, isLockWaiter: Bool = false,
+        deadline: Duration? = nil, succeeded: (@Sendable () -> Void)? = nil
     ) async throws(PostgresError) -> [Rows] {
         if calls.isEmpty { return [] }
         let limit = deadline.map { ContinuousClock.now + $0 }
@@ -185,8 +187,8 @@ package actor Pool {
         while true {
             do {
                 let call = PendingCall(
-                    lastRequest.add(1, ordering: .relaxed).newValue, calls, of: owner, isLockWaiter: isLockWaiter,
-                    until: limit, succeeded: succeeded)
+                    lastRequest.add(1, ordering: .relaxed).newValue, calls, of: owner, isAdmitted: isAdmitted,
+                    isLockWaiter: isLockWaiter, until: limit, succeeded: succeeded)
                 return try await attempt(call)
             } catch {
                 guard error.isTransient, backoff.attempts + 1 < options.maximumAttempts else { throw error }
@@ -194,6 +196,16 @@ package actor Pool {
             await recordRetry()
             do { try await Task.sleep(for: backoff.next()) } catch { throw .cancelled }
         }
+    }
+
+    /// Returns when a request of the owner would start: it has waited for the owner's earlier requests and budget.
+    ///
+    /// - Throws: `unavailable` and `shareExceeded`.
+    package nonisolated func awaitShare(of owner: String, deadline: Duration) async throws(PostgresError) {
+        _ = try await attempt(
+            PendingCall(
+                lastRequest.add(1, ordering: .relaxed).newValue, [], of: owner, isLockWaiter: false,
+                until: .now + deadline))
     }
 
     private func recordRetry() { retriedCount += 1 }
@@ -219,7 +231,8 @@ package actor Pool {
         if call.isCancelled.load(ordering: .acquiring) { return request.caller.resume(returning: .failure(.cancelled)) }
         let now = ContinuousClock.now
         var request = request
-        request.isHeld = state.isHeld(call.owner, now: now)
+        let owner = call.isAdmitted ? nil : call.owner
+        request.isHeld = state.isHeld(owner, now: now)
         requests[call.id] = request
         let waitLimit = call.requestedAt + options.waitLimit
         let until = min(waitLimit, call.deadline ?? waitLimit)
@@ -228,8 +241,8 @@ package actor Pool {
         perform(
             state.request(
                 .init(
-                    id: call.id, owner: call.owner, isLockWaiter: call.isLockWaiter, until: lockUntil ?? until,
-                    shareUntil: call.deadline),
+                    id: call.id, owner: owner, payer: call.owner, isLockWaiter: call.isLockWaiter,
+                    until: lockUntil ?? until, shareUntil: call.deadline),
                 now: now))
     }
 
@@ -245,6 +258,7 @@ package actor Pool {
         if let deadline = call.deadline, deadline <= now {
             return finish(id, on: connection, .failure(.deadlineExceeded))
         }
+        if call.calls.isEmpty { return finish(id, on: connection, .success([])) }
         // Already on the connection's executor, which is ours, as its reply will be.
         let pipeline = PipelineRequest(id: id, work: .pipeline(call.calls), deadline: call.deadline) { result in
             self.assumeIsolated { $0.finish(id, on: connection, result) }

@@ -26,8 +26,10 @@ struct PoolState {
     /// A request.
     struct Request {
         let id: Int
-        /// The owner; nil for the service's own work, which no share limits.
+        /// The owner whose share it waits for; nil for the service's own work, which no share limits.
         var owner: String?
+        /// The owner whose share is charged, if it does not wait for it.
+        var payer: String?
         /// True if it may wait long for a lock. Such requests use at most half of the connections.
         var isLockWaiter = false
         /// The time until which it waits for a connection.
@@ -250,8 +252,9 @@ struct PoolState {
         phases[connection] = .busy
         busyCount += 1
         if request.isLockWaiter { runningLockWaiters += 1 }
-        shares.began(request.owner, now: now)
-        runs[connection] = Run(owner: request.owner, isLockWaiter: request.isLockWaiter, start: now)
+        let payer = request.payer ?? request.owner
+        shares.began(payer, now: now)
+        runs[connection] = Run(owner: payer, isLockWaiter: request.isLockWaiter, start: now)
         return .start(request: request.id, connection: connection)
     }
 

@@ -110,7 +110,9 @@ struct LeakScenario {
             known.formUnion(now.all)
             for observer in observers {
                 let isActor = observer.client === actor
-                for line in await observer.client.take() { check(line, of: observer.user, now, after: what, isActor) }
+                for line in await observer.client.take() {
+                    try check(line, of: observer.user, now, after: what, isActor)
+                }
             }
             if step % 10 == 9 || step == steps - 1 { try await checkPolicies(now, after: what) }
             seen = now
@@ -121,13 +123,13 @@ struct LeakScenario {
 extension LeakScenario {
     private mutating func check(
         _ line: [UInt8], of user: String?, _ now: Visibility, after step: String, _ isActor: Bool
-    ) {
+    ) throws {
         let text = String(decoding: line, as: UTF8.self)
         let isAnswer = text.hasPrefix(#"{"jsonrpc":"2.0","id":"#)
         if text.contains("internal_error") {
             leaks.append(Leak(step: step, user: user ?? "nobody", mark: "an internal error", line: text))
         }
-        for mark in Fingerprints.find(in: line) where known.contains(mark) || mark.hasPrefix("zq") {
+        for mark in try Fingerprints.find(in: line) where known.contains(mark) || mark.hasPrefix("zq") {
             marksChecked += 1
             if let user, seen.visible[user]?.contains(mark) == true || now.visible[user]?.contains(mark) == true {
                 continue

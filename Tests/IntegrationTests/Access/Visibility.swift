@@ -41,9 +41,9 @@ struct Visibility: Sendable {
         // The other statements return no rows.
         let answers = try await connection.execute(script).filter { $0.columnCount > 0 }
         var visibility = Visibility()
-        for (user, rows) in zip(users, answers) { visibility.visible[user] = marks(rows) }
-        visibility.profiles = marks(answers[users.count])
-        visibility.all = marks(answers[users.count + 1])
+        for (user, rows) in zip(users, answers) { visibility.visible[user] = try marks(rows) }
+        visibility.profiles = try marks(answers[users.count])
+        visibility.all = try marks(answers[users.count + 1])
         let members = answers[users.count + 2]
         for row in 0..<members.count {
             let room = members.text(row, 0) ?? ""
@@ -55,7 +55,7 @@ struct Visibility: Sendable {
 
     /// Returns the marks that the protocol allows a user, read as superuser, independent of the policies.
     static func byMembership(of user: String, on connection: Connection) async throws -> Set<String> {
-        marks(try await connection.execute(rows(of: user))[0])
+        try marks(try await connection.execute(rows(of: user))[0])
     }
 
     /// Returns the marks that the views of schema `rest` give a user, and those that its memberships allow.
@@ -80,7 +80,7 @@ struct Visibility: Sendable {
             commit
             """
         ).filter { $0.columnCount > 0 }
-        return (marks(answers[1]), marks(answers[0]))
+        return (try marks(answers[1]), try marks(answers[0]))
     }
 
     /// Returns a query of the rows that may be pushed to a user, selected by its id, or by the policies if nil.
@@ -105,9 +105,9 @@ struct Visibility: Sendable {
             """
     }
 
-    private static func marks(_ rows: Rows) -> Set<String> {
+    private static func marks(_ rows: Rows) throws -> Set<String> {
         var bytes: [UInt8] = []
         for row in 0..<rows.count { bytes += Array((rows.text(row, 0) ?? "").utf8) }
-        return Fingerprints.find(in: bytes)
+        return try Fingerprints.find(in: bytes)
     }
 }

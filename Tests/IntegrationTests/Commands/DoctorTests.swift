@@ -59,7 +59,7 @@ struct DoctorTests {
             message: "has rights of its own, or inherits them, on public.messages", advice: "Revoke them"),
         Damage(
             sql: "revoke execute on all functions in schema feed from postline_feed", level: "problem", check: "rights",
-            message: "postline_feed may not call feed.has_no_changes", advice: "postline migrate"),
+            message: "postline_feed may not call feed.change_ranges", advice: "postline migrate"),
         Damage(
             sql: "revoke usage on schema api from authenticated", level: "problem", check: "rights",
             message: "authenticated may not use the schema api", advice: "postline migrate"),

@@ -110,6 +110,55 @@ struct FairnessTests {
         }
     }
 
+    @Test("a user who waits for its own requests keeps no place of sync.open")
+    func waitingSync() async throws {
+        try await withNode(NodeSettings(poolSize: 8, rates: Self.rates)) { node in
+            let program = try await node.database.connect()
+            let rows = "'\(Person.alice.id)', '\(Person.bob.id)'"
+            _ = try await program.execute("begin; select from public.user_profiles where id in (\(rows)) for update")
+            let carol = try await node.signedIn(.carol)
+            try await withThrowingTaskGroup(of: JSON.self) { group in
+                // Two requests are the share of a user, and two places are those of sync.open.
+                for person in [Person.alice, .alice, .bob, .bob] {
+                    let client = try await node.signedIn(person)
+                    group.addTask { try await client.call("me.update", ["bio": "waits"]) }
+                }
+                try await node.database.wait(for: Self.lockWaiters, toBe: "4")
+                for person in [Person.alice, .bob] {
+                    let client = try await node.signedIn(person)
+                    group.addTask { try await client.call("sync.open", ["live": false]) }
+                }
+                for _ in 1...10 { try await carol.call("me.get") }
+                try await carol.call("sync.open", ["live": false])
+                _ = try await program.execute("commit")
+                try await group.waitForAll()
+            }
+            await program.close()
+        }
+    }
+
+    @Test("edits and attachments count as texts")
+    func textBytes() async throws {
+        var rates = Rates.withoutRefill
+        rates.textBytesPerSecond = 100
+        try await withNode(NodeSettings(rates: rates)) { node in
+            let alice = try await node.signedIn(.alice)
+            let bob = try await node.signedIn(.bob)
+            let seq = try #require(try await alice.send("short", to: Room.aliceBob)["seq"])
+            let text = JSON.string(String(repeating: "x", count: 5_000))
+            let edit: JSONObject = ["conversation_id": .string(Room.aliceBob), "seq": seq, "content": text]
+            try await alice.call("messages.edit", edit)
+            try await alice.refused(.rateLimited, "messages.edit", edit)
+            let url = "https://pictures.example/" + String(repeating: "x", count: 2_000)
+            let image: JSONObject = [
+                "conversation_id": .string(Room.aliceBob), "kind": "image",
+                "attachment": .object(["url": .string(url)]),
+            ]
+            for _ in 1...3 { try await bob.call("messages.send", image) }
+            try await bob.refused(.rateLimited, "messages.send", image)
+        }
+    }
+
     // A5
     @Test("adding a user to a group does not block its own changes")
     func openTransaction() async throws {

@@ -5,6 +5,7 @@ import LineClient
 @testable import Media
 import Messaging
 import NIOCore
+import Synchronization
 import TestSupport
 import Testing
 import WireProtocol
@@ -391,6 +392,30 @@ struct MediaTests {
             let only = try receive(900_000, from: "192.0.2.5")
             #expect(throws: UploadRefusal.busy) { try receive(200_000, from: "192.0.2.6") }
             try only.write(ByteBuffer(string: "x"))
+        }
+    }
+
+    @Test("displaces an upload that is too slow when the node is full")
+    func slow() async throws {
+        try await PictureFolder.with { folder in
+            let time = Mutex(ContinuousClock.now)
+            let store = try folder.store(maxIncomingBytes: 1_000_000, now: { time.withLock { $0 } })
+            func receive(_ bytes: Int, from client: String) throws -> IncomingPicture {
+                try store.receive(
+                    Picture(id: .random(), purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
+                    until: Date() + 60)
+            }
+            let slow = try receive(500_000, from: "192.0.2.1")
+            let fast = try receive(500_000, from: "192.0.2.2")
+            #expect(throws: UploadRefusal.busy) { try receive(500_000, from: "192.0.2.3") }
+            try fast.write(ByteBuffer(repeating: 0, count: 41_000))
+            try slow.write(ByteBuffer(repeating: 0, count: 40_000))
+            time.withLock { $0 += .seconds(5) }
+            let late = try receive(500_000, from: "192.0.2.3")
+            #expect(throws: MediaError.self) { try slow.write(ByteBuffer(string: "x")) }
+            try fast.write(ByteBuffer(string: "x"))
+            #expect(throws: UploadRefusal.busy) { try receive(500_000, from: "192.0.2.4") }
+            try late.write(ByteBuffer(string: "x"))
         }
     }
 

@@ -33,12 +33,15 @@ struct PictureFolder: Sendable {
     }
 
     /// A node's store in the folder.
-    func store(minFreeBytes: Int = 0, maxIncomingBytes: Int = 1 << 30) throws -> FolderStore {
+    func store(
+        minFreeBytes: Int = 0, maxIncomingBytes: Int = 1 << 30,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) throws -> FolderStore {
         var settings = MediaSettings.Folder(
             directory: path, url: "http://127.0.0.1", secret: TestNode.secret, maxBytes: 1 << 20,
             minFreeBytes: minFreeBytes)
         settings.maxIncomingBytes = maxIncomingBytes
-        return try FolderStore(settings)
+        return try FolderStore(settings, now: now)
     }
 }
 

@@ -63,16 +63,16 @@ begin atomic
     select 2097152::bigint;
 end;
 
--- Returns the most conversations of a user whom another user adds to a group. Each read collects all conversations of
--- the user. The bounds below are shares of it: twelve guests who added a user to groups reached it in 40 seconds, and
--- locked the user out of groups. Direct conversations count, but are never refused: two users have only one.
+-- Returns the most groups of a user whom another user adds to a group. Each read collects all conversations of the
+-- user. The bounds below are shares of it: twelve guests who added a user to groups reached it in 40 seconds, and
+-- locked the user out of groups. Direct conversations do not count, since others open them.
 create or replace function app.max_conversations() returns integer
 language sql immutable parallel safe
 begin atomic
     select 10000;
 end;
 
--- Returns the most conversations of a user who creates a group. It is twice what others can reach, so that they cannot
+-- Returns the most groups of a user who creates a group. It is twice what others can reach, so that they cannot
 -- keep a user from creating groups.
 create or replace function app.max_own_conversations() returns integer
 language sql immutable parallel safe
@@ -80,7 +80,7 @@ begin atomic
     select app.max_conversations() * 2;
 end;
 
--- Returns the most conversations of a user whom a stranger adds to a group (app.has_contacted). The other half is for
+-- Returns the most groups of a user whom a stranger adds to a group (app.has_contacted). The other half is for
 -- users whom the user knows.
 create or replace function app.max_conversations_by_strangers() returns integer
 language sql immutable parallel safe
@@ -88,7 +88,7 @@ begin atomic
     select app.max_conversations() / 2;
 end;
 
--- Returns the most conversations of a user whom a guest adds to a group as a stranger. Guests need no email address, so
+-- Returns the most groups of a user whom a guest adds to a group as a stranger. Guests need no email address, so
 -- that one person can be many of them.
 create or replace function app.max_conversations_by_guests() returns integer
 language sql immutable parallel safe
