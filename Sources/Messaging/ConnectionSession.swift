@@ -295,7 +295,9 @@ extension ConnectionSession {
         _ function: Statement, _ parameters: [String?], members: Int = 1
     ) async throws(ProtocolError) -> Answer {
         let bytes = parameters.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
-        try limits.takeChange(of: token.user, cost: max(1, (members + 9) / 10) + bytes / 8_192)
+        try limits.takeChange(
+            of: token.user, cost: max(1, (members + 9) / 10) + bytes / 8_192, bytes: bytes,
+            guestAddress: isGuest ? addressKey : nil)
         return try await write(function, parameters)
     }
 

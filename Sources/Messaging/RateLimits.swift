@@ -135,6 +135,10 @@ struct RateLimits: Sendable {
     /// - Throws: `rate_limited`.
     func takeSend(of user: ID, bytes: Int, guestAddress: AddressKey?) throws(ProtocolError) {
         try take(user, from: sends, .sends, "You send too quickly.")
+        try takeText(of: user, bytes: bytes, guestAddress: guestAddress)
+    }
+
+    private func takeText(of user: ID, bytes: Int, guestAddress: AddressKey?) throws(ProtocolError) {
         try take(user, from: texts, .textBytes, cost: Double(bytes), "You send too much text.")
         guard let guestAddress else { return }
         try take(
@@ -142,12 +146,17 @@ struct RateLimits: Sendable {
             "Guests at your address send too much text.")
     }
 
-    /// Counts a change.
+    /// Counts a change and the bytes of its parameters, since versions of messages and profiles are written too.
     ///
-    /// - Parameter cost: the number of changes that it counts as.
+    /// - Parameters:
+    ///   - cost: the number of changes that it counts as.
+    ///   - guestAddress: the address of a guest, as in ``takeSend(of:bytes:guestAddress:)``.
     /// - Throws: `rate_limited`.
-    func takeChange(of user: ID, cost: Int = 1) throws(ProtocolError) {
+    func takeChange(
+        of user: ID, cost: Int = 1, bytes: Int = 0, guestAddress: AddressKey? = nil
+    ) throws(ProtocolError) {
         try take(user, from: changes, .changes, cost: Double(cost), "You change things too quickly.")
+        try takeText(of: user, bytes: bytes, guestAddress: guestAddress)
     }
 
     /// Counts a search.

@@ -75,9 +75,9 @@ extension ConnectionSession {
     }
 
     private func takeSend(_ params: Params) throws(ProtocolError) {
-        try limits.takeSend(
-            of: token.user, bytes: params.string("content")?.utf8.count ?? 0,
-            guestAddress: isGuest ? addressKey : nil)
+        let bytes =
+            (params.string("content")?.utf8.count ?? 0) + (params.object("attachment")?.text.utf8.count ?? 0)
+        try limits.takeSend(of: token.user, bytes: bytes, guestAddress: isGuest ? addressKey : nil)
     }
 
     private func text(of params: Params) throws(ProtocolError) -> OutgoingText {
