@@ -202,8 +202,8 @@ begin
     end loop;
     return (select count(*) from public.conversation_members m where m.user_id = tests.id(who));
 end $$;
-select ok(tests.open_from_strangers('grace', 41) > 40, 'grace is in more direct conversations than groups are allowed');
-select is(tests.create_group('grace', 'frank'), 'no error', 'direct conversations do not keep a user from creating groups');
+select ok(tests.open_from_strangers('grace', 41) > 40, 'grace is in more direct conversations than the bound');
+select is(tests.create_group('grace', 'frank'), 'no error', 'direct conversations do not bound own groups');
 select is(tests.add('mallory', 'grace'), 'no error', 'direct conversations do not keep a stranger from adding a user');
 
 -- A merge brings the account the guest's conversations, as its own groups.
