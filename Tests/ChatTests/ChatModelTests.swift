@@ -148,6 +148,18 @@ struct ChatModelTests {
         }
     }
 
+    @Test("a message that is refused again at once is announced again")
+    func refusedAgain() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        scene.refused = [Fixture.refusal(7), Fixture.refusal(9)]
+        _ = model.handle(.shows(scene.shown))
+        #expect(model.handle(.shows(scene.shown)) == [])
+        #expect(model.perform(.retry(2)) == [.effect(.retry([9]))])
+        #expect(model.handle(.shows(scene.shown)) == [.notice(.refused(scene.refused[1]))])
+        #expect(model.handle(.shows(scene.shown)) == [])
+    }
+
     @Test("any other refused change is dropped at once, and its error shown")
     func dropped() {
         var scene = Scene()

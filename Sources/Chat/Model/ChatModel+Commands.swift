@@ -51,7 +51,10 @@ extension ChatModel {
         case .unmute: return inOpen { .unmute($0) }
         case .hide(let isHidden): return [.effect(.change(.presence(isHidden: isHidden)))]
         case .refused: return [.notice(.refusals)]
-        case .retry(let number): return onRefused(number) { .retry($0) }
+        case .retry(let number):
+            let outputs = onRefused(number) { .retry($0) }
+            for case .effect(.retry(let changes)) in outputs { retried.formUnion(changes) }
+            return outputs
         case .discard(let number): return onRefused(number) { .discard($0) }
         case .quit: return [.effect(.quit(saying: nil))]
         case .incomplete(let usage): return [.notice(.failed("Say it like this: \(usage)"))]

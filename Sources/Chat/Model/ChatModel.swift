@@ -40,6 +40,9 @@ struct ChatModel: Sendable {
     /// The oldest message when older ones were requested, or nil.
     private var loadsBefore: Int?
     private var knowsItIsGuest = false
+    /// The refused changes that were sent again since the last snapshot. If they are refused again at once, no snapshot
+    /// shows them otherwise.
+    var retried: Set<Int64> = []
 
     init(announcesMessages: Bool = true, isTemporary: Bool = false) {
         self.announcesMessages = announcesMessages
@@ -148,8 +151,9 @@ struct ChatModel: Sendable {
     ///
     /// Only a refused message is kept in its conversation, since it is the only copy of its text. Other changes are
     /// dropped at once: the server's value is shown again.
-    private func refusals(since old: [RefusedChange], isNews: Bool) -> [ChatOutput] {
-        let known = Set(old.map(\.id))
+    private mutating func refusals(since old: [RefusedChange], isNews: Bool) -> [ChatOutput] {
+        let known = Set(old.map(\.id)).subtracting(retried)
+        retried = []
         return shown.refused.filter { !known.contains($0.id) }.flatMap { change -> [ChatOutput] in
             switch change.kind {
             case .message: isNews ? [.notice(.refused(change))] : []
