@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run chat release test check soak sanitize fuzz format lint schema schema-check build bench env \
-	test-postgres test-compose test-examples docs documentation clean
+	test-swift test-postgres test-compose test-examples docs documentation clean
 
 .NOTPARALLEL:
 
@@ -50,16 +50,20 @@ ifdef ARGS
 	@scripts/with-postgres scripts/run-tests $(ARGS)
 else
 	@scripts/mail-server --install
-	@# The first ends backends as it likes, the second takes descriptors by the hundred, the third weighs its own memory,
-	@# the fifth holds the documents' times: each has a process to itself.
+	@scripts/install-dependencies http
+	@scripts/side-by-side "make --no-print-directory test-swift" scripts/test-http
+	@scripts/with-postgres scripts/run-tests --no-parallel --filter '$(alone)'
+endif
+
+# The first ends backends as it likes, the second takes descriptors by the hundred, the third weighs its own memory:
+# each has a process to itself.
+test-swift:
 	@scripts/with-postgres scripts/run-tests --filter '^PostgresTests[.]'
 	@scripts/run-tests --filter '^LineServerTests[.]' --skip '[.]PipelineTests'
 	@scripts/run-tests --filter '^LineServerTests[.]PipelineTests'
 	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' --skip '$(alone)' && \
-	scripts/run-tests --no-parallel --filter '$(alone)' && scripts/test-sql && \
+	scripts/test-sql && \
 	POSTLINE_TEST_WAY=websocket scripts/run-tests --filter '$(both_ways)' --skip '$(lines_alone)'"
-	@scripts/test-http
-endif
 
 check: lint test schema-check test-examples documentation sanitize ## All that a change must pass.
 
