@@ -26,12 +26,14 @@ struct SmallDisk: Sendable {
         ).path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         try await run("mount -t tmpfs -o size=\(megabytes)m,mode=0755 tmpfs \(directory)")
+        // Lazily: a process of a killed server may still use it for a moment.
+        let remove = "umount -l \(directory) && rmdir \(directory)"
         do {
             let value = try await body(SmallDisk(directory: directory))
-            try await run("umount \(directory) && rmdir \(directory)")
+            try await run(remove)
             return value
         } catch {
-            try? await run("umount -l \(directory) && rmdir \(directory)")
+            try? await run(remove)
             throw error
         }
     }
