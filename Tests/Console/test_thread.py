@@ -337,6 +337,8 @@ class ThreadTests(ConsoleCase):
         psql("""insert into public.messages (conversation_id, sender_id, content)
                 select c.id, p.id, 'From Carol' from public.conversations c, public.user_profiles p
                  where c.title = :'title' and p.username = 'carol'""", title=ALPS)
+        # The message moves the conversation to the top of the list.
+        bob.until(lambda: "From Carol" in bob.row(ALPS).text, "the message in the list")
         bob.open(ALPS)
         bob.one(".chip-button")
         text = f"Mine {token()}"
