@@ -28,7 +28,7 @@ final class Uploads: Sendable {
     }
 
     /// The rate below which an upload is too slow, in bytes per second, once it has run for ``minDuration``.
-    private static let minRate = 8_192.0
+    private static let minRate = 4_096.0
     private static let minDuration = Duration.seconds(5)
 
     private let maxBytes: Int

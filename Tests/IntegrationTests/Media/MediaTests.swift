@@ -408,8 +408,8 @@ struct MediaTests {
             let slow = try receive(500_000, from: "192.0.2.1")
             let fast = try receive(500_000, from: "192.0.2.2")
             #expect(throws: UploadRefusal.busy) { try receive(500_000, from: "192.0.2.3") }
-            try fast.write(ByteBuffer(repeating: 0, count: 41_000))
-            try slow.write(ByteBuffer(repeating: 0, count: 40_000))
+            try fast.write(ByteBuffer(repeating: 0, count: 21_000))
+            try slow.write(ByteBuffer(repeating: 0, count: 20_000))
             time.withLock { $0 += .seconds(5) }
             let late = try receive(500_000, from: "192.0.2.3")
             #expect(throws: MediaError.self) { try slow.write(ByteBuffer(string: "x")) }
