@@ -246,7 +246,7 @@ end $$;
 select is(pg_temp.places(sends, setup), coalesce(places, '{}'), name || ': the texts that the batch sends')
   from cases order by n;
 
--- What both must leave, beyond being the same.
+-- The expected state after both ways, which must also be the same.
 select is(c ->> 'last_message_content', left(t.sends[1].content, app.preview_characters()),
     name || ': the preview has up to 200 characters')
   from tried t cross join lateral jsonb_array_elements(single -> 1 -> 2) c

@@ -1,4 +1,4 @@
--- What api.sync reads: the kinds of changes since a snapshot, and the sections of a page.
+-- The kinds of changes since a snapshot, and the sections of a page, for api.sync.
 
 -- Returns true if a transaction is not seen by `since` (null: nothing is) and seen by `until` (null: everything is).
 create or replace function app.is_change(xid xid8, since pg_snapshot, until pg_snapshot) returns boolean

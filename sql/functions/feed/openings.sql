@@ -1,4 +1,4 @@
--- What users who join a conversation get of it.
+-- The profiles, messages and presence of a conversation for users who join it.
 
 -- Returns the profiles of the members and the newest messages of the conversations `entered`: kinds `opening_profile`
 -- and `opening_message`. If the users who joined must resync (`is_opened` is false), only their profiles, for the other
