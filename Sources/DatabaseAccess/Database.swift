@@ -58,12 +58,20 @@ package struct Database: Sendable {
         committed: (@Sendable () -> Void)? = nil
     ) async throws(ProtocolError) -> Rows {
         let owner = client ?? caller.owner
-        if let guests, let address = CurrentRequest.current?.guestAddress, case .user(let guest, _) = caller {
-            return try await guests.run(at: address, for: guest) { () throws(ProtocolError) in
-                try await rows(function, parameters, as: caller, of: owner, committed)
-            }
+        guard case .user(let user, _) = caller else {
+            return try await rows(function, parameters, as: caller, of: owner, committed)
         }
-        return try await rows(function, parameters, as: caller, of: owner, committed)
+        return try await withGuestTurn(of: user) { () throws(ProtocolError) in
+            try await rows(function, parameters, as: caller, of: owner, committed)
+        }
+    }
+
+    /// Runs `work`, and if the current request is a guest's, after the turn of the guests at its address.
+    private func withGuestTurn<Value: Sendable>(
+        of user: String, _ work: @Sendable () async throws(ProtocolError) -> Value
+    ) async throws(ProtocolError) -> Value {
+        guard let guests, let address = CurrentRequest.current?.guestAddress else { return try await work() }
+        return try await guests.run(at: address, for: user, work)
     }
 
     /// Runs `work` after the turn of a client: its share of the pool is free, and so is that of the guests at its
@@ -74,21 +82,13 @@ package struct Database: Sendable {
     package func withTurn<Value: Sendable>(
         of client: String, _ work: @Sendable () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
-        if let guests, let address = CurrentRequest.current?.guestAddress {
-            return try await guests.run(at: address, for: client) { () throws(ProtocolError) in
-                try await awaitShare(of: client)
-                return try await work()
+        try await withGuestTurn(of: client) { () throws(ProtocolError) in
+            do throws(PostgresError) {
+                try await pool.awaitShare(of: client, deadline: preamble.limits.deadline)
+            } catch {
+                throw ProtocolError(error)
             }
-        }
-        try await awaitShare(of: client)
-        return try await work()
-    }
-
-    private func awaitShare(of client: String) async throws(ProtocolError) {
-        do throws(PostgresError) {
-            try await pool.awaitShare(of: client, deadline: preamble.limits.deadline)
-        } catch {
-            throw ProtocolError(error)
+            return try await work()
         }
     }
 
