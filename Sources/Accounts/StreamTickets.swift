@@ -49,7 +49,7 @@ package struct StreamTickets: Sendable {
         let ticket = unsafe secret.withUnsafeBytes { unsafe Array($0) }
         _ = try await database.rows(
             Functions.keepTicket, [Self.hash(of: ticket), "\(token.user)", sealed.hexadecimal, "\(token.expires)"],
-            as: .accounts, client: token.user.description)
+            as: .accounts, of: RequestOwner(token.user.description))
         return ticket.hexadecimal
     }
 
@@ -76,8 +76,7 @@ package struct StreamTickets: Sendable {
     ) async throws(ProtocolError) -> Entry? {
         let rows = try await database.rows(
             Functions.takeTicket, [Self.hash(of: ticket), "\(isUsed)"], as: .accounts,
-            client: AddressKey(address).description
-        )
+            of: RequestOwner(AddressKey(address)))
         guard let sealed = rows.text(0, 0).flatMap({ [UInt8](hexadecimal: $0) }) else { return nil }
         do {
             let token = try AES.GCM.open(

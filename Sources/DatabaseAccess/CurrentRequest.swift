@@ -1,4 +1,4 @@
-package import Foundations
+package import Postgres
 
 /// The number of a request in the log: `c17.42` is the 42nd request of the node's 17th connection.
 package struct RequestID: Sendable, Equatable, CustomStringConvertible {
@@ -22,17 +22,13 @@ package struct CurrentRequest: Sendable {
     /// The name of the operation.
     package let method: String
 
-    /// The user's id, or the client's address if no user is signed in.
-    package let client: String
+    /// The client: the user, or the address if no user is signed in.
+    package let owner: RequestOwner
 
-    /// The client's address if the user is a guest, otherwise nil.
-    package var guestAddress: AddressKey?
-
-    package init(id: RequestID, method: String, client: String, guestAddress: AddressKey? = nil) {
+    package init(id: RequestID, method: String, owner: RequestOwner) {
         self.id = id
         self.method = method
-        self.client = client
-        self.guestAddress = guestAddress
+        self.owner = owner
     }
 
     /// The `application_name` in `pg_stat_activity` while the request runs a statement: `postline c17.42

@@ -17,19 +17,11 @@ package struct Database: Sendable {
     /// Coalesces waits for the WAL flush into one call.
     private let durabilityWaits: RequestCoalescer<Void, Void>
 
-    /// Limits the requests of guests by address; nil if rate limits are off.
-    private let guests: GuestLimiter?
-
     /// The thread of the connections.
     package var reactor: Reactor { pool.reactor }
 
-    /// - Parameter guestConcurrency: the maximum concurrency of all guests at one address; nil for no limit.
-    package init(
-        pool: Pool, limits: StatementLimits, guestConcurrency: Int? = nil,
-        metrics: any MetricsFactory = MetricsSystem.factory
-    ) {
+    package init(pool: Pool, limits: StatementLimits, metrics: any MetricsFactory = MetricsSystem.factory) {
         let preamble = Preamble(limits: limits)
-        guests = guestConcurrency.map { GuestLimiter(width: $0, on: pool.reactor) }
         self.pool = pool
         self.preamble = preamble
         firstPreamble = Preamble(
@@ -50,50 +42,30 @@ package struct Database: Sendable {
     /// request runs.
     ///
     /// - Parameters:
-    ///   - client: the owner of the share for a call outside a request: a user's id or a client's address.
+    ///   - owner: the owner of the share for a call outside a request.
     ///   - committed: called on the pool's thread when it has committed, before this returns.
     /// - Throws: the function's error, `unavailable`, `timeout` or `rate_limited`, as the client receives it.
     package func rows(
-        _ function: Statement, _ parameters: [String?], as caller: Caller, client: String? = nil,
+        _ function: Statement, _ parameters: [String?], as caller: Caller, of owner: RequestOwner? = nil,
         committed: (@Sendable () -> Void)? = nil
     ) async throws(ProtocolError) -> Rows {
-        let owner = client ?? caller.owner
-        guard case .user(let user, _) = caller else {
-            return try await rows(function, parameters, as: caller, of: owner, committed)
-        }
-        return try await withGuestTurn(of: user) { () throws(ProtocolError) in
-            try await rows(function, parameters, as: caller, of: owner, committed)
-        }
+        try await rows(function, parameters, as: caller, of: owner ?? caller.owner, isAdmitted: false, committed)
     }
 
-    /// Runs `work`, and if the current request is a guest's, after the turn of the guests at its address.
-    private func withGuestTurn<Value: Sendable>(
-        of user: String, _ work: @Sendable () async throws(ProtocolError) -> Value
-    ) async throws(ProtocolError) -> Value {
-        guard let guests, let address = CurrentRequest.current?.guestAddress else { return try await work() }
-        return try await guests.run(at: address, for: user, work)
-    }
-
-    /// Runs `work` after the turn of a client: its share of the pool is free, and so is that of the guests at its
-    /// address, whose place it keeps meanwhile. So a client does not keep a place of another limit while it waits for
-    /// its own requests.
+    /// Returns when a request of the owner would start: its share of the pool is free. So a client does not keep a
+    /// place of another limit while it waits for its own requests.
     ///
-    /// - Throws: `unavailable`, `timeout`, `rate_limited`, or the error of `work`.
-    package func withTurn<Value: Sendable>(
-        of client: String, _ work: @Sendable () async throws(ProtocolError) -> Value
-    ) async throws(ProtocolError) -> Value {
-        try await withGuestTurn(of: client) { () throws(ProtocolError) in
-            do throws(PostgresError) {
-                try await pool.awaitShare(of: client, deadline: preamble.limits.deadline)
-            } catch {
-                throw ProtocolError(error)
-            }
-            return try await work()
+    /// - Throws: `unavailable`, `timeout`, `rate_limited`.
+    package func awaitShare(of owner: RequestOwner) async throws(ProtocolError) {
+        do throws(PostgresError) {
+            try await pool.awaitShare(of: owner, deadline: preamble.limits.deadline)
+        } catch {
+            throw ProtocolError(error)
         }
     }
 
-    /// Calls a function as `caller` in its own transaction, in ``withTurn(of:_:)``: it is charged to the share of the
-    /// caller, and does not wait for it.
+    /// Calls a function as `caller` in its own transaction, after ``awaitShare(of:)``: it is charged to the share of
+    /// the caller, and does not wait for it.
     ///
     /// - Throws: the function's error, `unavailable` or `timeout`, as the client receives it.
     package func rowsInTurn(
@@ -108,7 +80,7 @@ package struct Database: Sendable {
     package func rowsForMany(
         _ function: Statement, _ parameters: [String?], as caller: Caller
     ) async throws(ProtocolError) -> Rows {
-        try await rows(function, parameters, as: caller, of: nil, nil)
+        try await rows(function, parameters, as: caller, of: nil, isAdmitted: false, nil)
     }
 
     /// Calls a function with the lock timeout `lockWait`, within no client's share.
@@ -122,7 +94,7 @@ package struct Database: Sendable {
         return try await Self.results(function, parameters, as: caller, of: nil, from: pool, preamble)
     }
 
-    /// Calls a function after another call, in the same transaction and as the same caller, in ``withTurn(of:_:)``.
+    /// Calls a function after another call, in the same transaction and as the same caller, after ``awaitShare(of:)``.
     ///
     /// - Throws: the original error.
     package func rows(
@@ -136,8 +108,8 @@ package struct Database: Sendable {
     /// Runs a request. If its first attempt did not get a lock, it was rolled back completely and runs again with the
     /// full lock timeout.
     private func rows(
-        _ function: Statement, _ parameters: [String?], as caller: Caller, of owner: String?,
-        isAdmitted: Bool = false, _ committed: (@Sendable () -> Void)?
+        _ function: Statement, _ parameters: [String?], as caller: Caller, of owner: RequestOwner?,
+        isAdmitted: Bool, _ committed: (@Sendable () -> Void)?
     ) async throws(ProtocolError) -> Rows {
         let start = ContinuousClock.now
         do throws(PostgresError) {
@@ -158,7 +130,7 @@ package struct Database: Sendable {
     }
 
     private static func results(
-        _ function: Statement, _ parameters: [String?], as caller: Caller, of owner: String?, from pool: Pool,
+        _ function: Statement, _ parameters: [String?], as caller: Caller, of owner: RequestOwner?, from pool: Pool,
         _ preamble: Preamble, isAdmitted: Bool = false, _ committed: (@Sendable () -> Void)? = nil,
         isLockWaiter: Bool = false, deadline: Duration? = nil
     ) async throws(PostgresError) -> Rows {
@@ -242,10 +214,10 @@ package enum Caller: Sendable {
 
     /// The owner of the share that a call uses: the user, or the client whose request runs; nil for calls on behalf of
     /// several clients.
-    fileprivate var owner: String? {
+    fileprivate var owner: RequestOwner? {
         switch self {
-        case .user(let id, _): id
-        case .anyone, .accounts: CurrentRequest.current?.client
+        case .user(let id, _): RequestOwner(id, in: CurrentRequest.current?.owner.group)
+        case .anyone, .accounts: CurrentRequest.current?.owner
         case .feed, .senders: nil
         }
     }

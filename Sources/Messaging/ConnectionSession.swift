@@ -75,9 +75,13 @@ actor ConnectionSession: LineSession {
     }
 
     func currentRequest(_ id: RequestID, _ operation: Operation) -> CurrentRequest {
-        let client = if case .user(let user, _) = caller { user } else { addressKey.description }
-        return CurrentRequest(
-            id: id, method: operation.method, client: client, guestAddress: isGuest ? addressKey : nil)
+        CurrentRequest(id: id, method: operation.method, owner: owner)
+    }
+
+    /// The owner of the requests of this connection.
+    private var owner: RequestOwner {
+        guard case .user(let user, _) = caller else { return RequestOwner(addressKey) }
+        return RequestOwner(user, in: isGuest ? .guests(addressKey) : .users(addressKey))
     }
 
     /// Records an answered request in metrics and log.
@@ -354,7 +358,7 @@ extension ConnectionSession {
         guard let user else { throw .fault("sync.open without a user") }
         await endSync()
         let (feed, sync, sink) = (service.feed, service.sync, self.sink)
-        let (id, page) = try await service.page(request, for: user.user, newerThan: lastWrite) {
+        let (id, page) = try await service.page(request, for: owner, newerThan: lastWrite) {
             request, readPosition, reading throws(ProtocolError) -> (Feed.SubscriptionID?, SyncPage)? in
             guard live else { return try await sync.page(request, of: user, readPosition, reading).map { (nil, $0) } }
             // The feed keeps changes from here on, so that none is lost between the page and the first push. It begins

@@ -137,13 +137,11 @@ package final class MessagingService: Service, SessionFactory {
             if isRefused { shareRefusals.increment() }
         }
         pool = Pool(url: configuration.databaseURL, options: options)
-        let guestConcurrency = configuration.rates == nil ? nil : max(2, configuration.poolSize / 4)
-        database = Database(
-            pool: pool, limits: configuration.limits, guestConcurrency: guestConcurrency, metrics: metrics)
+        database = Database(pool: pool, limits: configuration.limits, metrics: metrics)
         options.isForWrites = false
         standbyPool = configuration.standbyDatabaseURL.map { [options] in Pool(url: $0, options: options) }
         standby = standbyPool.map {
-            Database(pool: $0, limits: configuration.limits, guestConcurrency: guestConcurrency, metrics: metrics)
+            Database(pool: $0, limits: configuration.limits, metrics: metrics)
         }
         accounts = Accounts(
             provider: configuration.accountProvider,
@@ -168,9 +166,8 @@ package final class MessagingService: Service, SessionFactory {
         connectedSessions = ConnectedSessions(database: database, logger: logger)
         sync = Sync(
             database: database, standby: standby,
-            limiter: ConcurrencyLimiter(
-                width: max(2, configuration.poolSize / 4), share: configuration.rates == nil ? nil : 1,
-                on: pool.reactor),
+            userTurns: ConcurrencyLimiter(share: configuration.rates == nil ? nil : 1, on: pool.reactor),
+            limiter: ConcurrencyLimiter(width: max(2, configuration.poolSize / 4), on: pool.reactor),
             reconnects: ReconnectBatcher(database: database, logger: logger))
         feed = Feed(
             settings: .init(

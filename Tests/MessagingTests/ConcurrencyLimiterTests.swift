@@ -91,6 +91,24 @@ struct ConcurrencyLimiterTests {
         }
     }
 
+    @Test("does not begin the work of a cancelled caller")
+    func cancellation() async throws {
+        let admitted = AdmittedCallers()
+        let limiter = ConcurrencyLimiter(width: 1, on: Reactor(name: "test"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await limiter.run { () throws(ProtocolError) in await admitted.stay(0) } }
+            try await eventually("the first to be inside") { await admitted.count == 1 }
+            let cancelled = Task { try await limiter.run { () throws(ProtocolError) in await admitted.stay(1) } }
+            try await eventually("the second to be in line") { await limiter.waitingCount == 1 }
+            cancelled.cancel()
+            await admitted.letOneOut()
+            await #expect(throws: ProtocolError.self) { try await cancelled.value }
+            try await group.waitForAll()
+        }
+        #expect(try await limiter.run { () throws(ProtocolError) in 7 } == 7)
+        #expect(await admitted.entered == [0])
+    }
+
     // A3
     @Test("rejects a client with a full queue, and no other")
     func fullQueue() async throws {

@@ -1,6 +1,8 @@
 @testable import Accounts
 import BoundedWait
 import DatabaseAccess
+import Foundations
+import Postgres
 import Testing
 
 @Suite struct PasswordHasherTests {
@@ -129,12 +131,14 @@ import Testing
         #expect(try await hasher.hash("password").hasPrefix("$argon2id$"))
     }
 
-    @Test("serves clients in turn, and takes the last place of the one with the most")
+    @Test("serves addresses in turn, and takes the last place of the one with the most")
     func turns() async throws {
         let hasher = PasswordHasher(threads: 1, queueLimit: 8)
         /// Returns the time at which the hash is made, or nil if it is refused.
-        func hash(of client: String) -> Task<ContinuousClock.Instant?, Never> {
-            let request = CurrentRequest(id: RequestID(connection: 1, number: 1), method: "auth.login", client: client)
+        func hash(of user: String, at address: String) -> Task<ContinuousClock.Instant?, Never> {
+            let request = CurrentRequest(
+                id: RequestID(connection: 1, number: 1), method: "auth.change_password",
+                owner: RequestOwner(user, in: .users(AddressKey(address))))
             return Task {
                 await CurrentRequest.$current.withValue(request) {
                     (try? await hasher.hash("password")) == nil ? nil : .now
@@ -145,9 +149,9 @@ import Testing
         async let slow = hasher.verify(
             "password", against: "$2b$13$x0KtZpjz09fEGmuQ8Niqueegs3nr8ttI3/I408BOaImvFW3X/F5US")
         try await eventually("the thread is busy") { hasher.running == 1 }
-        let flood = (0..<8).map { _ in hash(of: "flood") }
+        let flood = (0..<8).map { hash(of: "user \($0)", at: "192.0.2.1") }
         try await eventually("the queue is full") { hasher.waiting == 8 }
-        let other = hash(of: "other")
+        let other = hash(of: "other", at: "192.0.2.2")
         let end = try #require(await other.value)
         var ends: [ContinuousClock.Instant?] = []
         for task in flood { ends.append(await task.value) }

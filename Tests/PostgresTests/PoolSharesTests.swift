@@ -1,7 +1,6 @@
-import Foundations
-import Testing
-
+@testable import Foundations
 @testable import Postgres
+import Testing
 
 /// Shares of a pool: the requests that start while an owner exceeds its share.
 @Suite struct PoolSharesTests {
@@ -22,7 +21,7 @@ import Testing
     }
 
     private func request(
-        _ id: Int, of owner: String?, isLockWaiter: Bool = false, in state: inout PoolState, now: Int = 0
+        _ id: Int, of owner: RequestOwner?, isLockWaiter: Bool = false, in state: inout PoolState, now: Int = 0
     ) -> [Action] {
         state.request(
             .init(
@@ -156,6 +155,25 @@ import Testing
         #expect(state.waitingCount == 1)
     }
 
+    @Test("limits the users, and the guests, of an address together, and no other address")
+    func addresses() {
+        let address = AddressKey("192.0.2.1")
+        var state = makeOpenState(size: 12)
+        let users = (1...20).flatMap { request($0, of: RequestOwner("user \($0)", in: .users(address)), in: &state) }
+        #expect(started(users) == Array(1...9))
+        let guests = (21...30).flatMap {
+            request($0, of: RequestOwner("guest \($0)", in: .guests(address)), in: &state)
+        }
+        #expect(started(guests) == [21, 22, 23])
+        #expect(started(state.finished(connection: 12, reusable: true, now: at(1))) == [10])
+        #expect(started(state.finished(connection: 1, reusable: true, now: at(1))) == [24])
+        #expect(started(state.finished(connection: 11, reusable: true, now: at(1))) == [11])
+        let other = RequestOwner("other", in: .users(AddressKey("192.0.2.2")))
+        #expect(request(31, of: other, in: &state) == [])
+        #expect(started(state.finished(connection: 10, reusable: true, now: at(1))) == [12])
+        #expect(started(state.finished(connection: 9, reusable: true, now: at(1))) == [31])
+    }
+
     @Test("frees the owner's slot of a lost connection")
     func lost() {
         var state = makeOpenState(size: 3)
@@ -165,7 +183,7 @@ import Testing
 
     @Test("removes idle owners")
     func forgotten() {
-        var shares = PoolShares(PoolShare())
+        var shares = PoolShares(PoolShare(), size: 8)
         for number in 0..<10_000 {
             let time = at(number * 10)
             shares.began("user \(number)", now: time)

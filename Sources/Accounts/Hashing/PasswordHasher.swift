@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A hash costs tens of milliseconds and 19 MiB, an imported one up to a second, which neither Swift's shared pool nor
 /// an event loop can spare. Requests beyond the threads wait, up to a limit; beyond it they fail with `busy`, so that a
-/// flood of sign-ins cannot exhaust memory or time. Clients take turns, and when the queue is full the client with the
+/// flood of sign-ins cannot exhaust memory or time. Addresses take turns, and when the queue is full the one with the
 /// most requests gives up its last. The threads have low priority: only sign-ins wait longer.
 package final class PasswordHasher: Sendable {
     private enum Work: Sendable {
@@ -109,7 +109,8 @@ package final class PasswordHasher: Sendable {
             case wait(insteadOf: Work?)
             case refuse(PasswordHashingError)
         }
-        let client = CurrentRequest.current?.client
+        // All accounts at an address are one line: each may check passwords.
+        let address = CurrentRequest.current.flatMap(\.owner.address).map { RequestOwner($0) }
         let decision: Decision = state.withLock { state in
             if state.running < threads {
                 state.running += 1
@@ -118,11 +119,11 @@ package final class PasswordHasher: Sendable {
             var displaced: Work?
             if state.queue.count >= queueLimit {
                 let largest = state.queue.owners.max { state.queue.count(of: $0) < state.queue.count(of: $1) }
-                guard let client, let largest, state.queue.count(of: largest) > state.queue.count(of: client) + 1
+                guard let address, let largest, state.queue.count(of: largest) > state.queue.count(of: address) + 1
                 else { return .refuse(.busy) }
                 displaced = state.queue.popLast(of: largest)?.work
             }
-            state.queue.append((id, work), of: client)
+            state.queue.append((id, work), of: address)
             return .wait(insteadOf: displaced)
         }
         switch decision {

@@ -36,7 +36,8 @@ struct ReconnectBatcher: Sendable {
                 return try await Self.pages(of: clients, in: database)
             } catch {
                 if let reason = error.reason {
-                    logger.error("who came back was not asked about", metadata: ["reason": "\(reason)"])
+                    logger.error(
+                        "reconnecting clients could not be checked for changes", metadata: ["reason": "\(reason)"])
                 }
                 throw error
             }
@@ -69,13 +70,13 @@ struct ReconnectBatcher: Sendable {
         return pages
     }
 
-    /// Runs `work` once there is room. `work` must call ``page(_:of:)``.
+    /// Runs `work` with its owner's turn, once there is room. `work` must call ``page(_:of:)``.
     ///
     /// - Throws: `unavailable` if the wait was too long, or the error of `work`.
     func run<Value: Sendable>(
-        _ work: @Sendable () async throws(ProtocolError) -> Value
+        for owner: RequestOwner, _ work: @Sendable () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
-        try await limiter.run(work)
+        try await limiter.run(for: owner, work)
     }
 
     /// Returns the empty page of a user who has missed nothing. Nil for all others, and if it cannot be determined

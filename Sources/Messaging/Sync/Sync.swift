@@ -46,6 +46,9 @@ struct Sync: Sendable {
     /// The pool from which pages are read while the feed polls the standby; nil if there is none.
     let standby: Database?
 
+    /// Lets each user read one page at a time, so that the next waits for the budget of which this one takes.
+    let userTurns: ConcurrencyLimiter
+
     /// Limits the pages that are read at once, so that many reconnecting clients leave room for other requests.
     let limiter: ConcurrencyLimiter
 
@@ -148,7 +151,7 @@ extension MessagingService {
     /// - Parameter moment: the page shows everything written before this time.
     /// - Throws: `unavailable` if the wait exceeds ``standbyWaitTimeout``, or the error of `read`.
     func page<Page: Sendable>(
-        _ request: SyncRequest, for user: ID, newerThan moment: ContinuousClock.Instant,
+        _ request: SyncRequest, for owner: RequestOwner, newerThan moment: ContinuousClock.Instant,
         _ read: @Sendable (SyncRequest, FeedReadPosition, Sync.Reading) async throws(ProtocolError) -> Page?
     ) async throws(ProtocolError) -> Page {
         var request = request
@@ -171,17 +174,18 @@ extension MessagingService {
                     if try await sync.isAheadOfPrimary(cursor) { request.cursor = nil }
                 }
             } else {
-                if readPosition.standby == nil, request.cursor != nil {
-                    let page = try await sync.reconnects.run { [request] () throws(ProtocolError) in
-                        try await read(request, readPosition, .ifEmpty)
+                let isPatient = backoff.attempts < Self.maxRetries
+                let page = try await sync.userTurns.run(for: owner) { [request] () throws(ProtocolError) -> Page? in
+                    if readPosition.standby == nil, request.cursor != nil {
+                        let page = try await sync.reconnects.run(for: owner) { () throws(ProtocolError) in
+                            try await read(request, readPosition, .ifEmpty)
+                        }
+                        if let page { return page }
                     }
-                    if let page { return page }
-                }
-                let client = user.description
-                let source = readPosition.standby == nil ? sync.database : sync.standby ?? sync.database
-                let page = try await source.withTurn(of: client) { [request, backoff] () throws(ProtocolError) in
-                    try await sync.limiter.run(for: client) { () throws(ProtocolError) in
-                        try await read(request, readPosition, .whole(isPatient: backoff.attempts < Self.maxRetries))
+                    let source = readPosition.standby == nil ? sync.database : sync.standby ?? sync.database
+                    try await source.awaitShare(of: owner)
+                    return try await sync.limiter.run(for: owner) { () throws(ProtocolError) in
+                        try await read(request, readPosition, .whole(isPatient: isPatient))
                     }
                 }
                 if let page { return page }

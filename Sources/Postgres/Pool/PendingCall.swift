@@ -7,7 +7,7 @@ final class PendingCall: Sendable {
     let deadline: ContinuousClock.Instant?
 
     /// The owner; nil for the service's own work.
-    let owner: String?
+    let owner: RequestOwner?
 
     /// True if the calls do not wait for the owner's share, which is charged with them.
     let isAdmitted: Bool
@@ -25,7 +25,7 @@ final class PendingCall: Sendable {
     let isCancelled = Atomic(false)
 
     init(
-        _ id: Int, _ calls: [Call], of owner: String?, isAdmitted: Bool = false, isLockWaiter: Bool,
+        _ id: Int, _ calls: [Call], of owner: RequestOwner?, isAdmitted: Bool = false, isLockWaiter: Bool,
         until deadline: ContinuousClock.Instant?, succeeded: (@Sendable () -> Void)? = nil
     ) {
         self.id = id

@@ -178,7 +178,7 @@ package actor Pool {
     ///   - succeeded: called on the pool's thread on success, before the caller has the rows.
     /// - Throws: `unavailable`, `shareExceeded`, and the errors of `Connection.run`.
     package nonisolated func run(
-        _ calls: [Call], of owner: String? = nil, isAdmitted: Bool = false, isLockWaiter: Bool = false,
+        _ calls: [Call], of owner: RequestOwner? = nil, isAdmitted: Bool = false, isLockWaiter: Bool = false,
         deadline: Duration? = nil, succeeded: (@Sendable () -> Void)? = nil
     ) async throws(PostgresError) -> [Rows] {
         if calls.isEmpty { return [] }
@@ -201,7 +201,7 @@ package actor Pool {
     /// Returns when a request of the owner would start: it has waited for the owner's earlier requests and budget.
     ///
     /// - Throws: `unavailable` and `shareExceeded`.
-    package nonisolated func awaitShare(of owner: String, deadline: Duration) async throws(PostgresError) {
+    package nonisolated func awaitShare(of owner: RequestOwner, deadline: Duration) async throws(PostgresError) {
         _ = try await attempt(
             PendingCall(
                 lastRequest.add(1, ordering: .relaxed).newValue, [], of: owner, isLockWaiter: false,

@@ -13,7 +13,7 @@ package struct PoolShare: Sendable, Hashable {
     package init() {}
 }
 
-/// The use of a pool by each owner, and the rest of its budget of database time.
+/// The use of a pool by each owner and each group of owners, and the rest of each owner's budget of database time.
 ///
 /// Requests that run when a budget ends may overdraw it; the owner's next requests wait until it is positive again. An
 /// owner is forgotten once its budget is full.
@@ -28,42 +28,77 @@ struct PoolShares {
 
     /// The share, or nil for no limit.
     let share: PoolShare?
+
+    /// The number of the pool's connections.
+    private let size: Int
+
+    /// The usages by the owner's id: a user has one share at all addresses.
     private var usages: [String: Usage] = [:]
+
+    /// The running requests of groups that have any.
+    private var runningByGroup: [RequestOwner.Group: Int] = [:]
     private var sweepAt = 1_024
 
-    init(_ share: PoolShare?) { self.share = share }
+    init(_ share: PoolShare?, size: Int) {
+        self.share = share
+        self.size = size
+    }
 
     /// The number of tracked owners.
     var count: Int { usages.count }
 
     /// Returns true if another request of the owner may start.
-    func mayRun(_ owner: String?, now: Instant) -> Bool {
-        guard let share, let owner, let usage = usages[owner] else { return true }
+    func mayRun(_ owner: RequestOwner?, now: Instant) -> Bool {
+        guard let owner else { return true }
+        return mayRun(owner.group) && isWithinShare(owner, now: now)
+    }
+
+    /// Returns true if another request of the group may start.
+    func mayRun(_ group: RequestOwner.Group) -> Bool {
+        guard let running = runningByGroup[group] else { return true }
+        return running < maxRunning(of: group)
+    }
+
+    /// Returns true if the owner has a running request less than its share, and a positive budget.
+    func isWithinShare(_ owner: RequestOwner, now: Instant) -> Bool {
+        guard let share, let usage = usages[owner.id] else { return true }
         return usage.running < share.maxRunning && budget(of: usage, share, now) > .zero
+    }
+
+    /// Returns the most connections for the users, and for the guests, of one address. The rest is for other addresses.
+    private func maxRunning(of group: RequestOwner.Group) -> Int {
+        switch group {
+        case .users: max(2, size * 3 / 4)
+        case .guests: max(2, size / 4)
+        case .alone: size
+        }
     }
 
     /// Returns the time at which an overdrawn budget is positive again, or nil if the owner waits only for a request to
     /// end, or for nothing.
-    func readyAt(_ owner: String, now: Instant) -> Instant? {
-        guard let share, let usage = usages[owner], usage.running < share.maxRunning else { return nil }
+    func readyAt(_ owner: RequestOwner, now: Instant) -> Instant? {
+        guard let share, let usage = usages[owner.id], usage.running < share.maxRunning else { return nil }
         let left = budget(of: usage, share, now)
         guard left <= .zero else { return nil }
         return now + .seconds(1) * ((.zero - left) / share.timePerSecond) + .milliseconds(1)
     }
 
-    mutating func began(_ owner: String?, now: Instant) {
+    mutating func began(_ owner: RequestOwner?, now: Instant) {
         guard let share, let owner else { return }
         if usages.count >= sweepAt { sweep(share, now) }
-        usages[owner, default: Usage(budget: share.burst, updated: now)].running += 1
+        usages[owner.id, default: Usage(budget: share.burst, updated: now)].running += 1
+        runningByGroup[owner.group, default: 0] += 1
     }
 
     /// - Parameter duration: the time charged to the budget.
-    mutating func ended(_ owner: String?, after duration: Duration, now: Instant) {
-        guard let share, let owner, var usage = usages[owner] else { return }
+    mutating func ended(_ owner: RequestOwner?, after duration: Duration, now: Instant) {
+        guard let share, let owner, var usage = usages[owner.id] else { return }
+        let others = runningByGroup[owner.group, default: 1] - 1
+        runningByGroup[owner.group] = others > 0 ? others : nil
         usage.budget = budget(of: usage, share, now) - duration
         usage.updated = now
         usage.running -= 1
-        usages[owner] = usage
+        usages[owner.id] = usage
     }
 
     private func budget(of usage: Usage, _ share: PoolShare, _ now: Instant) -> Duration {

@@ -27,9 +27,9 @@ struct PoolState {
     struct Request {
         let id: Int
         /// The owner whose share it waits for; nil for the service's own work, which no share limits.
-        var owner: String?
+        var owner: RequestOwner?
         /// The owner whose share is charged, if it does not wait for it.
-        var payer: String?
+        var payer: RequestOwner?
         /// True if it may wait long for a lock. Such requests use at most half of the connections.
         var isLockWaiter = false
         /// The time until which it waits for a connection.
@@ -47,7 +47,7 @@ struct PoolState {
     }
 
     private struct Run {
-        let owner: String?
+        let owner: RequestOwner?
         let isLockWaiter: Bool
         let start: Instant
     }
@@ -96,7 +96,7 @@ struct PoolState {
 
     init(size: Int, backoff: Backoff, share: PoolShare? = nil) {
         precondition(size > 0, "a pool has at least one connection")
-        shares = PoolShares(share)
+        shares = PoolShares(share, size: size)
         self.size = size
         self.backoff = backoff
     }
@@ -119,7 +119,7 @@ struct PoolState {
     }
 
     /// Returns true if a request of that owner would wait for the owner's other requests, or for its budget.
-    func isHeld(_ owner: String?, now: Instant) -> Bool {
+    func isHeld(_ owner: RequestOwner?, now: Instant) -> Bool {
         guard shares.share != nil, let owner else { return false }
         return !shares.mayRun(owner, now: now) || queue.count(of: owner) + lockQueue.count(of: owner) > 0
     }
@@ -285,11 +285,11 @@ struct PoolState {
     private mutating func next(now: Instant) -> Waiter? {
         let shares = self.shares
         if runningLockWaiters < lockWaiterLimit,
-            let waiter = lockQueue.popFirst(where: { shares.mayRun($0, now: now) })
+            let waiter = lockQueue.popFirst(from: { shares.mayRun($0) }, where: { shares.isWithinShare($0, now: now) })
         {
             return waiter
         }
-        return queue.popFirst { shares.mayRun($0, now: now) }
+        return queue.popFirst(from: { shares.mayRun($0) }, where: { shares.isWithinShare($0, now: now) })
     }
 
     /// Removes requests that have waited too long. One whose owner has used up its share meanwhile waits on.

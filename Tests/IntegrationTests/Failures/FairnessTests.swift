@@ -137,6 +137,26 @@ struct FairnessTests {
         }
     }
 
+    @Test("a user reads one page of sync.open at a time")
+    func onePage() async throws {
+        try await withNode(NodeSettings(poolSize: 16, rates: Self.rates)) { node in
+            var clients: [TestClient] = []
+            for person in [Person.alice, .alice, .alice, .bob] { clients.append(try await node.signedIn(person)) }
+            let program = try await node.database.connect()
+            _ = try await program.execute("begin; lock table public.user_profiles")
+            try await withThrowingTaskGroup(of: JSON.self) { group in
+                for client in clients { group.addTask { try await client.call("sync.open", ["live": false]) } }
+                try await node.database.wait(for: Self.lockWaiters, toBe: "2")
+                let carol = try await node.connect()
+                for _ in 1...20 { try await carol.call("server.info") }
+                #expect(try await node.database.value(Self.lockWaiters) == "2")
+                _ = try await program.execute("commit")
+                try await group.waitForAll()
+            }
+            await program.close()
+        }
+    }
+
     @Test("edits and attachments count as texts")
     func textBytes() async throws {
         var rates = Rates.withoutRefill
