@@ -9,6 +9,9 @@ package protocol HTTPBodyReceiver: Sendable {
 
     /// Deletes everything received: the rest of the body will not arrive, or was rejected.
     func discard()
+
+    /// The reason why it rejected the body, as a sentence for the client; nil for a failure of the server.
+    var refusal: String? { get }
 }
 
 /// An error response that the HTTP server sends before any handler receives the request.

@@ -208,7 +208,10 @@ extension HTTPConnection {
     /// Continues after the receiver has written a part of the body.
     private func bodyDidProgress(_ body: HTTPStreamingBody) {
         guard case .streamingBody(let head, let current, let end) = phase, current === body else { return }
-        if body.failure != nil { return reject(.serviceUnavailable, "The upload cannot be stored now. Try again.") }
+        if body.failure != nil {
+            return reject(
+                .serviceUnavailable, body.receiver.refusal ?? "The upload cannot be stored now. Try again.")
+        }
         guard body.isComplete else { return awaitBody(body, until: end) }
         setReading(true)
         handleRequest(head, ByteBuffer(), body.receiver)

@@ -18,6 +18,7 @@ package struct FolderStore: MediaStore {
     private let minFreeBytes: Int
     private let base: Base
     private let uploads: Uploads
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let key: SymmetricKey
 
     /// - Parameter now: the clock of the rates of uploads.
@@ -29,7 +30,8 @@ package struct FolderStore: MediaStore {
         directory = settings.directory
         minFreeBytes = settings.minFreeBytes
         base = Base()
-        uploads = Uploads(maxBytes: settings.maxIncomingBytes, now: now)
+        self.now = now
+        uploads = Uploads(maxBytes: settings.maxIncomingBytes)
         key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(settings.secret.utf8)), info: Array("postline media".utf8),
             outputByteCount: 32)
@@ -197,7 +199,7 @@ extension FolderStore {
         try uploads.begin(picture, from: client)
         let incoming = IncomingPicture(
             picture, at: "\(directory)/incoming/\(picture.id).\(ID.random())", destination: destination, marker: marker,
-            expires: expires, onEnd: { [uploads] in uploads.end(picture.id) })
+            expires: expires, now: now, onEnd: { [uploads] in uploads.end(picture.id) })
         uploads.setReceiver(incoming)
         // The bytes are already counted.
         guard hasFreeSpace(for: 0) else {

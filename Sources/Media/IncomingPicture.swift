@@ -12,15 +12,7 @@ package final class IncomingPicture: Sendable {
         var file: SystemPackage.FileDescriptor?
         var received = 0
         var firstBytes: [UInt8] = []
-        var end: End?
-    }
-
-    /// The way in which an upload ended.
-    enum End {
-        /// The picture is stored, or the upload failed.
-        case ended
-        /// Another client's upload took the place of this slow one.
-        case displaced
+        var hasEnded = false
     }
 
     package let picture: Picture
@@ -29,7 +21,12 @@ package final class IncomingPicture: Sendable {
     private let marker: FilePath
     private let expires: Date
     private let onEnd: @Sendable () -> Void
-    private let state: Mutex<State>
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let state = Mutex(State())
+
+    /// Apart from the state, which is locked while the disk is written.
+    private let rate: Mutex<UploadRate>
+    private let isDisplaced = Atomic(false)
 
     /// - Parameters:
     ///   - marker: the empty file that marks the address as used, also once the picture is removed.
@@ -37,7 +34,7 @@ package final class IncomingPicture: Sendable {
     ///   - onEnd: called once, at the end of the upload.
     init(
         _ picture: Picture, at path: String, destination: String, marker: String, expires: Date,
-        onEnd: @escaping @Sendable () -> Void
+        now: @escaping @Sendable () -> ContinuousClock.Instant, onEnd: @escaping @Sendable () -> Void
     ) {
         self.picture = picture
         self.path = FilePath(path)
@@ -45,7 +42,8 @@ package final class IncomingPicture: Sendable {
         self.marker = FilePath(marker)
         self.expires = expires
         self.onEnd = onEnd
-        state = Mutex(State())
+        self.now = now
+        rate = Mutex(UploadRate(start: now()))
     }
 
     /// Writes the next bytes.
@@ -53,12 +51,8 @@ package final class IncomingPicture: Sendable {
     /// - Throws: `MediaError` if they cannot be written or exceed the declared size.
     package func write(_ bytes: ByteBuffer) throws {
         try state.withLock { state in
-            switch state.end {
-            case .displaced:
-                throw MediaError("The upload was slow and the server is busy with others. Send it again later.")
-            case .ended: throw MediaError("The upload has already ended.")
-            case nil: break
-            }
+            if state.hasEnded { throw MediaError(refusal ?? "The upload has already ended.") }
+            rate.withLock { $0.add(bytes.readableBytes, now: now()) }
             state.received += bytes.readableBytes
             guard state.received <= picture.bytes else {
                 throw MediaError("The picture has more than the declared \(picture.bytes) bytes.")
@@ -97,16 +91,26 @@ package final class IncomingPicture: Sendable {
         }
     }
 
-    /// The number of bytes received.
-    package var receivedBytes: Int { state.withLock(\.received) }
+    /// The average of the last seconds; nil before.
+    var bytesPerSecond: Double? { rate.withLock { [now] in $0.bytesPerSecond(now: now()) } }
+
+    /// The reason for which the server ended the upload, as a sentence; nil if it did not.
+    package var refusal: String? {
+        isDisplaced.load(ordering: .acquiring)
+            ? "The upload was slow and the server is busy with others. Send it again later." : nil
+    }
+
+    /// Ends the upload, whose place another client takes.
+    func displace() {
+        isDisplaced.store(true, ordering: .releasing)
+        discard()
+    }
 
     /// Removes the partial upload.
-    package func discard() { discard(.ended) }
-
-    func discard(_ end: End) {
+    package func discard() {
         let isFirst = state.withLock { state in
-            let isFirst = state.end == nil
-            if isFirst { state.end = end }
+            let isFirst = !state.hasEnded
+            state.hasEnded = true
             if let file = state.file {
                 state.file = nil
                 try? file.close()

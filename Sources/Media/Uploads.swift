@@ -12,13 +12,7 @@ final class Uploads: Sendable {
     private struct Running {
         let client: AddressKey
         let bytes: Int
-        let start: ContinuousClock.Instant
         weak var incoming: IncomingPicture?
-
-        /// Returns the average rate, in bytes per second.
-        func rate(_ now: ContinuousClock.Instant) -> Double {
-            Double(incoming?.receivedBytes ?? 0) / max(0.001, (now - start) / .seconds(1))
-        }
     }
 
     private struct State {
@@ -27,40 +21,34 @@ final class Uploads: Sendable {
         var bytesByClient: [AddressKey: Int] = [:]
     }
 
-    /// The rate below which an upload is too slow, in bytes per second, once it has run for ``minDuration``.
+    /// The rate below which an upload is too slow, in bytes per second.
     private static let minRate = 4_096.0
-    private static let minDuration = Duration.seconds(5)
 
     private let maxBytes: Int
-    private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
-    init(maxBytes: Int, now: @escaping @Sendable () -> ContinuousClock.Instant) {
-        self.maxBytes = maxBytes
-        self.now = now
-    }
+    init(maxBytes: Int) { self.maxBytes = maxBytes }
 
     /// The bytes of running uploads, by their declared sizes.
     var bytes: Int { state.withLock(\.bytes) }
 
     /// - Throws: `UploadRefusal` if the picture is already being uploaded, or the limit is reached.
     func begin(_ picture: Picture, from client: AddressKey) throws(UploadRefusal) {
-        while let slowest = try tryBegin(picture, from: client) { slowest.discard(.displaced) }
+        while let slowest = try tryBegin(picture, from: client) { slowest.displace() }
     }
 
     /// Begins an upload, or returns the one that must end before.
     private func tryBegin(_ picture: Picture, from client: AddressKey) throws(UploadRefusal) -> IncomingPicture? {
-        let now = now()
-        return try state.withLock { state throws(UploadRefusal) in
+        try state.withLock { state throws(UploadRefusal) in
             guard state.running[picture.id] == nil else { throw .inProgress }
             let held = state.bytesByClient[client] ?? 0
             // One picture per client is accepted regardless of its size.
             guard held == 0 || picture.bytes <= maxBytes / 4 - held else { throw .addressBusy }
             guard picture.bytes <= maxBytes - state.bytes else {
-                guard let incoming = Self.displaced(by: held + picture.bytes, in: state, now) else { throw .busy }
+                guard let incoming = Self.displaced(by: held + picture.bytes, in: state) else { throw .busy }
                 return incoming
             }
-            state.running[picture.id] = Running(client: client, bytes: picture.bytes, start: now)
+            state.running[picture.id] = Running(client: client, bytes: picture.bytes)
             state.bytes += picture.bytes
             state.bytesByClient[client] = held + picture.bytes
             return nil
@@ -68,18 +56,19 @@ final class Uploads: Sendable {
     }
 
     /// Returns the upload whose place a client takes that then has `bytes` in progress; nil if there is none.
-    private static func displaced(
-        by bytes: Int, in state: State, _ now: ContinuousClock.Instant
-    ) -> IncomingPicture? {
-        func slowest(_ uploads: [Running]) -> Running? { uploads.min { $0.rate(now) < $1.rate(now) } }
+    private static func displaced(by bytes: Int, in state: State) -> IncomingPicture? {
         if let largest = state.bytesByClient.max(by: { $0.value < $1.value }), largest.value > bytes,
             let upload = slowest(state.running.values.filter { $0.client == largest.key }),
             upload.bytes < largest.value, let incoming = upload.incoming
         {
             return incoming
         }
-        let slow = state.running.values.filter { now - $0.start >= minDuration && $0.rate(now) < minRate }
+        let slow = state.running.values.filter { ($0.incoming?.bytesPerSecond ?? minRate) < minRate }
         return slowest(slow)?.incoming
+    }
+
+    private static func slowest(_ uploads: [Running]) -> Running? {
+        uploads.min { ($0.incoming?.bytesPerSecond ?? 0) < ($1.incoming?.bytesPerSecond ?? 0) }
     }
 
     /// Records the receiver of an upload that has begun.

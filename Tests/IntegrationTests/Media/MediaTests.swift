@@ -382,7 +382,7 @@ struct MediaTests {
                 }
             }
             #expect(displaced.count == 1)
-            #expect(displaced.first?.receivedBytes == 0)
+            #expect(displaced.first !== held[0][0])
             try late.write(ByteBuffer(string: "x"))
             // Nobody holds more than this client would.
             #expect(throws: UploadRefusal.busy) { try receive(125_000, from: "192.0.2.9") }
@@ -413,9 +413,21 @@ struct MediaTests {
             time.withLock { $0 += .seconds(5) }
             let late = try receive(500_000, from: "192.0.2.3")
             #expect(throws: MediaError.self) { try slow.write(ByteBuffer(string: "x")) }
+            #expect(slow.refusal?.contains("slow") == true)
             try fast.write(ByteBuffer(string: "x"))
             #expect(throws: UploadRefusal.busy) { try receive(500_000, from: "192.0.2.4") }
             try late.write(ByteBuffer(string: "x"))
+            // What it sent long ago does not keep its place.
+            time.withLock { $0 += .seconds(5) }
+            try late.write(ByteBuffer(repeating: 0, count: 400_000))
+            try fast.write(ByteBuffer(repeating: 0, count: 42_000))
+            time.withLock { $0 += .seconds(5) }
+            #expect(throws: UploadRefusal.busy) { try receive(500_000, from: "192.0.2.4") }
+            try fast.write(ByteBuffer(repeating: 0, count: 42_000))
+            time.withLock { $0 += .seconds(5) }
+            let last = try receive(500_000, from: "192.0.2.4")
+            #expect(throws: MediaError.self) { try late.write(ByteBuffer(string: "x")) }
+            try last.write(ByteBuffer(string: "x"))
         }
     }
 
