@@ -63,6 +63,7 @@ struct JSONTests {
         #expect(try field(#"{"limit":1,"bio":"\#(long)"}"#) == .string("bio"))
         #expect(try field(#"{"avatar":{"type":"custom","avatar_id":"\#(long)"}}"#) == .string("avatar.avatar_id"))
         #expect(try field(#"{"ids":["a","\#(long)"]}"#) == .string("ids[1]"))
+        #expect(try field(#"{"preferences":{"\#(long)":1}}"#) == .string("preferences"))
         #expect(try field(#"{"\#(long)":1}"#) == nil)
         #expect(try field(#"["\#(long)"]"#) == nil)
     }

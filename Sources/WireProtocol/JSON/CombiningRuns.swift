@@ -47,8 +47,8 @@ extension JSONObject {
 }
 
 extension JSON {
-    /// Returns the path of the first text with a long run of combining characters below a path; nil if only names of
-    /// members have one.
+    /// Returns the path of the first text with a long run of combining characters below a path, or of the object with
+    /// such a name; nil if that is the outermost.
     fileprivate func pathOfLongCombiningRun(below path: String) -> String? {
         switch self {
         case .null, .bool, .number: nil
@@ -63,7 +63,10 @@ extension JSON {
 extension JSONObject {
     fileprivate func pathOfLongCombiningRun(below prefix: String) -> String? {
         members.lazy.compactMap { member in
-            member.name.hasLongCombiningRun ? nil : member.value.pathOfLongCombiningRun(below: prefix + member.name)
+            guard member.name.hasLongCombiningRun else {
+                return member.value.pathOfLongCombiningRun(below: prefix + member.name)
+            }
+            return prefix.isEmpty ? nil : String(prefix.dropLast())
         }.first
     }
 }
@@ -74,7 +77,7 @@ extension ProtocolError {
         var path: String?
         if case .object(let object) = params { path = object.pathOfLongCombiningRun(below: "") }
         return ProtocolError(
-            .invalidParams, "A text can have at most 128 combining characters, such as accents, in a row.",
+            .invalidParams, "A text or a name can have at most 128 combining characters, such as accents, in a row.",
             data: path.map { [.init(name: "field", value: .string($0))] } ?? [])
     }
 }
