@@ -223,7 +223,8 @@ extension Fanout {
 
     private func contacts(of user: ID, in audience: [ID]) -> Set<SubscriptionID> {
         let members = audience.compactMap { byConversation[$0] }
-        var contacts = Set<SubscriptionID>(minimumCapacity: members.reduce(0) { $0 + $1.count })
+        // Mostly the members of one conversation include those of many others.
+        var contacts = members.max { $0.count < $1.count } ?? []
         for some in members { contacts.formUnion(some) }
         for own in byUser[user] ?? [] { contacts.remove(own) }
         return contacts

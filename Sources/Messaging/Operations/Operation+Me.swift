@@ -15,7 +15,7 @@ extension Operation {
         "me.update", .user, "Updates the user's own data.", fields + [.version], result: .me,
         errors: [.versionConflict]
     ) { session, params throws(ProtocolError) in
-        try await session.change(
+        try await session.changeOwnData(
             Statement("api.update_me", "select api.update_me($1::jsonb, $2::bigint)"),
             [params.patch(without: Parameter.version.name).text, params.version])
     }
@@ -24,7 +24,7 @@ extension Operation {
         "me.update_physical", .user, "Updates the user's physical data.", physical + [.version], result: .me,
         errors: [.versionConflict]
     ) { session, params throws(ProtocolError) in
-        try await session.change(
+        try await session.changeOwnData(
             Statement("api.update_physical", "select api.update_physical($1::jsonb, $2::bigint)"),
             [params.patch(without: Parameter.version.name).text, params.version])
     }
@@ -34,7 +34,7 @@ extension Operation {
         [.newUsername(.required), .version], result: .me,
         errors: [.usernameTaken, .usernameCooldown, .versionConflict]
     ) { session, params throws(ProtocolError) in
-        try await session.change(
+        try await session.changeOwnData(
             Statement("api.change_username", "select api.change_username($1, $2::bigint)"),
             [params.string("username"), params.version])
     }
@@ -45,7 +45,7 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         let given = params.patch(without: Parameter.version.name)
         let avatar = try await given.locatingPicture(.avatar, as: "avatar_url", path: "", in: session)
-        return try await session.change(
+        return try await session.changeOwnData(
             Statement("api.set_avatar", "select api.set_avatar($1, $2, $3, $4::bigint, $5::uuid)"),
             ["avatar_type", "avatar_id", "avatar_url"].map { avatar.text(of: $0) } + [
                 params.version, avatar.text(of: "media_id"),
@@ -68,7 +68,7 @@ extension Operation {
             patch = JSONObject(
                 patch.members.filter { $0.name != "avatar" } + [.init(name: "avatar", value: .object(avatar))])
         }
-        return try await session.change(
+        return try await session.changeOwnData(
             Statement("api.save_me", "select api.save_me($1::jsonb, $2::bigint)"), [patch.text, params.version])
     }
 
@@ -97,6 +97,15 @@ extension Operation {
         }
         await session.recordWriteTimeAndNotifyFeed()
         return Answer(.result(deleted))
+    }
+}
+
+extension ConnectionSession {
+    /// Runs a change of the user's own data. All who share a conversation with the user receive it, so it counts as a
+    /// change that affects 100 members.
+    fileprivate func changeOwnData(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer
+    {
+        try await change(function, parameters, members: 100)
     }
 }
 

@@ -154,11 +154,11 @@ struct MeSaveTests {
         }
     }
 
-    @Test("counts as one change in the rate limit")
+    @Test("counts as one change of the profile in the rate limit, which is ten others")
     func bounded() async throws {
         var rates = Rates.withoutRefill
         rates.sendsPerSecond = 1
-        rates.sendBurst = 2
+        rates.sendBurst = 20
         try await withNode(NodeSettings(rates: rates)) { node in
             let alice = try await node.signedIn(.alice)
             let saved = try await alice.call("me.save", ["bio": "saved", "physical": ["height_cm": 171]])
