@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// An IP address. An IPv4-mapped IPv6 address (`::ffff:192.0.2.1`, RFC 4291, section 2.5.5.2) is the IPv4 address.
 package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     /// Four bytes, or sixteen, in network order.

@@ -1,17 +1,10 @@
+import Foundations
 import LineClient
 import NIOCore
 import NIOPosix
 import PrivatePostgres
 import Subprocess
 import SystemPackage
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 /// The measured node.
 enum BenchNode {

@@ -1,15 +1,8 @@
+import Foundations
 import LineClient
 import NIOCore
 import NIOPosix
 import Postgres
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 /// A connection that NIO opens and whose socket C code then reads and writes.
 enum RawConnection {

@@ -1,15 +1,8 @@
 import CClients
+import Foundations
 import NIOCore
 import NIOPosix
 import Concurrency
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 /// Clients that each send one request after another, on connections that one thread serves in C, as pgbench does, so
 /// that both sides have equally cheap clients.

@@ -1,12 +1,5 @@
+import Foundations
 import SystemPackage
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 /// Ends the process while its threads still run.
 enum ProcessEnd {

@@ -1,11 +1,5 @@
-#if canImport(Glibc)
 import BoundedWait
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Foundations
 
 /// Tests the system of `docker-compose.yml` from a container within it.
 ///

@@ -1,16 +1,11 @@
 import ChangeFeed
+import Foundations
 import FuzzedLines
 import Messaging
 import Metering
 import NIOCore
 import Testing
 @testable import WireProtocol
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 @testable import LineServer
 

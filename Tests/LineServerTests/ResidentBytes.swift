@@ -1,10 +1,5 @@
+import Foundations
 import FuzzedLines
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// Returns the memory in use by the process. Nil if unknown, and under a sanitizer, whose memory grows with each byte
 /// touched.

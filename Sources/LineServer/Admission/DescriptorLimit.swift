@@ -1,12 +1,5 @@
+import Foundations
 package import Logging
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 /// The limit of open file descriptors, and so of connections, of this process (`getrlimit(2)`).
 package enum DescriptorLimit {

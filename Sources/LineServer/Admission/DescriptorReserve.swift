@@ -1,13 +1,6 @@
+import Foundations
 import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 /// A file descriptor in reserve on the listening channel, for refusing clients when no descriptors are left.
 ///

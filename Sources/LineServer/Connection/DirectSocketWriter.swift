@@ -1,13 +1,6 @@
+import Foundations
 import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 /// A writer that bypasses the handlers and write queue of a channel whose lines are sent unchanged. That path adds half
 /// of the kernel's own cost to a push of some hundred bytes.

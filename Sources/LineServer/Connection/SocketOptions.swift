@@ -1,13 +1,6 @@
+import Foundations
 import NIOCore
 package import NIOPosix
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 extension ServerBootstrap {
     /// Sets the options of the listening socket, most of which its connections inherit.

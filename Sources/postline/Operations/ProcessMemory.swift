@@ -1,12 +1,7 @@
 import FoundationEssentials
+import Foundations
 import Metering
 import Metrics
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
 
 /// The resident memory of this process, measured at the time of a request. Only on Linux.
 struct ProcessMemory: Sendable {
