@@ -2,13 +2,14 @@ import DatabaseAccess
 import Foundations
 import Logging
 import Postgres
+import Synchronization
 import WireProtocol
 
 /// The node's connections by session and user. It ends them when their session ends, on any node or in `psql`.
 ///
 /// The feed reports deleted users, for either account provider. Ended sessions are polled once a second, by snapshots
 /// as in the feed, so that none is missed.
-actor ConnectedSessions {
+final class ConnectedSessions: Sendable {
     /// The registration of one connection.
     struct Slot: Hashable, Sendable {
         fileprivate let user: ID
@@ -16,18 +17,17 @@ actor ConnectedSessions {
         fileprivate let number: Int
     }
 
-    private nonisolated let database: Database
-    /// The thread of the database's connections, which every sign-in uses anyway.
-    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe database.reactor.asUnownedSerialExecutor() }
+    /// Connections by slot number, so that removal takes constant time even with thousands of one session.
+    private struct State {
+        var bySession: [ID: [Int: ConnectionSession]] = [:]
+        var byUser: [ID: [Int: ConnectionSession]] = [:]
+        var lastNumber = 0
+    }
 
+    private let database: Database
     private let interval: Duration
     private let logger: Logger
-
-    /// Keyed by slot number, so that removal takes constant time even with thousands of connections of one session.
-    private var bySession: [ID: [Int: ConnectionSession]] = [:]
-    private var byUser: [ID: [Int: ConnectionSession]] = [:]
-    private var lastNumber = 0
-    private var snapshot: String?
+    private let state = Mutex(State())
 
     init(database: Database, interval: Duration = .seconds(1), logger: Logger) {
         self.database = database
@@ -39,29 +39,35 @@ actor ConnectedSessions {
     ///
     /// - Parameter session: nil if another server keeps the sessions.
     func add(_ connection: ConnectionSession, of user: ID, _ session: ID?) -> Slot {
-        lastNumber += 1
-        if let session { bySession[session, default: [:]][lastNumber] = connection }
-        byUser[user, default: [:]][lastNumber] = connection
-        return Slot(user: user, session: session, number: lastNumber)
+        state.withLock { state in
+            state.lastNumber += 1
+            if let session { state.bySession[session, default: [:]][state.lastNumber] = connection }
+            state.byUser[user, default: [:]][state.lastNumber] = connection
+            return Slot(user: user, session: session, number: state.lastNumber)
+        }
     }
 
     func remove(_ slot: Slot) {
-        if let session = slot.session { bySession.remove(slot.number, under: session) }
-        byUser.remove(slot.number, under: slot.user)
+        state.withLock { state in
+            if let session = slot.session { state.bySession.remove(slot.number, under: session) }
+            state.byUser.remove(slot.number, under: slot.user)
+        }
     }
 
     /// Ends all connections of deleted users.
     func endSessions(of users: [ID]) async {
         for user in users {
-            for connection in byUser[user, default: [:]].values { await connection.userDeleted(user) }
+            let connections = state.withLock { $0.byUser[user] ?? [:] }
+            for connection in connections.values { await connection.userDeleted(user) }
         }
     }
 
     /// Polls for ended sessions until it is cancelled.
     func run() async {
+        var snapshot: String?
         repeat {
             do throws(ProtocolError) {
-                try await pollEndedSessions()
+                snapshot = try await pollEndedSessions(since: snapshot)
             } catch {
                 // The next poll starts from the same snapshot.
                 if let reason = error.reason {
@@ -71,14 +77,18 @@ actor ConnectedSessions {
         } while (try? await Task.sleep(for: interval)) != nil
     }
 
-    private func pollEndedSessions() async throws(ProtocolError) {
+    /// Ends the connections of sessions that ended since a snapshot.
+    ///
+    /// - Returns: the snapshot for the next poll.
+    private func pollEndedSessions(since snapshot: String?) async throws(ProtocolError) -> String {
         guard let ended = EndedSessions(try await database.rows(EndedSessions.statement, [snapshot], as: .accounts))
         else { throw .fault("accounts.ended_sessions returned no snapshot") }
         if ended.snapshot != snapshot { try await database.awaitDurable() }
-        snapshot = ended.snapshot
         for session in ended.sessions {
-            for connection in bySession[session, default: [:]].values { await connection.sessionEnded(session) }
+            let connections = state.withLock { $0.bySession[session] ?? [:] }
+            for connection in connections.values { await connection.sessionEnded(session) }
         }
+        return ended.snapshot
     }
 }
 

@@ -133,7 +133,7 @@ actor ConnectionSession: LineSession {
     func close() async {
         isClosed = true
         await endSync()
-        await releaseSlot()
+        releaseSlot()
     }
 
     /// Logs an internal error with an incident number. Returns the error for the client, with this number only.
@@ -183,16 +183,16 @@ extension ConnectionSession {
     private func acquireSlot(
         of user: ID, _ session: ID?, _ verify: () async throws(ProtocolError) -> VerifiedToken
     ) async throws(ProtocolError) {
-        let slot = await service.connectedSessions.add(self, of: user, session)
+        let slot = service.connectedSessions.add(self, of: user, session)
         let token: VerifiedToken
         do throws(ProtocolError) {
             token = try await verify()
             if lastEnded.user == user || session != nil && lastEnded.session == session { throw .sessionRevoked }
         } catch {
-            await service.connectedSessions.remove(slot)
+            service.connectedSessions.remove(slot)
             throw error
         }
-        await releaseSlot()
+        releaseSlot()
         self.slot = slot
         self.user = token
         if hasEnded { isActive = true }
@@ -215,7 +215,7 @@ extension ConnectionSession {
 
     /// Ends the session after its own request. A goodbye follows unless the user signs in again.
     private func finishOwnSession() async {
-        await releaseSlot()
+        releaseSlot()
         await endSync()
         hasEnded = true
         sink.setExpiry(Expiry(seconds: service.endedSessionGrace / .seconds(1), goodbye: Self.sessionEndedGoodbye))
@@ -249,10 +249,10 @@ extension ConnectionSession {
         sink.goodbye(Self.sessionEndedGoodbye)
     }
 
-    private func releaseSlot() async {
+    private func releaseSlot() {
         guard let slot else { return }
         self.slot = nil
-        await service.connectedSessions.remove(slot)
+        service.connectedSessions.remove(slot)
     }
 
     private static let sessionEndedGoodbye = Goodbye(.sessionRevoked, "This session has ended: sign in again.")
