@@ -101,7 +101,7 @@ let package = Package(
 
         // The service, from the database outwards. A module imports only modules above it.
         module("Foundations"),
-        module("Concurrency", [.nio]),
+        module("Concurrency", ["Foundations", .nio]),
         module("Postgres", ["CPostgres", "Concurrency", "Foundations", .logging]),
         module("WireProtocol", ["Foundations", .nio]),
         module("Schema", ["Foundations", "Postgres", "WireProtocol", .crypto, .logging], embeds: true),
@@ -174,9 +174,9 @@ let package = Package(
 
         // The modules of the commands.
         module("Metering", [.product(name: "CoreMetrics", package: "swift-metrics", condition: server)]),
-        module("PrivatePostgres", [.subprocess]),
+        module("PrivatePostgres", ["Foundations", .subprocess]),
         module("TerminalText"),
-        module("Chat", ["PostlineClient", "TerminalText", .logging]),
+        module("Chat", ["Foundations", "PostlineClient", "TerminalText", .logging]),
         module(
             "Doctor",
             [
@@ -218,7 +218,7 @@ let package = Package(
 
         // The modules that tests share.
         module("BoundedWait", in: "Tests/BoundedWait"),
-        module("FuzzedLines", in: "Tests/FuzzedLines"),
+        module("FuzzedLines", ["Foundations"], in: "Tests/FuzzedLines"),
         module(
             "LineClient",
             ["Concurrency", "Foundations", "WireProtocol", .nio, .nioPosix, .nioSSL, .nioWebSocket],

@@ -1,12 +1,5 @@
+import Foundations
 import Dispatch
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// An event that the running chat handles.
 enum AppEvent: Sendable {

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundations
 
 /// Cancels a blocking read of standard input. It is a pipe whose end is polled along with the input.
 final class InputCancellation: Sendable {

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundations
 
 /// An operating system thread for C calls that block or compute for long and must stay off Swift's shared pool.
 ///
@@ -54,6 +48,23 @@ package enum DetachedThread {
             unsafe Unmanaged<Start>.fromOpaque(argument).release()
             throw StartFailure(errorNumber: code)
         }
+    }
+
+    /// Runs a blocking call on a thread of its own, and returns its value.
+    ///
+    /// - Throws: `StartFailure` if no thread can be created.
+    package static func value<Value: Sendable>(
+        name: String, of call: @escaping @Sendable () -> Value
+    ) async throws(StartFailure) -> Value {
+        let result: Result<Value, StartFailure> = await withSuspension { caller in
+            do throws(StartFailure) {
+                try start(name: name) { caller.resume(returning: .success(call())) }
+                return .suspend
+            } catch {
+                return .resume(.failure(error))
+            }
+        }
+        return try result.get()
     }
 
     /// Calls `pthread_create`, detached, and returns its error number.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundations
 
 /// A lock on a directory, held by one process at a time. The kernel releases it when the process ends.
 struct DirectoryLock: ~Copyable {

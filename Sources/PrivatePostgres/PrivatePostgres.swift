@@ -1,15 +1,9 @@
+import Foundations
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
 import Foundation
-#endif
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
 #endif
 
 /// A private PostgreSQL server in one directory, for development, tests and measurements.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundations
 
 /// The unprivileged user that runs PostgreSQL if this process is root, which PostgreSQL refuses.
 struct ServerUser: Sendable, Hashable {

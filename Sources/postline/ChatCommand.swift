@@ -1,13 +1,6 @@
+import Foundations
 import ArgumentParser
 import SystemPackage
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// `postline chat`. It executes the program `postline-chat` in the same directory, which is built from the client
 /// package.

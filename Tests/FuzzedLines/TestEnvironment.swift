@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundations
 
 /// Returns the seed of a random test: `POSTLINE_TEST_SEED`, to replay a failed run, or a random one.
 package func testSeed() -> UInt64 {

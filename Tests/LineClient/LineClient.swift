@@ -1,15 +1,8 @@
+import Foundations
 package import Concurrency
 package import NIOCore
 import NIOPosix
 package import WireProtocol
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// One connection to a Postline server with its line protocol (`docs/protocol.md`).
 ///

@@ -1,15 +1,8 @@
+import Foundations
 import BoundedWait
 import Testing
 
 @testable import Postgres
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 @Suite struct ConnectAttemptTests {
     @Test("times out on a server that accepts without responding")

@@ -1,15 +1,8 @@
+import Foundations
 import BoundedWait
 import Testing
 
 @testable import Postgres
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 extension DatabaseTests {
     /// Crashes of a private server, since other tests use the server of `make test` at the same time.

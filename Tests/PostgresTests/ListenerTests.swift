@@ -3,14 +3,6 @@ import Testing
 
 @testable import Postgres
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 extension DatabaseTests {
     @Suite struct ListenerTests {
         @Test("reports each notification with its sender, in order")

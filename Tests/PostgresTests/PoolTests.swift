@@ -4,14 +4,6 @@ import Testing
 
 @testable import Postgres
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 extension DatabaseTests {
     @Suite struct PoolTests {
         @Test("serves many callers within its size")

@@ -1,16 +1,9 @@
+import Foundations
 import BoundedWait
 import Logging
 import Testing
 
 @testable import Postgres
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// All tests that use the database. They run one after another, since some terminate its backends.
 @Suite(.serialized) enum DatabaseTests {}

@@ -1,12 +1,5 @@
+import Foundations
 import PostlineClient
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The chat on the full terminal.
 @MainActor

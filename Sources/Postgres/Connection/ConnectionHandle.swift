@@ -1,13 +1,6 @@
+import Foundations
 import CPostgres
 import Logging
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The owner of a `PGconn`.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundations
 
 /// Text values as C strings in reusable memory, as libpq needs them.
 struct ParameterBuffer: ~Copyable {

@@ -1,12 +1,5 @@
+import Foundations
 import CPostgres
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The servers of a connection string, one for each address of each host, in its order.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
+import Foundations
 
 /// The sockets and deadlines that a reactor waits for by `poll(2)`.
 ///

@@ -1,13 +1,6 @@
+import Foundations
 import Synchronization
 import Concurrency
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The work of a reactor's thread, separate from the reactor so that the thread does not retain it.
 final class ReactorLoop: Sendable {

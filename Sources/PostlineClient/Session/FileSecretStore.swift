@@ -1,12 +1,5 @@
+import Foundations
 public import Foundation
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// A secret store in files that only the user can read (mode 0600), for systems without a keychain.
 public struct FileSecretStore: SecretStore {

@@ -1,12 +1,5 @@
+import Foundations
 import Synchronization
-
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
 
 /// The libFuzzer target (`scripts/fuzz`): the server's invariants hold for any bytes.
 @main struct FuzzTarget {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import Foundations
-import Outbound
+import Concurrency
 
 /// A folder with a file per mail, readable only by its owner.
 struct MailFolder: MailTransport {
@@ -18,7 +18,7 @@ struct MailFolder: MailTransport {
         let name = "\(time)-\(message.order.kind.rawValue)-\(message.order.id).eml"
         let bytes = message.bytes(to: address, at: date)
         do {
-            let flaw = try await BlockingCall.value { [path] in Self.write(bytes, to: name, in: path) }
+            let flaw = try await DetachedThread.value(name: "mail") { [path] in Self.write(bytes, to: name, in: path) }
             if let flaw { return .deferred(flaw, logged: "not written") }
         } catch {
             return .deferred("\(error)", logged: "no thread")
@@ -30,7 +30,7 @@ struct MailFolder: MailTransport {
     /// Does not create the folder, which would hide a misspelt path.
     func check() async -> String? {
         do {
-            return try await BlockingCall.value { [path] in
+            return try await DetachedThread.value(name: "mail") { [path] in
                 var isFolder = false
                 guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
                     return "the folder \(path) does not exist"

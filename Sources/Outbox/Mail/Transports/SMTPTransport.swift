@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Outbound
+import Concurrency
 
 /// A mail server (RFC 5321), accessed by libcurl.
 struct SMTPTransport: MailTransport {
@@ -30,7 +30,7 @@ struct SMTPTransport: MailTransport {
 
     private func response(to letter: CurlSMTP.Letter?) async -> Result<Void, CurlSMTP.Failure> {
         do {
-            return try await BlockingCall.value { [settings, from, authorities] in
+            return try await DetachedThread.value(name: "mail") { [settings, from, authorities] in
                 CurlSMTP.perform(letter, settings, from: from, authorities: authorities)
             }
         } catch {
