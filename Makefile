@@ -1,8 +1,8 @@
 # Postline's commands. `make help` lists them; the steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run chat release test check soak sanitize fuzz format lint schema schema-check build bench env \
-	test-swift test-postgres test-compose test-examples docs documentation clean
+.PHONY: help run chat release test test-all check soak sanitize fuzz format lint schema schema-check build bench env \
+	test-swift test-alone test-postgres test-compose test-examples docs documentation clean
 
 .NOTPARALLEL:
 
@@ -52,8 +52,10 @@ else
 	@scripts/mail-server --install
 	@scripts/install-dependencies http
 	@scripts/side-by-side "make --no-print-directory test-swift" scripts/test-http
-	@scripts/with-postgres scripts/run-tests --no-parallel --filter '$(alone)'
 endif
+
+test-all: test test-alone test-examples documentation ## All tests, also the long ones and on another PostgreSQL.
+	@scripts/test-newest-postgres
 
 # The first ends backends as it likes, the second takes descriptors by the hundred, the third weighs its own memory:
 # each has a process to itself.
@@ -65,7 +67,11 @@ test-swift:
 	scripts/test-sql && \
 	POSTLINE_TEST_WAY=websocket scripts/run-tests --filter '$(both_ways)' --skip '$(lines_alone)'"
 
-check: lint test schema-check test-examples documentation sanitize ## All that a change must pass.
+# One after another: they need the machine for themselves.
+test-alone: build
+	@scripts/with-postgres scripts/run-tests --no-parallel --filter '$(alone)'
+
+check: lint test-all schema-check sanitize ## All that a change must pass.
 
 sanitize: ## Run the unit tests under the thread and the address sanitizer, each in a build of its own.
 	@scripts/install-dependencies test
