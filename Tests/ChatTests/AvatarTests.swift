@@ -13,14 +13,13 @@ struct AvatarTests {
         AvatarChip(avatar, name: name, id: id, catalogue: catalogue)
     }
 
-    @Test("a built-in avatar has its colour of the catalogue", .covers("C17"))
+    @Test("draws a built-in avatar in its catalogue color", .covers("C17"))
     func builtIn() {
         let span = chip(.builtIn(id: "fox")).span
         #expect(span.text == " B " && span.style.fill == RGB(0xE4, 0x57, 0x2E))
     }
 
-    @Test(
-        "a custom one, none, and one that is not in the catalogue have a colour that stays the user's", .covers("C17"))
+    @Test("draws custom, unknown and missing avatars in a fixed color of the user", .covers("C17"))
     func stable() {
         let none = chip(nil)
         #expect(chip(Fixture.person().avatar) == none)
@@ -33,7 +32,7 @@ struct AvatarTests {
     }
 
     @Test(
-        "the initial is the name's first letter, one that a terminal can show", .covers("C17"),
+        "uses the name's first letter or digit as the initial", .covers("C17"),
         arguments: [
             ("alice", "A"), ("(guest)", "G"), ("  étienne", "É"), ("ßen", "S"), ("日本", "日"), ("7th", "7"), ("!?", "?"),
             ("\u{1B}[2Jx", "2"), ("", "?"), ("👩‍👩‍👧 family", "F"),
@@ -43,7 +42,7 @@ struct AvatarTests {
         #expect(TextWidth.of(chip(nil, name).span.text) == 3)
     }
 
-    @Test("each terminal gets the colours that it has")
+    @Test("encodes the colors that the terminal supports")
     func depth() {
         var line = StyledLine()
         line.append(chip(.builtIn(id: "fox")))
@@ -53,13 +52,13 @@ struct AvatarTests {
         #expect(line.encoded(.full) == "\u{1B}[1;48;2;228;87;46;38;5;231m B \u{1B}[0m")
     }
 
-    @Test("a colour is read from its hexadecimal form, and nothing else is one")
+    @Test("parses only hexadecimal colors")
     func hex() {
         #expect(RGB(hex: "#0a0b0c") == RGB(10, 11, 12))
         for text in ["", "#fff", "e4572e0", "#e4572g", "#-12345", "#e4572e\n"] { #expect(RGB(hex: text) == nil) }
     }
 
-    @Test("the nearest of 256 colours is found, greys too")
+    @Test("maps to the nearest of 256 colors, including grays")
     func indexed() {
         #expect(RGB(0, 0, 0).indexed == 16)
         #expect(RGB(255, 255, 255).indexed == 231)

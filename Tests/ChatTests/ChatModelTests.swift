@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Chat model")
 struct ChatModelTests {
-    @Test("the world that a sign-in brings is no news, what follows is")
+    @Test("announces changes only after the initial sync")
     func news() {
         var scene = Scene(of: Fixture.me())
         var model = ChatModel()
@@ -20,7 +20,7 @@ struct ChatModelTests {
         #expect(model.handle(.shows(scene.shown)).isEmpty)
     }
 
-    @Test("yesterday's world is there before the server is, and what came since then is news")
+    @Test("shows stored data while offline, and announces later messages")
     func offlineStart() {
         var scene = Scene()
         scene.state = .connecting
@@ -36,13 +36,13 @@ struct ChatModelTests {
         scene.say("three")
         let outputs = model.handle(.shows(scene.shown))
         guard case .notice(.news(.message(let message)))? = outputs.first else {
-            Issue.record("what came since is not told")
+            Issue.record("the new message is not announced")
             return
         }
         #expect(message.content == "three" && outputs.contains(.notice(.link(.online))))
     }
 
-    @Test("of more news than are here, the newest are told, and how many are not")
+    @Test("announces the newest messages and the number of skipped ones")
     func skipped() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -53,7 +53,7 @@ struct ChatModelTests {
         #expect(outputs.count == 3)
     }
 
-    @Test("in a world that was restored, which counts from further back, what is said is told and marked as read")
+    @Test("announces and marks new messages after a restore lowered the numbers")
     func restored() {
         var scene = Scene()
         for number in 3...9 { scene.say("\(number)") }
@@ -66,14 +66,14 @@ struct ChatModelTests {
         scene.say("after it")
         let outputs = model.handle(.shows(scene.shown))
         guard case .notice(.news(.message(let message)))? = outputs.first else {
-            Issue.record("what is said is not told")
+            Issue.record("the new message is not announced")
             return
         }
         #expect(message.content == "after it" && outputs.count == 1)
         #expect(model.sawNewest() == [.effect(.markRead(conversationID: Fixture.direct, seq: 3))])
     }
 
-    @Test("messages of a conversation that is not followed are told once they are here")
+    @Test("announces messages of an unloaded conversation once they are loaded")
     func follows() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -86,7 +86,7 @@ struct ChatModelTests {
         #expect(model.handle(.shows(scene.shown)).count == 1)
     }
 
-    @Test("a conversation opens by number, by name, by the beginning of a name and by username")
+    @Test("opens a conversation by number, name, start of a name or username")
     func open() {
         for name in ["1", "Bob Brown", "bob b", "BOB"] {
             var model = Fixture.model()
@@ -95,7 +95,7 @@ struct ChatModelTests {
         }
     }
 
-    @Test("a name that no conversation has is searched for; one hit opens, several are shown")
+    @Test("searches for an unknown name, and opens the only exact match")
     func openBySearch() {
         var model = Fixture.model()
         #expect(model.perform(.open("carol")) == [.effect(.search(query: "carol", purpose: .open))])
@@ -107,18 +107,18 @@ struct ChatModelTests {
         #expect(several == [.notice(.people([caroline, carol], query: "caro"))])
     }
 
-    @Test("what is typed is sent into the open conversation, and without one it is not")
+    @Test("sends text to the open conversation, and fails without one")
     func send() {
         var model = Fixture.model()
         guard case .notice(.failed)? = model.perform(.text("hello")).first else {
-            Issue.record("it is not said")
+            Issue.record("the missing conversation is not reported")
             return
         }
         _ = model.perform(.open("1"))
         #expect(model.perform(.text("hello")) == [.effect(.send(conversationID: Fixture.direct, content: "hello"))])
     }
 
-    @Test("a message before the reader's eyes is marked once")
+    @Test("marks a visible message as read once")
     func marks() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -131,7 +131,7 @@ struct ChatModelTests {
         #expect(model.sawNewest() == [.effect(.markRead(conversationID: Fixture.direct, seq: 3))])
     }
 
-    @Test("a refused message can be sent again or dropped")
+    @Test("retries or discards refused messages")
     func refused() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -143,12 +143,12 @@ struct ChatModelTests {
         #expect(model.perform(.retry(nil)) == [.effect(.retry([7, 9, 11]))])
         #expect(model.perform(.discard(1)) == [.effect(.discard([7]))])
         guard case .notice(.failed)? = model.perform(.discard(4)).first else {
-            Issue.record("a number that there is not is taken")
+            Issue.record("an unknown number is accepted")
             return
         }
     }
 
-    @Test("a message that is refused again at once is announced again")
+    @Test("announces a message again if its retry is refused")
     func refusedAgain() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -160,7 +160,7 @@ struct ChatModelTests {
         #expect(model.handle(.shows(scene.shown)) == [])
     }
 
-    @Test("any other refused change is dropped at once, and its error shown")
+    @Test("discards other refused changes and shows their errors")
     func dropped() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -174,7 +174,7 @@ struct ChatModelTests {
         #expect(model.handle(.shows(scene.shown)).isEmpty)
     }
 
-    @Test("changes that were refused before the start are dropped too, and refused messages are no news")
+    @Test("discards changes refused before the start, without announcing messages")
     func droppedAtStart() {
         var scene = Scene()
         scene.refused = [Fixture.refusal(1), Fixture.refusal(2, .profile)]
@@ -184,7 +184,7 @@ struct ChatModelTests {
         #expect(!outputs.contains(.notice(.refused(scene.refused[0]))))
     }
 
-    @Test("the last message of one's own is edited and deleted, or a chosen one, and never another's")
+    @Test("edits and deletes only the user's own messages, by default the last")
     func edits() throws {
         var scene = Scene()
         scene.say("mine", from: Fixture.alice)
@@ -207,7 +207,7 @@ struct ChatModelTests {
         }
     }
 
-    @Test("a message that the server refused is written anew, and one that waits is given up")
+    @Test("resends an edited refused message, and discards a deleted unsent one")
     func unsent() {
         var scene = Scene()
         let error = PostlineError(.forbidden, "No.")
@@ -225,12 +225,12 @@ struct ChatModelTests {
         _ = model.handle(.shows(scene.shown))
         #expect(model.perform(.delete(seq: nil)) == [.effect(.discard([8]))])
         guard case .notice(.failed)? = model.perform(.edit(seq: nil, "x")).first else {
-            Issue.record("what is on its way is edited")
+            Issue.record("a queued message is edited")
             return
         }
     }
 
-    @Test("groups are made of people in sight and of others by name, and their members are meant by name")
+    @Test("creates and manages groups by members' names")
     func groups() {
         var scene = Scene()
         scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.bob, Fixture.carol])
@@ -254,12 +254,12 @@ struct ChatModelTests {
                 .effect(.group(.setRole(.admin, of: Fixture.bob, in: Fixture.group)))
             ])
         guard case .notice(.failed)? = model.perform(.remove("zoe")).first else {
-            Issue.record("nobody is removed")
+            Issue.record("a user who is not a member is removed")
             return
         }
     }
 
-    @Test("what happens in groups is told: who comes and goes, roles, titles, and that one is out oneself")
+    @Test("announces changes of a group's members, roles and title")
     func groupNews() {
         var scene = Scene()
         scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.bob])
@@ -271,7 +271,7 @@ struct ChatModelTests {
                 .init(userID: Fixture.carol, role: .member, joinedAt: Fixture.time(1), lastReadSeq: 0))
         }
         let lines = LineFormat(showsAvatars: false)
-        func said(_ outputs: [ChatOutput], _ model: ChatModel) -> [String] {
+        func texts(_ outputs: [ChatOutput], _ model: ChatModel) -> [String] {
             outputs.flatMap { output -> [String] in
                 guard case .notice(let notice) = output else { return [] }
                 return lines.lines(notice, model).map(\.text)
@@ -279,18 +279,18 @@ struct ChatModelTests {
         }
         var outputs = model.handle(.shows(scene.shown))
         #expect(
-            said(outputs, model) == [
+            texts(outputs, model) == [
                 "* “Alps” is now “Sea”", "* Bob Brown is now admin of “Sea”", "* Carol is now in “Sea”",
             ])
         scene.change(Fixture.group) { $0.members.removeLast() }
         outputs = model.handle(.shows(scene.shown))
-        #expect(said(outputs, model) == ["* Carol is no longer in “Sea”"])
+        #expect(texts(outputs, model) == ["* Carol is no longer in “Sea”"])
         scene.conversations.removeLast()
         outputs = model.handle(.shows(scene.shown))
-        #expect(said(outputs, model) == ["* you are no longer in “Sea”"])
+        #expect(texts(outputs, model) == ["* you are no longer in “Sea”"])
     }
 
-    @Test("an edit and a deletion of a message that is here are told with its number")
+    @Test("announces an edit of a loaded message with its number")
     func changed() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -298,13 +298,13 @@ struct ChatModelTests {
         scene.messages[Fixture.direct]?[1].editedAt = Fixture.time(9)
         let outputs = model.handle(.shows(scene.shown))
         guard case .notice(let notice)? = outputs.first else {
-            Issue.record("it is not told")
+            Issue.record("the edit is not announced")
             return
         }
         #expect(LineFormat(showsAvatars: false).lines(notice, model).map(\.text) == ["* Bob Brown edited #2: 2"])
     }
 
-    @Test("a conversation that is left closes")
+    @Test("closes a conversation that the user has left")
     func left() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -314,7 +314,7 @@ struct ChatModelTests {
         #expect(model.openID == nil && model.followed.isEmpty)
     }
 
-    @Test("a line is a command, a text, or nothing")
+    @Test("parses a line as a command, a text or nothing")
     func commands() {
         #expect(TypedLine("  ") == nil)
         #expect(TypedLine(" hello ") == .text("hello"))
@@ -345,7 +345,7 @@ struct ChatModelTests {
         #expect(TypedLine("/discard all") == .discard(nil))
     }
 
-    @Test("older messages are asked for once, from before the oldest held")
+    @Test("requests older messages once and shows them when loaded")
     func older() {
         var scene = Scene()
         scene.older = [Fixture.direct]
@@ -360,7 +360,7 @@ struct ChatModelTests {
         #expect(model.handle(.shows(scene.shown)).isEmpty)
         guard case .notice(.older(_, let messages))? = model.handle(.loadedOlder(conversationID: Fixture.direct)).first
         else {
-            Issue.record("they are not shown")
+            Issue.record("the older messages are not shown")
             return
         }
         #expect(messages.map(\.content) == ["one"])

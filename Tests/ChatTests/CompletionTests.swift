@@ -29,14 +29,14 @@ struct CompletionTests {
         #expect(candidates("/")?.contains("/quit") == true && candidates("/")?.contains("/help") == true)
     }
 
-    @Test("every offered command is one that is understood")
+    @Test("offers only known commands")
     func understood() {
         for command in Help.commands.flatMap(\.rows).compactMap(\.command) {
             if case .unknown? = TypedLine(command) { Issue.record("\(command) is unknown") }
         }
     }
 
-    @Test("completes names by their beginning, by a word or by the username")
+    @Test("completes names by their start, by a word or by username")
     func names() {
         #expect(candidates("/open ") == ["Bob Brown", "Alps", "Carol Clay"])
         #expect(candidates("/open br") == ["Bob Brown"])
@@ -56,7 +56,7 @@ struct CompletionTests {
         #expect(candidates("/remove ") == [])
     }
 
-    @Test("completes usernames after @, of members first, and nothing else in a text")
+    @Test("completes usernames after @ in a text, members' first")
     func mentions() {
         #expect(candidates("hello @b") == ["@bob "])
         #expect(candidates("@", inGroup: true) == ["@cc ", "@bob "])
@@ -64,7 +64,7 @@ struct CompletionTests {
         #expect(candidates("/name x") == nil)
     }
 
-    @Test("two people with the same name are told apart by username")
+    @Test("distinguishes users of the same name by username")
     func sameName() {
         var scene = Scene()
         scene.people[Fixture.bob] = Fixture.person(Fixture.bob, "Sam", username: "sam1")
@@ -75,7 +75,7 @@ struct CompletionTests {
         #expect(Completion("/remove sa", model)?.candidates == ["sam1", "sam2"])
     }
 
-    @Test("Tab inserts what is certain, shows candidates and cycles; Shift-Tab goes back, Esc undoes")
+    @Test("cycles candidates by Tab, goes back by Shift-Tab, and undoes by Esc")
     func cycling() {
         var screen = ScreenModel(address: "127.0.0.1:7432", chat: model())
         func foot() -> String { screen.frame(width: 60, height: 20).rows[19].text }
@@ -96,7 +96,7 @@ struct CompletionTests {
         #expect(foot().contains("Nothing begins with “/x”."))
     }
 
-    @Test("the chosen candidate stays in view on a narrow screen")
+    @Test("keeps the chosen candidate visible on a narrow screen")
     func narrow() {
         guard var completion = Completion("/", model()) else {
             Issue.record("there are no candidates")

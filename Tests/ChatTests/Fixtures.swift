@@ -3,7 +3,7 @@ import Foundation
 @testable import Chat
 @testable import PostlineClient
 
-/// People and things, made short.
+/// Sample profiles, messages and client states.
 enum Fixture {
     static let alice = "00000000-0000-4000-8000-00000000000a"
     static let bob = "00000000-0000-4000-8000-00000000000b"
@@ -56,9 +56,9 @@ enum Fixture {
         return model
     }
 
-    /// On 20 November 2026, at ten and so many minutes by UTC.
     static let future = Date.distantFuture
 
+    /// Returns the time at this number of minutes after 10:00 UTC on 20 November 2026.
     static func time(_ minute: Int) -> Date { Date(timeIntervalSince1970: Double(1_795_168_800 + minute * 60)) }
 }
 
@@ -94,7 +94,7 @@ struct Scene {
         messages[id] = []
     }
 
-    /// The next message, which the server has.
+    /// Appends the conversation's next message, confirmed by the server.
     mutating func say(_ content: String, from sender: String = Fixture.bob, in id: String = Fixture.direct) {
         change(id) { conversation in
             conversation.lastSeq += 1

@@ -10,7 +10,7 @@ struct KeyTests {
         return parser.take(text.utf8)
     }
 
-    @Test("letters, keys and sequences are told apart")
+    @Test("distinguishes letters, keys and escape sequences")
     func kinds() {
         #expect(keys("aé日") == [.text("a"), .text("é"), .text("日")])
         #expect(keys("\u{1B}[A\u{1B}[B\u{1B}OC\u{1B}[D") == [.up, .down, .right, .left])
@@ -22,12 +22,12 @@ struct KeyTests {
         #expect(keys("\u{1B}[99X") == [])
     }
 
-    @Test("what is pasted is one text, with its line ends and without being obeyed")
+    @Test("parses pasted text as one text, without executing its keys")
     func paste() {
         #expect(keys("\u{1B}[200~one\r\ntwo\rthree\u{3}\u{1B}[201~x") == [.paste("one\ntwo\nthree\u{3}"), .text("x")])
     }
 
-    @Test("bytes may be cut anywhere but behind a lone escape")
+    @Test("parses input split anywhere except after an escape")
     func cuts() {
         let bytes = Array("a日\u{1B}[1;5Cb\u{1B}[200~pasted\u{1B}[201~\u{1B}[A".utf8)
         let whole = keys("a日\u{1B}[1;5Cb\u{1B}[200~pasted\u{1B}[201~\u{1B}[A")
@@ -37,7 +37,7 @@ struct KeyTests {
         }
     }
 
-    @Test("the editor moves and deletes by whole characters")
+    @Test("moves and deletes by whole characters")
     func editor() {
         var editor = LineEditor()
         for key in keys("héllo 👩‍👩‍👧") { #expect(editor.handle(key) == true) }
@@ -57,7 +57,7 @@ struct KeyTests {
         #expect(editor.isEmpty)
     }
 
-    @Test("rows break at line ends and behind blanks, and the cursor moves between them")
+    @Test("breaks rows at line ends and after spaces, and moves the cursor by row")
     func rows() {
         var editor = LineEditor()
         _ = editor.handle(.paste("the quick brown fox\nand 日本語日本語日本\n"))
@@ -83,7 +83,7 @@ struct KeyTests {
         #expect(editor.layout(width: 10).cursor == (2, 0))
     }
 
-    @Test("no row is wider than asked, and together they hold the text")
+    @Test("limits the width of rows without losing text")
     func rowsOfAnyWidth() {
         var editor = LineEditor()
         let text = "some words, 日本語 and averyveryverylongone   with  blanks 日本日本"
@@ -94,7 +94,7 @@ struct KeyTests {
         }
     }
 
-    @Test("the window follows the cursor and never exceeds its width")
+    @Test("keeps the cursor in a window of limited width")
     func window() {
         var editor = LineEditor()
         _ = editor.handle(.paste(String(repeating: "日", count: 30) + "\u{1B}end"))

@@ -10,7 +10,7 @@ struct OwnAccountTests {
 
     private func guest() -> ChatModel { Fixture.model(guestScene) }
 
-    @Test("a guest is told so once")
+    @Test("notifies a guest about its account once")
     func guestNotice() {
         var scene = guestScene
         scene.state = .connecting
@@ -26,7 +26,7 @@ struct OwnAccountTests {
         #expect(!account.handle(.shows(Scene().shown)).contains(.notice(.guest)))
     }
 
-    @Test("an upgrade asks for a password, and the answers go out as one effect and nowhere else")
+    @Test("asks for a new password twice before an upgrade")
     func upgrade() {
         var model = guest()
         #expect(model.perform(.upgrade(email: "a@b.c")) == [.notice(.question(Question(.upgrade(email: "a@b.c"))))])
@@ -37,7 +37,7 @@ struct OwnAccountTests {
         #expect(model.question == nil)
     }
 
-    @Test("what is a guest's alone is refused to an account, and the other way round")
+    @Test("rejects guests' commands from accounts, and the reverse")
     func kinds() {
         var account = Fixture.model()
         for command in [TypedLine.upgrade(email: "a@b.c"), .signIn(email: "a@b.c")] {
@@ -54,7 +54,7 @@ struct OwnAccountTests {
         #expect(account.question == nil && guest.question == nil)
     }
 
-    @Test("an avatar is meant by id, name, address or none")
+    @Test("chooses an avatar by id, name or URL, or none")
     func avatar() {
         var model = Fixture.model()
         _ = model.handle(.catalogue([BuiltInAvatar(id: "fox_red", name: "Red Fox", color: "#e4572e")]))
@@ -68,7 +68,7 @@ struct OwnAccountTests {
         #expect(model.perform(.avatar(nil)) == [.notice(.avatars)])
     }
 
-    @Test("a change changes just what it is about")
+    @Test("changes only the given field of the profile")
     func changes() {
         let before = ProfileEdit(Fixture.me())
         let cases: [(ProfileChange, [String: JSONValue])] = [
@@ -82,7 +82,7 @@ struct OwnAccountTests {
         }
     }
 
-    @Test("another's new username and avatar are told, and one's own username with its cooldown")
+    @Test("announces new usernames and avatars, and the user's own cooldown")
     func events() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -104,7 +104,7 @@ struct OwnAccountTests {
         )
     }
 
-    @Test("an edit of one's own is news once the server has it, and one that it refuses never is")
+    @Test("announces the user's own changes once the server confirms them")
     func ownEdits() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -118,13 +118,13 @@ struct OwnAccountTests {
         #expect(model.handle(.shows(scene.shown)).count == 1)
     }
 
-    @Test("a guest without a name stays one, and is not taken for somebody deleted")
+    @Test("distinguishes a guest without a name from a deleted user")
     func namelessGuest() {
         #expect(Fixture.person("x", nil, username: nil, isGuest: true).shownName == "(guest)")
         #expect(Fixture.person("x", nil, username: nil, isDeleted: true).shownName == "(deleted user)")
     }
 
-    @Test("who signs in to another account begins anew")
+    @Test("resets the chat after a sign-in to another account")
     func anotherUser() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -136,7 +136,7 @@ struct OwnAccountTests {
         #expect(model.openID == nil && model.followed.isEmpty && model.shown.myID == Fixture.carol)
     }
 
-    @Test("a session that ends elsewhere ends the chat with a sentence, and one that was signed out here does not")
+    @Test("ends with a reason if the session was revoked, but not after sign-out")
     func ends() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -150,7 +150,7 @@ struct OwnAccountTests {
             ])
     }
 
-    @Test("who signs out while something is not sent is asked once")
+    @Test("asks once before signing out with unsent changes")
     func logout() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -158,13 +158,13 @@ struct OwnAccountTests {
         scene.waiting = 1
         _ = model.handle(.shows(scene.shown))
         guard case .notice(.failed)? = model.perform(.logout(everywhere: true)).first else {
-            Issue.record("it is not asked")
+            Issue.record("the user is not asked")
             return
         }
         #expect(model.perform(.logout(everywhere: true)) == [.effect(.account(.logout(everywhere: true)))])
     }
 
-    @Test("that the connection goes is no news to who signs out, unless that failed")
+    @Test("reports a lost connection during sign-out only if the sign-out fails")
     func logoutIsQuiet() {
         var scene = Scene()
         var model = Fixture.model(scene)
@@ -175,13 +175,13 @@ struct OwnAccountTests {
         #expect(model.handle(.shows(scene.shown)) == [.notice(.link(.offline))])
     }
 
-    @Test("who signs out leaves, with a word")
+    @Test("quits with a message after signing out")
     func signedOut() {
         var model = Fixture.model()
         #expect(model.handle(.signedOut("Bye.")) == [.effect(.quit(saying: "Bye."))])
     }
 
-    @Test("passwords are never part of a command")
+    @Test("accepts no password in a command")
     func commands() {
         #expect(TypedLine("/password secret") == .incomplete(usage: "/password, and nothing else"))
         #expect(TypedLine("/upgrade a@b.c") == .upgrade(email: "a@b.c"))

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Chat
 
-@Suite("Questions before an account changes")
+@Suite("Password and confirmation prompts")
 struct QuestionTests {
-    @Test("a new password is asked for twice, and taken where both are the same")
+    @Test("accepts a new password entered twice")
     func twice() {
         var question = Question(.upgrade(email: "a@example.com"))
         #expect(question.isSecret)
@@ -14,8 +14,8 @@ struct QuestionTests {
         #expect(question.take("secret one") == .done(.upgrade(email: "a@example.com", password: "secret one")))
     }
 
-    @Test("two that differ, and an empty line, change nothing")
-    func givenUp() {
+    @Test("cancels on different passwords or an empty line")
+    func cancelled() {
         var question = Question(.changePassword)
         #expect(question.take("old") == .more)
         #expect(question.take("new") == .more)
@@ -23,7 +23,7 @@ struct QuestionTests {
         #expect(question.take("") == .given(up: "Nothing was changed."))
     }
 
-    @Test("a password is taken as it is typed, blanks and all")
+    @Test("keeps leading and trailing spaces of a password")
     func blanks() {
         var question = Question(.signIn(email: "a@example.com"))
         #expect(question.take(" two words ") == .done(.signIn(email: "a@example.com", password: " two words ")))
@@ -32,7 +32,7 @@ struct QuestionTests {
         #expect(change.take(" new") == .done(.changePassword(from: "old ", to: " new")))
     }
 
-    @Test("who deletes an account gives the password, and a guest the word")
+    @Test("confirms a deletion by password, or by a word for guests")
     func delete() {
         var full = Question(.delete(isGuest: false))
         #expect(full.isSecret && full.take("secret") == .done(.delete(password: "secret")))

@@ -17,7 +17,7 @@ struct ScreenTests {
         screen.frame(width: width, height: height).rows.map(\.text).joined(separator: "\n")
     }
 
-    @Test("every frame fills its size and not a cell more")
+    @Test("fills exactly the size of the terminal")
     func size() {
         for (width, height) in [(90, 20), (64, 6), (40, 12), (20, 6), (200, 60)] {
             var screen = screen()
@@ -31,7 +31,7 @@ struct ScreenTests {
         }
     }
 
-    @Test("the list shows names, unread counts and the newest text; enter opens and marks as read")
+    @Test("lists names, unread counts and last texts; Enter opens and marks as read")
     func list() {
         var screen = screen()
         let before = text(&screen)
@@ -40,7 +40,7 @@ struct ScreenTests {
         #expect(text(&screen).contains("one"))
     }
 
-    @Test("the help is whole on a terminal of 80 columns")
+    @Test("shows the complete help on 80 columns")
     func help() {
         let groups = Help.commands + [Help.keys]
         #expect(groups.map(\.title) == ["Conversations", "Messages", "Profile", "Account", "Keys"])
@@ -57,7 +57,7 @@ struct ScreenTests {
         #expect(lines.first == "* Conversations" && lines.allSatisfy { TextWidth.of($0) <= 80 })
     }
 
-    @Test("who is online, was last seen, types, or is muted is shown in the list and the head; no keys are typed over")
+    @Test("shows presence, typing and muting in the list and the header")
     func presence() {
         var scene = Scene()
         scene.change { $0.presence = [Fixture.bob: Presence(isOnline: true)] }
@@ -78,7 +78,7 @@ struct ScreenTests {
         #expect(text(&screen).contains("Bob Brown  muted  last seen on "))
     }
 
-    @Test("/mute, /unmute, /hide and /show do what they say, and tell how they are said")
+    @Test("parses /mute, /unmute, /hide and /show, and shows the usage of /mute")
     func quiet() {
         #expect(TypedLine("/mute") == .mute(minutes: nil))
         #expect(TypedLine("/mute 8h") == .mute(minutes: 480))
@@ -91,7 +91,7 @@ struct ScreenTests {
         #expect(TypedLine("/show") == .hide(false))
     }
 
-    @Test("letters and digits go to the input from the start")
+    @Test("types letters and digits into the input from the start")
     func lettersAreText() {
         var screen = screen()
         #expect(screen.frame(width: 90, height: 20).cursor != nil)
@@ -99,7 +99,7 @@ struct ScreenTests {
         #expect(screen.editor.text == "quick 1 question" && screen.chat.openID == nil)
     }
 
-    @Test("a text without an open conversation is kept for the next one")
+    @Test("keeps text typed without an open conversation for the next one")
     func unaddressed() {
         var scene = Scene()
         scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.carol])
@@ -116,7 +116,7 @@ struct ScreenTests {
             screen.handle(.enter).contains(.send(conversationID: Fixture.group, content: "Draft\nquick question")))
     }
 
-    @Test("keys of the list leave letters to the input")
+    @Test("navigates the list by keys while letters go to the input")
     func listKeys() {
         var scene = Scene()
         scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.carol])
@@ -136,7 +136,7 @@ struct ScreenTests {
         #expect(screen.chat.openID == Fixture.group)
     }
 
-    @Test("only Ctrl-C and /quit leave")
+    @Test("quits only by Ctrl-C and /quit")
     func leaving() {
         var screen = screen()
         for key in [Key.text("q"), .enter, .delete, .escape] { #expect(screen.handle(key).isEmpty) }
@@ -144,7 +144,7 @@ struct ScreenTests {
         #expect(type("/quit", &screen) == [.quit(saying: nil)])
     }
 
-    @Test("the input grows to five rows and scrolls; line breaks are sent")
+    @Test("grows the input to five rows, scrolls it, and sends line breaks")
     func composer() {
         var screen = screen()
         _ = screen.handle(.enter)
@@ -168,7 +168,7 @@ struct ScreenTests {
         #expect(input().last == "›")
     }
 
-    @Test("a refused change of the profile is dropped, and its error shown")
+    @Test("discards a refused profile change and shows its error")
     func refusedProfile() {
         var scene = Scene()
         var screen = screen(scene)
@@ -178,7 +178,7 @@ struct ScreenTests {
         #expect(shown.contains(" No.") && !shown.contains("refused") && !shown.contains("/discard"))
     }
 
-    @Test("a changed name shows at once, in past messages, the list and the head", .covers("B43"))
+    @Test("shows a changed name at once in messages, list and header", .covers("B43"))
     func rename() {
         var scene = Scene()
         var screen = screen(scene)
@@ -191,7 +191,7 @@ struct ScreenTests {
         #expect(after.contains("Robert") && !after.contains("Bob Brown"))
     }
 
-    @Test("typed text goes out with enter, waits in sight, and gets its signs")
+    @Test("sends text with Enter and marks it as pending, sent and read")
     func send() {
         var scene = Scene()
         var screen = screen(scene)
@@ -210,7 +210,7 @@ struct ScreenTests {
         #expect(text(&screen).contains("✓✓"))
     }
 
-    @Test("who is scrolled up stays there when a message comes, and it is not marked as read")
+    @Test("keeps the scroll position and read mark when a message arrives")
     func scroll() {
         var scene = Scene()
         for number in 3...40 { scene.say("text \(number)") }
@@ -234,7 +234,7 @@ struct ScreenTests {
         #expect(text(&screen, width: 80, height: 16).contains("41  B  Bob Brown"))
     }
 
-    @Test("the loss of the connection and its return are said")
+    @Test("reports when the connection is lost and restored")
     func link() {
         var scene = Scene()
         var screen = screen(scene)
@@ -253,27 +253,27 @@ struct ScreenTests {
         #expect(back.contains("● 127.0.0.1:7432") && back.contains("Connected again."))
     }
 
-    @Test("whoever leaves while a message is on its way is asked once, and not where it is kept for the next time")
+    @Test("asks once before quitting with unsent messages, but not while offline")
     func unsent() {
         var scene = Scene()
         scene.waiting = 1
         var screen = screen(scene)
         #expect(type("/quit", &screen) == [.quit(saying: nil)])
-        let mayLeaveAtOnce = screen.mayLeave()
-        #expect(!mayLeaveAtOnce)
+        let mayQuitFirst = screen.mayLeave()
+        #expect(!mayQuitFirst)
         #expect(
             text(&screen, width: 120).contains("What you wrote last is not sent yet. Leave once more to leave now."))
         #expect(screen.handle(.interrupt) == [.quit(saying: nil)])
-        let mayLeaveThen = screen.mayLeave()
-        #expect(mayLeaveThen)
+        let mayQuitAgain = screen.mayLeave()
+        #expect(mayQuitAgain)
         scene.waiting = 0
         _ = screen.handle(.shows(scene.shown))
         #expect(screen.farewell == nil)
         scene.waiting = 1
         scene.state = .offline(since: Fixture.time(0))
         _ = screen.handle(.shows(scene.shown))
-        let mayLeaveWhatIsKept = screen.mayLeave()
-        #expect(mayLeaveWhatIsKept && screen.farewell == "What you wrote last is kept, and sent when you come back.")
+        let mayQuitOffline = screen.mayLeave()
+        #expect(mayQuitOffline && screen.farewell == "What you wrote last is kept, and sent when you come back.")
     }
 
     private func type(_ text: String, _ screen: inout ScreenModel) -> [ChatEffect] {
@@ -281,7 +281,7 @@ struct ScreenTests {
         return screen.handle(.enter)
     }
 
-    @Test("a password is asked for at the bottom and stands nowhere on the screen; escape gives up")
+    @Test("masks a password at its prompt; Escape cancels")
     func password() {
         var screen = screen()
         #expect(type("/password", &screen).isEmpty)
@@ -296,7 +296,7 @@ struct ScreenTests {
         #expect(screen.editor.isEmpty && !text(&screen).contains("•"))
     }
 
-    @Test("a refusal that comes while a password is asked for does not get among it")
+    @Test("shows a refusal without affecting the password prompt")
     func refusedMeanwhile() {
         var scene = Scene()
         var screen = screen(scene)
@@ -309,7 +309,7 @@ struct ScreenTests {
         #expect(shown.contains("1 refused"))
     }
 
-    @Test("a refused message stands where it was written, with the server's sentence")
+    @Test("shows a refused message in its conversation with the error")
     func refusedInSight() {
         var scene = Scene()
         let error = PostlineError(.forbidden, "Not here.")
@@ -321,7 +321,7 @@ struct ScreenTests {
         #expect(shown.contains("✗") && shown.contains("! Not here."))
     }
 
-    @Test("what is typed is there again in its conversation, after a look at another and after a restart")
+    @Test("keeps a draft of each conversation across restarts")
     func drafts() {
         var scene = Scene()
         scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.carol])
@@ -347,8 +347,7 @@ struct ScreenTests {
         #expect(restarted.draft == "")
     }
 
-    @Test(
-        "the arrow up in an empty line edits the last message, and from there the ones before; emptied, it is deleted")
+    @Test("edits the user's last messages by the Up key, and deletes an emptied one")
     func editing() throws {
         var scene = Scene()
         scene.say("mine", from: Fixture.alice)
@@ -373,7 +372,7 @@ struct ScreenTests {
         #expect(screen.edited == own[0])
     }
 
-    @Test("avatars stand beside messages and conversations, in the colours of now")
+    @Test("shows current avatar colors beside messages and conversations")
     func avatars() {
         var scene = Scene()
         var screen = screen(scene)
@@ -388,11 +387,11 @@ struct ScreenTests {
         #expect(fills() == 0)
         scene.people[Fixture.bob] = Fixture.person(avatarID: "fox")
         _ = screen.handle(.shows(scene.shown))
-        // Beside the conversation, and beside each of two messages that are a minute apart.
+        // One beside the conversation, and one beside each of two messages that are a minute apart.
         #expect(fills() == 3)
     }
 
-    @Test("what is longer than the screen is scrolled, and any other key closes it")
+    @Test("scrolls a panel longer than the screen, and closes it on other keys")
     func panel() {
         var screen = screen()
         _ = screen.frame(width: 80, height: 12)
@@ -406,7 +405,7 @@ struct ScreenTests {
         #expect(screen.panel == nil)
     }
 
-    @Test("a long refusal is shown whole")
+    @Test("shows a long error completely")
     func longStatus() {
         var screen = screen()
         let reason = String(repeating: "Seven words that make up a sentence. ", count: 4).trimmed
@@ -419,7 +418,7 @@ struct ScreenTests {
         }
     }
 
-    @Test("a guest sees what to do to stay, and an account does not")
+    @Test("shows the upgrade command to guests only")
     func guest() {
         var scene = Scene(of: Fixture.me(isGuest: true))
         var screen = screen(scene)
@@ -429,8 +428,8 @@ struct ScreenTests {
         #expect(!text(&screen).contains("/upgrade EMAIL") && !text(&screen).contains("(guest)"))
     }
 
-    @Test("a name full of control characters draws nothing but its signs")
-    func evilName() {
+    @Test("draws no control characters of a name")
+    func controlCharacters() {
         var scene = Scene()
         scene.people[Fixture.bob] = Fixture.person(Fixture.bob, "B\u{1B}]0;x\u{7}ob\n")
         var screen = screen(scene)
