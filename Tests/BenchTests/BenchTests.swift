@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Bench results")
 struct BenchTests {
-    @Test("a percentile is the least duration that so many do not exceed")
+    @Test("computes percentiles by the nearest rank")
     func percentiles() {
         let all = Percentiles((1...100).shuffled().map { .milliseconds($0) })
         #expect(all.milliseconds(50) == 50)
@@ -14,7 +14,7 @@ struct BenchTests {
         #expect(Percentiles([.milliseconds(7)]).milliseconds(99) == 7)
     }
 
-    @Test("the ratio is the median of the rounds' ratios, so that a slow half hour counts for both sides")
+    @Test("uses the median of the rounds' ratios")
     func ratio() {
         var comparison = Comparison("x")
         for (ours, theirs) in [(80.0, 100.0), (400, 1000), (9, 10)] {
@@ -25,7 +25,7 @@ struct BenchTests {
         #expect(comparison.ratio == 0.8)
     }
 
-    @Test("a figure is one JSON object for scripts")
+    @Test("writes a result as one JSON object")
     func json() {
         let figure = BenchResult(name: "send_ratio_16", value: 0.74321, unit: "ratio", goal: .atLeast(0.6))
         #expect(figure.json == #"{"figure":"send_ratio_16","value":0.743,"unit":"ratio","goal":0.6}"#)
@@ -35,7 +35,7 @@ struct BenchTests {
         #expect(!BenchResult(name: "x", value: 12, unit: "ms", goal: .below(10)).isMet)
     }
 
-    @Test("a number is written with the digits that are wanted")
+    @Test("writes a number with the requested decimals")
     func text() {
         #expect(BenchResult.text(1.005, 2) == "1.00" || BenchResult.text(1.005, 2) == "1.01")
         #expect(BenchResult.text(39.8, 2) == "39.80")

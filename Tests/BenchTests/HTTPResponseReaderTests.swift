@@ -9,7 +9,7 @@ struct HTTPResponseReaderTests {
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nCONTENT-length:  12\r\n\r\n{\"id\":\"1\\n\"}"
         + "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
-    @Test("answers are found however they are cut", arguments: [1, 2, 7, 64, 1_000])
+    @Test("reads responses split at any size", arguments: [1, 2, 7, 64, 1_000])
     func pieces(size: Int) throws {
         var reader = HTTPResponseReader()
         var found: [String] = []
@@ -21,7 +21,7 @@ struct HTTPResponseReaderTests {
         #expect(found == [#"200 {"id":"1\n"}"#, "404 "])
     }
 
-    @Test("what has no length or no status is refused", arguments: ["HTTP/1.1 200 OK\r\n\r\n", "SMTP\r\n"])
+    @Test("rejects a response without a length or a status", arguments: ["HTTP/1.1 200 OK\r\n\r\n", "SMTP\r\n"])
     func refused(text: String) {
         var reader = HTTPResponseReader()
         reader.append(ByteBuffer(string: text))

@@ -9,7 +9,7 @@ import FoundationXML
 
 @Suite("Soak run samples and plot")
 struct SoakTests {
-    @Test("an axis holds its values, between round numbers")
+    @Test("ends an axis at round numbers beyond its values")
     func axis() {
         #expect(ChartAxis(holding: 7.3).ticks == [0, 2, 4, 6, 8])
         #expect(ChartAxis(holding: 60, steps: 6).ticks == [0, 10, 20, 30, 40, 50, 60])
@@ -23,7 +23,7 @@ struct SoakTests {
         }
     }
 
-    @Test("a number beside an axis has the digits that its steps need, and commas")
+    @Test("labels an axis with the decimals of its steps, and commas")
     func ticks() {
         #expect(ChartAxis(holding: 1_574).text(1_500) == "1,500")
         #expect(ChartAxis(holding: 4_000_000).text(3_000_000) == "3,000,000")
@@ -32,24 +32,24 @@ struct SoakTests {
         #expect(ChartAxis(holding: 2).text(0) == "0")
     }
 
-    @Test("a drawing is well-formed XML, whatever it is called")
+    @Test("draws well-formed XML with any title")
     func wellFormed() throws {
         let drawing = try Self.parsed(Self.drawing(title: "<1> & \"2\"", note: "× 1 < 2"))
         #expect(drawing.texts.contains("<1> & \"2\""))
         #expect(drawing.texts.contains("× 1 < 2"))
         #expect(drawing.elements.first?.name == "svg")
-        // It draws what it shades, and no text is written twice in one place.
+        // Both shaded ranges are drawn, and no two texts are in one place.
         #expect(drawing.elements.count { $0.attributes["class"] == "shaded" } == 2)
         let places = drawing.elements.filter { $0.name == "text" }.map(\.attributes).map { "\($0)" }
         #expect(places.count == Set(places).count)
     }
 
-    @Test("points stand where they belong: time to the right, values upwards from the axis")
+    @Test("draws time to the right and values upward from the axis")
     func points() throws {
         let drawing = try Self.parsed(Self.drawing(title: "x", note: ""))
         let plot = SmallMultiples.plot
         let lines = drawing.elements.filter { $0.name == "polyline" }.map { Self.points($0.attributes["points"]) }
-        // The axis ends at 8: half of it is half of the height.
+        // The axis ends at 8, so 4 is at half of the height.
         #expect(lines.first == [[plot.left, plot.top + plot.height], [plot.left + plot.width, plot.top]])
         #expect(
             lines.last == [
@@ -58,13 +58,13 @@ struct SoakTests {
             ])
         let ticks = drawing.elements.filter { $0.attributes["class"] == "grid" }.compactMap { $0.attributes["y1"] }
         #expect(ticks.compactMap { Double($0) }.min() == plot.top)
-        // Nothing is drawn beside the sheet.
+        // All points are within the chart.
         for line in lines.joined() {
             #expect(0...SmallMultiples.chart.width ~= line[0] && 0...SmallMultiples.chart.height ~= line[1])
         }
     }
 
-    @Test("the names of two lines that end in one place are written one above the other")
+    @Test("stacks the names of lines that end in one place")
     func names() throws {
         let chart = SmallMultiples.Chart(
             title: "x", note: "",
@@ -76,7 +76,7 @@ struct SoakTests {
         #expect(heights.count == 2 && heights[0] - heights[1] == 13, "\(heights)")
     }
 
-    @Test("a run is compared between its second and its last sixth; half of a minute more does not matter")
+    @Test("compares the second and the last sixth of a run")
     func growth() {
         let (second, last) = SoakSeries.compared(120)
         #expect(second == 20..<40 && last == 100..<120)
@@ -91,10 +91,10 @@ struct SoakTests {
         for count in 0..<6 { #expect(growth(Array(repeating: 1, count: count)) == nil) }
     }
 
-    @Test("log and updates in place are those of each half minute, sizes those of all messages")
-    func courses() throws {
-        let courses = SoakSeries.all(try [sample(1), sample(2)], since: try sample(0))
-        func values(_ name: String) -> [Double]? { courses.first { $0.name == name }?.values }
+    @Test("computes WAL and HOT updates per half minute, and sizes per message")
+    func series() throws {
+        let series = SoakSeries.all(try [sample(1), sample(2)], since: try sample(0))
+        func values(_ name: String) -> [Double]? { series.first { $0.name == name }?.values }
         #expect(values("log_bytes") == [1_500, 1_500])
         #expect(values("hot_share") == [90, 90])
         #expect(values("table_bytes") == [220, 220])
@@ -104,7 +104,7 @@ struct SoakTests {
         #expect(throws: BenchError.self) { try SoakDatabase(row: "1|2|3") }
     }
 
-    @Test("a run that has just begun can be drawn, and each figure has a chart")
+    @Test("draws a run without samples, with a chart for each result")
     func empty() throws {
         let plot = SoakPlot(minutes: 60, rate: 200, samples: [], start: try sample(0))
         let drawing = try Self.parsed(plot.multiples)
@@ -115,7 +115,7 @@ struct SoakTests {
         #expect(try Self.parsed(begun.multiples).elements.count { $0.name == "polyline" } == 9)
     }
 
-    /// The database after so many half minutes with a hundred messages each.
+    /// Returns a sample after this number of half minutes with a hundred messages each.
     private func sample(_ number: Int) throws -> SoakSample {
         let row =
             "\(number * 150_000)|\(number * 200)|\(number * 180)|\(number * 10)"
@@ -125,7 +125,7 @@ struct SoakTests {
             database: try SoakDatabase(row: row), messages: 1_000 + number * 100)
     }
 
-    /// Ten minutes with two lines, of which the greatest value is 8.
+    /// Returns a chart of ten minutes with two lines, whose greatest value is 8.
     private static func drawing(title: String, note: String) -> SmallMultiples {
         SmallMultiples(
             title: title, explanation: "A point is half a minute.", minutes: 10, shaded: [1...2, 9...10],
@@ -152,7 +152,7 @@ struct SoakTests {
     }
 }
 
-/// The elements that an XML parser finds in a drawing.
+/// Collects the elements and texts of an SVG drawing.
 private final class Drawing: NSObject, XMLParserDelegate {
     private(set) var elements: [(name: String, attributes: [String: String])] = []
     private(set) var texts: [String] = []

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Webhook sink")
 struct WebhookSinkTests {
-    @Test("it takes what it is sent, and notes of messages alone how far their conversation was told")
+    @Test("records the numbers of delivered messages only, by conversation")
     func arrivals() async throws {
         let threads = MultiThreadedEventLoopGroup.singleton
         let arrivals = try await WebhookSink.with { sink in

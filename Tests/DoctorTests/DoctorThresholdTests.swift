@@ -5,7 +5,7 @@ import Testing
 
 @testable import Doctor
 
-/// The thresholds that a test PostgreSQL cannot reach: other clocks, old versions, old ids, full queues.
+/// Tests thresholds that a test database cannot reach: other clocks, old versions, old ids, full queues.
 @Suite("postline doctor: thresholds")
 struct DoctorThresholdTests {
     @Test("warns of clocks more than two seconds apart")
@@ -30,7 +30,7 @@ struct DoctorThresholdTests {
     }
 
     @Test(
-        "the tested versions are those in the documents",
+        "lists the tested versions in the documents",
         arguments: ["README.md", "CONTRIBUTING.md", "docs/operations.md"])
     func testedVersions(document: String) throws {
         let text = try Repository.text(document)
@@ -38,7 +38,7 @@ struct DoctorThresholdTests {
         #expect(text.contains("tested with \(tested)"), "tested with \(tested)")
     }
 
-    @Test("the tightest connection limit counts, less a running node's own")
+    @Test("applies the tightest connection limit, without a running node's own")
     func connections() {
         let loose = SlotCheck.finding([("one", 97, 20), ("other", -1, 500)], needed: 11, isServing: false)
         #expect(loose.level == .ok)
@@ -77,7 +77,7 @@ struct DoctorThresholdTests {
             ).map(\.level)
         }
         #expect(levels() == [.ok])
-        #expect(levels(lag: -1_000) == [.ok], "it may have more than the primary had")
+        #expect(levels(lag: -1_000) == [.ok], "the standby may be ahead of the measured position")
         #expect(levels(isSame: false) == [.problem])
         #expect(levels(isStandby: false) == [.problem])
         #expect(levels(isAbove: true) == [.problem])
@@ -97,7 +97,7 @@ struct DoctorThresholdTests {
         #expect(busy.message.contains("in 300 s there are 1430 MB of log"), "\(busy)")
         #expect(busy.advice.contains("max_wal_size to 5GB"), "\(busy)")
         let raised = LogCheck.checkpoints(everySeconds: 300, most: 5 * gibibyte, written: 5e6 * day, seconds: day)
-        #expect(raised.level == .ok, "what it advises is enough: \(raised)")
+        #expect(raised.level == .ok, "the advised size is enough: \(raised)")
         // A minute of a bulk load on an otherwise idle server.
         #expect(LogCheck.checkpoints(everySeconds: 300, most: gibibyte, written: 1e9, seconds: 60).level == .ok)
         let hasty = LogCheck.checkpoints(everySeconds: 30, most: gibibyte, written: 0, seconds: 0)
@@ -137,7 +137,7 @@ struct DoctorThresholdTests {
         #expect(ConfigurationCheck.secrecy(of: "3f1b9c0d7a5e48621f0b9c8d7a6e5f42").level == .ok)
     }
 
-    @Test("the fingerprint is short, and the same only for the same secret")
+    @Test("shows a short fingerprint that differs for each secret")
     func fingerprint() {
         let secret = "3f1b9c0d7a5e48621f0b9c8d7a6e5f42"
         let reported = ConfigurationCheck.secrecy(of: secret).message
