@@ -1,4 +1,4 @@
-"""A person at a browser: what a test does with the console, and what it sees there."""
+"""A user's browser: the actions of a test on the console, and what it shows."""
 
 import json
 import time
@@ -13,8 +13,8 @@ from selenium.webdriver.common.keys import Keys
 from cable import Cable
 from chromium import Chromium
 
-PATIENCE = 240
-"""The watchdog of every wait, in seconds: room for a busy machine, not a promise."""
+TIMEOUT = 240
+"""The watchdog of every wait, in seconds. It expires only if something hangs, even on a busy machine."""
 
 FIND = """
 const all = (css) => [...document.querySelectorAll(css)]
@@ -58,10 +58,10 @@ requestAnimationFrame(() => requestAnimationFrame(() => done(place() === before)
 
 
 class Browser:
-    """A browser context of its own in a headless Chromium, whose connections go through a cable of its own."""
+    """A context in a headless Chromium, with its own cable to the server."""
 
     def __init__(self, url, width=1280, height=800, is_phone=False, is_dark=False):
-        self._happened = []
+        self._events = []
         target = urllib.parse.urlsplit(url)
         self.cable = Cable(target.hostname, target.port or 80)
         self.origin = f"http://127.0.0.1:{self.cable.port}"
@@ -72,7 +72,7 @@ class Browser:
             self.driver.execute_cdp_cmd(
                 "Emulation.setDeviceMetricsOverride",
                 {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
-        # The console honours the wish for less motion: no animation costs CPU, or moves what a test clicks.
+        # The console then shows no animations, which would cost CPU and move what a test clicks.
         features = {"prefers-color-scheme": "dark" if is_dark else "light", "prefers-reduced-motion": "reduce"}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "features": [{"name": name, "value": value} for name, value in features.items()]})
@@ -99,17 +99,17 @@ class Browser:
     # Waiting
 
     def until(self, condition, what):
-        """Waits until `condition()` is true, and returns what it gave."""
+        """Waits until `condition()` is true, and returns its value."""
         def holds():
             try:
                 return condition()
             except (NoSuchElementException, StaleElementReferenceException):
                 return False
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while not (value := holds()):
             if time.monotonic() > end:
                 page = self.driver.execute_script("return document.body.innerText")
-                raise AssertionError(f"never: {what}\nlog: {self.complaints()}\npage: {page[:3000]}")
+                raise AssertionError(f"never: {what}\nlog: {self.logged_errors()}\npage: {page[:3000]}")
             self._await_change()
         return value
 
@@ -125,7 +125,7 @@ class Browser:
         return self.driver.find_elements(By.CSS_SELECTOR, css)
 
     def one(self, css):
-        """The first that is to be seen of what `css` finds, once there is one."""
+        """Waits for a visible element that `css` finds, and returns it."""
         return self.until(lambda: self._find("all(arguments[0]).find(isShown)", css), css)
 
     def _find(self, expression, *arguments):
@@ -136,7 +136,7 @@ class Browser:
         return self.driver.execute_script(
             "return [...document.querySelectorAll(arguments[0])].map((each) => each.innerText)", css)
 
-    # Doing
+    # Actions
 
     def press(self, *keys):
         ActionChains(self.driver).send_keys(*keys).perform()
@@ -145,14 +145,14 @@ class Browser:
         ActionChains(self.driver).key_down(Keys.CONTROL).send_keys(key).key_up(Keys.CONTROL).perform()
 
     def fill(self, name, text):
-        """Replaces what stands in a field."""
+        """Replaces the text of a field."""
         field = self.one(f"[name='{name}']")
         field.send_keys(Keys.CONTROL, "a")
         field.send_keys(text)
         return field
 
     def click(self, label):
-        """Clicks the button with that text or label, the topmost where there are more."""
+        """Clicks the button with this text or label, the last in the document if there are several."""
         self.click_on(lambda: self._find("""all("button, [role=tab]").findLast((each) => {
             return (each.ariaLabel || textOf(each)) === arguments[0] && isShown(each) && !each.matches(":disabled")
         })""", label), f"a button {label!r}")
@@ -171,13 +171,13 @@ class Browser:
             return True
         self.until(clicked, what)
 
-    def come(self):
+    def load(self):
         self.driver.get(self.origin + "/")
 
     def sign_in(self, email, password="postline-dev"):
-        self.come()
+        self.load()
         for name, text in (("email", email), ("password", password)):
-            # Not by keys, which tests of the form itself press: a sign-in takes 1.1 s of CPU instead of 1.4 s.
+            # Inserts the text without keys, which other tests press: a sign-in takes 1.1 s of CPU instead of 1.4 s.
             field = self.one(f"[name='{name}']")
             self.driver.execute_script("arguments[0].focus()\narguments[0].select()", field)
             self.driver.execute_cdp_cmd("Input.insertText", {"text": text})
@@ -185,12 +185,12 @@ class Browser:
         self.one(".me-button .row-title")
 
     def open(self, title):
-        """Opens the conversation of that title."""
+        """Opens the conversation with this title."""
         self.click_on(lambda: self.row(title), f"a conversation {title!r}")
         self.until(lambda: self.title() == title, f"{title!r} open")
 
     def focus_on(self, text):
-        """Focuses the message with that text once the server has it, and returns its `seq`."""
+        """Focuses the message with this text once the server has it, and returns its `seq`."""
         return self.until(lambda: self._find("""(() => {
             const row = all('.message[data-seq]').find((each) => textOf(each).includes(arguments[0]))
             row?.focus()
@@ -200,21 +200,21 @@ class Browser:
     def write(self, text):
         self.one("#compose").send_keys(text, Keys.ENTER)
 
-    # Seeing
+    # Contents
 
     def title(self):
-        """What the open conversation is called; a tick for the verified may follow."""
+        """Returns the title of the open conversation, without the mark of a verified user."""
         return self._text(".thread-title .row-title").split("\n")[0]
 
     def bubbles(self, text):
-        """The rows of the open conversation in which that text stands."""
+        """Returns the rows of the open conversation that contain a text."""
         return self._find("all('.message').filter((each) => textOf(each).includes(arguments[0]))", text)
 
     def sees(self, text):
         return self.until(lambda: self.bubbles(text), f"{text!r} in the conversation")[0]
 
     def sees_sent(self, text):
-        """The message has come to the server, and is told so."""
+        """Waits until a message with this text is shown as sent, and returns its row."""
         return self.until(lambda: self._find("""(() => {
             const rows = all('.message').filter((each) => textOf(each).includes(arguments[0]))
             return rows.length === 1 && rows[0].dataset.seq ? rows[0] : null
@@ -224,18 +224,18 @@ class Browser:
         return self._find("textOf(all('.status').find(isShown))")
 
     def row(self, title):
-        """The row of the conversation of that title."""
+        """Returns the row of the conversation with this title."""
         return self.until(lambda: self._find("conversation(arguments[0])", title), title)
 
     def has(self, title, css):
-        """Whether the row of that title has something that `css` finds; it may be drawn anew meanwhile."""
+        """Returns true if the row with this title has an element that `css` finds. The row may be redrawn meanwhile."""
         found = self.until(lambda: self._find(
             "[conversation(arguments[0])].filter(Boolean).map((row) => row.querySelector(arguments[1]) !== null)",
             title, css), title)
         return found[0]
 
     def subtitle(self):
-        """What stands below the open conversation's title."""
+        """Returns the text below the open conversation's title."""
         return self._text(".thread-title .row-preview")
 
     def _text(self, css):
@@ -243,7 +243,7 @@ class Browser:
         return self.until(lambda: self._find("all(arguments[0]).filter(isShown).map(textOf)", css), css)[0]
 
     def module(self, script, *arguments):
-        """What `script` returns, which may `await import` the page's modules."""
+        """Runs a script, which may `await import` the page's modules, and returns its result."""
         answer = self.driver.execute_async_script(
             "const done = arguments[arguments.length - 1]; const given = [...arguments].slice(0, -1);"
             f"(async () => {{ {script} }})()"
@@ -256,20 +256,20 @@ class Browser:
     def is_online(self):
         return self.driver.execute_script("return document.querySelector('.me-button') !== null") and not self.status()
 
-    # What it did behind the page
+    # Network and log
 
     def _log(self, events):
-        """The params of those of the browser's events that happened since it came, in their order."""
-        self._happened += self._chromium.events()
-        return [each["params"] for each in self._happened if each["method"] in events]
+        """Returns the params of these events since the browser was opened, in order."""
+        self._events += self._chromium.events()
+        return [each["params"] for each in self._events if each["method"] in events]
 
-    def requested(self):
-        """The address of everything that the page asked for."""
+    def requested_urls(self):
+        """Returns the URLs that the page has requested."""
         return [params["request"]["url"] if "request" in params else params["url"]
                 for params in self._log(("Network.requestWillBeSent", "Network.webSocketCreated"))]
 
     def lines(self, method, *, out):
-        """The params of the requests (`out`) or pushes with that method, each with the seconds at which it was."""
+        """Returns the requests (`out`) or pushes with this method as pairs of time in seconds and params."""
         found = []
         for each in self._log(("Network.webSocketFrameSent" if out else "Network.webSocketFrameReceived",)):
             if not each["response"]["payloadData"].startswith("{"):
@@ -279,6 +279,6 @@ class Browser:
                 found.append((each["timestamp"], line["params"]))
         return found
 
-    def complaints(self):
-        """The errors in the browser's log since the last call."""
+    def logged_errors(self):
+        """Returns the errors and warnings in the browser's log since the last call."""
         return [each["message"] for each in self.driver.get_log("browser") if each["level"] in ("SEVERE", "WARNING")]

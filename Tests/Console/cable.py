@@ -1,16 +1,16 @@
-"""A cable between a browser and the server that a test can cut."""
+"""A TCP proxy between a browser and the server, whose connections a test can cut."""
 
 import socket
 import threading
 
 
 class Cable:
-    """Forwards TCP from a port of its own to the server, until it is cut."""
+    """Forwards TCP from its own port to the server, until it is cut."""
 
     def __init__(self, host, port):
         self._target = (host, port)
         self._is_whole = True
-        self._is_deaf = False
+        self._drops_responses = False
         self._lock = threading.Lock()
         self._sockets = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -18,18 +18,18 @@ class Cable:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self):
-        """Ends every connection, and refuses new ones until `mend`."""
+        """Closes all connections, and refuses new ones until `mend`."""
         with self._lock:
             self._is_whole = False
             for each in self._sockets:
                 _end(each)
 
-    def deafen(self):
-        """Lets through what the browser says, and nothing of what the server answers, until `mend`."""
-        self._is_deaf = True
+    def drop_responses(self):
+        """Forwards requests and drops responses until `mend`."""
+        self._drops_responses = True
 
     def mend(self):
-        self._is_deaf = False
+        self._drops_responses = False
         self._is_whole = True
 
     def close(self):
@@ -50,8 +50,7 @@ class Cable:
                 far = socket.create_connection(self._target)
             except OSError:
                 return
-            # Only here is anything closed, when no thread uses it any more: the number of a closed socket is soon
-            # another's.
+            # Sockets are closed here only, when no thread uses them: the descriptor of a closed socket is reused.
             with far:
                 with self._lock:
                     if not self._is_whole:
@@ -67,7 +66,7 @@ class Cable:
     def _forward(self, source, sink, is_answer):
         try:
             while data := source.recv(65536):
-                if not (is_answer and self._is_deaf):
+                if not (is_answer and self._drops_responses):
                     sink.sendall(data)
         except OSError:
             pass

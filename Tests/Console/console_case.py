@@ -1,8 +1,8 @@
-"""What every test of the console begins with: a server, the people of the dev world, and browsers.
+"""The base of all console tests: a server, the users of the dev world, and browsers.
 
-    POSTLINE_TEST_CONSOLE_URL   where the console is; http://127.0.0.1:7433/ unless set
-    POSTLINE_TEST_DATABASE_URL  for psql, as the owner: what `postline dev` prints
-    POSTLINE_TEST_CONSOLE_CUT   a shell command that kills the node and starts it again; without it that test is left out
+    POSTLINE_TEST_CONSOLE_URL   the console's URL; http://127.0.0.1:7433/ by default
+    POSTLINE_TEST_DATABASE_URL  for psql, as the owner; `postline dev` prints it
+    POSTLINE_TEST_CONSOLE_CUT   a shell command that kills and restarts the node; without it, that test is skipped
 
 Needs selenium (PyPI), chromium and chromedriver. Run with `python3 -m unittest -v` in this folder.
 """
@@ -27,7 +27,7 @@ def psql(statement, **values):
     command = [shutil.which("psql") or "/usr/lib/postgresql/15/bin/psql", DATABASE, "-qAtX", "-v", "ON_ERROR_STOP=1"]
     for name, value in values.items():
         command += ["-v", f"{name}={value}"]
-    # Variables are put in only where the statement comes as input.
+    # psql replaces variables only in statements from standard input.
     done = subprocess.run(command, input=statement, capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
@@ -38,8 +38,8 @@ def name_of(email):
         email=email)
 
 
-def kept(text):
-    """How many messages with that text the database has."""
+def message_count(text):
+    """Returns the number of stored messages that contain a text."""
     return int(psql("select count(*) from public.messages where content like :'text'", text=f"%{text}%"))
 
 
@@ -50,18 +50,18 @@ def token():
 class ConsoleCase(unittest.TestCase):
     def setUp(self):
         self.browsers = []
-        # Where a connection is cut, the browser notes that.
+        # True if the browser's log may contain connection errors.
         self.may_lose_connections = False
 
     def tearDown(self):
         for browser in self.browsers:
             try:
                 self.assertFalse(
-                    [each for each in browser.requested() if not self.is_own(browser, each)], "left the origin")
-                complaints = browser.complaints()
+                    [each for each in browser.requested_urls() if not self.is_own(browser, each)], "left the origin")
+                errors = browser.logged_errors()
                 if self.may_lose_connections:
-                    complaints = [each for each in complaints if "/v1/line" not in each and "/v1/media" not in each]
-                self.assertEqual(complaints, [], "in the browser's log")
+                    errors = [each for each in errors if "/v1/line" not in each and "/v1/media" not in each]
+                self.assertEqual(errors, [], "in the browser's log")
             finally:
                 browser.close()
 

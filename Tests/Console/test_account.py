@@ -12,10 +12,10 @@ PASSWORD = "a long password"
 
 class AccountTests(ConsoleCase):
     def new_account(self):
-        """A browser that is signed in with an account of its own, and the account's address."""
+        """Registers an account, and returns its signed-in browser and its address."""
         address = f"account-{token()}@example.com"
         browser = self.browser()
-        browser.come()
+        browser.load()
         browser.click("Register")
         browser.fill("full_name", "Robin Ray")
         browser.fill("email", address)
@@ -24,23 +24,23 @@ class AccountTests(ConsoleCase):
         browser.until(browser.is_online, "the connection")
         return browser, address
 
-    def signs_out(self, browser):
+    def sign_out(self, browser):
         browser.click("Settings")
         browser.click("Sign out")
         browser.one(".sign-in-panel")
 
     def token_of(self, browser, address, count):
-        """The token of the mail to that address, of which there have been so many."""
+        """Waits until an address has this number of mails, and returns the token of the last."""
         return browser.until(lambda: len(found := mailed_tokens(address)) >= count and found[count - 1], "the mail")
 
-    def says(self, browser, text):
+    def sees_toast(self, browser, text):
         browser.until(lambda: any(text in each for each in browser.texts(".toast")), text)
 
     @unittest.skipUnless(SETTINGS, "POSTLINE_TEST_SETTINGS is not set")
-    def test_a_forgotten_password_is_replaced_with_a_mailed_code(self):
+    def test_resets_a_forgotten_password_with_a_mailed_code(self):
         browser, address = self.new_account()
         self.token_of(browser, address, 1)
-        self.signs_out(browser)
+        self.sign_out(browser)
         browser.fill("email", address)
         browser.click("Forgot password?")
         self.assertEqual(browser.one("[name='email']").get_attribute("value"), address)
@@ -49,18 +49,18 @@ class AccountTests(ConsoleCase):
         browser.fill("token", "0" * 64)
         browser.fill("password", "a new password")
         browser.click("Set the password and sign in")
-        browser.until(lambda: browser.one(".field-error").text, "that the code is wrong")
+        browser.until(lambda: browser.one(".field-error").text, "the code rejected")
         browser.fill("token", code)
         browser.click("Set the password and sign in")
         browser.one(".me-button")
-        self.signs_out(browser)
+        self.sign_out(browser)
         browser.sign_in(address, "a new password")
 
     @unittest.skipUnless(SETTINGS, "POSTLINE_TEST_SETTINGS is not set")
     def test_a_mailed_link_opens_the_page_for_a_new_password(self):
         browser, address = self.new_account()
         self.token_of(browser, address, 1)
-        self.signs_out(browser)
+        self.sign_out(browser)
         browser.click("Forgot password?")
         browser.fill("email", address).send_keys(Keys.ENTER)
         code = self.token_of(browser, address, 2)
@@ -78,16 +78,16 @@ class AccountTests(ConsoleCase):
         other = self.browser()
         other.driver.get(f"{other.origin}/#kind=confirm_email&token={code}")
         other.click("Confirm the address")
-        other.until(lambda: address in other.one(".sign-in-note").text, "that it is confirmed")
+        other.until(lambda: address in other.one(".sign-in-note").text, "the confirmation")
         self.assertEqual(
             psql("select email_confirmed_at is not null from auth.users where email = :'email'", email=address), "t")
-        # A user who is signed in gets a dialog, and a token is good once.
+        # A signed-in user gets a dialog. The token works only once.
         browser.driver.execute_script("location.hash = arguments[0]", f"kind=confirm_email&token={code}")
         browser.click("Confirm the address")
-        browser.until(lambda: browser.one(".field-error").text, "that the code was used")
+        browser.until(lambda: browser.one(".field-error").text, "the used code rejected")
 
     @unittest.skipUnless(SETTINGS, "POSTLINE_TEST_SETTINGS is not set")
-    def test_the_address_is_changed_with_a_mailed_code(self):
+    def test_changes_the_address_with_a_mailed_code(self):
         browser, address = self.new_account()
         new = f"new-{address}"
         browser.click("Settings")
@@ -100,7 +100,7 @@ class AccountTests(ConsoleCase):
         browser.click("Send the mail")
         browser.fill("token", self.token_of(browser, new, 1))
         browser.click("Confirm the address")
-        self.says(browser, f"{new} is confirmed")
+        self.sees_toast(browser, f"{new} is confirmed")
         browser.until(lambda: new in browser.one(".dialog.settings").text, "the new address in the settings")
         browser.press(Keys.ESCAPE)
         browser.until(lambda: new in browser.one(".me-button").text, "the new address")
@@ -115,17 +115,17 @@ class AccountTests(ConsoleCase):
         browser.fill("current_password", "wrong")
         browser.fill("new_password", "short")
         browser.click("Change password")
-        browser.until(lambda: "8 characters" in browser.one(".field-error").text, "that it is too short")
+        browser.until(lambda: "8 characters" in browser.one(".field-error").text, "the short password rejected")
         browser.fill("new_password", "a new password")
         browser.click("Change password")
         browser.until(lambda: "password" in browser.one(".form-error, .field-error").text.lower(), "a wrong password")
         browser.fill("current_password", PASSWORD)
         browser.click("Change password")
-        self.says(browser, "Your password is changed. One other session was signed out.")
-        other.until(lambda: other.one(".sign-in-note").text, "why it is signed out")
+        self.sees_toast(browser, "Your password is changed. One other session was signed out.")
+        other.until(lambda: other.one(".sign-in-note").text, "the reason")
         other.sign_in(address, "a new password")
 
-    def test_other_sessions_are_signed_out_and_this_one_stays(self):
+    def test_signs_out_only_the_other_sessions(self):
         browser, address = self.new_account()
         others = [self.browser(), self.browser()]
         for other in others:
@@ -135,12 +135,12 @@ class AccountTests(ConsoleCase):
         browser.click("Sign out other sessions…")
         browser.fill("current_password", PASSWORD)
         browser.click("Sign out other sessions")
-        self.says(browser, "2 other sessions were signed out.")
+        self.sees_toast(browser, "2 other sessions were signed out.")
         for other in others:
             other.one(".sign-in-note")
         self.assertTrue(browser.is_online())
 
-    def test_an_account_is_deleted_with_its_password(self):
+    def test_deletes_an_account_with_its_password(self):
         browser, address = self.new_account()
         browser.click("Settings")
         browser.click("Delete account…")
@@ -150,14 +150,14 @@ class AccountTests(ConsoleCase):
         browser.until(lambda: "password" in browser.one(".form-error, .field-error").text.lower(), "a wrong password")
         browser.fill("password", PASSWORD)
         browser.click("Delete my account")
-        browser.until(lambda: "deleted" in browser.one(".sign-in-note").text, "that it is deleted")
+        browser.until(lambda: "deleted" in browser.one(".sign-in-note").text, "the deletion")
         browser.fill("email", address)
         browser.fill("password", PASSWORD).send_keys(Keys.ENTER)
-        browser.until(lambda: browser.one(".form-error").text, "no account")
+        browser.until(lambda: browser.one(".form-error").text, "the sign-in rejected")
 
-    def test_a_guest_is_deleted_without_a_password(self):
+    def test_deletes_a_guest_without_a_password(self):
         guest = self.browser()
-        guest.come()
+        guest.load()
         guest.click("Guest")
         guest.click("Continue as guest")
         guest.until(guest.is_online, "the connection")
@@ -166,10 +166,10 @@ class AccountTests(ConsoleCase):
         self.assertNotIn("Change password…", guest.texts(".dialog button"))
         guest.click("Delete account…")
         guest.click("Delete my account")
-        guest.until(lambda: "deleted" in guest.one(".sign-in-note").text, "that it is deleted")
+        guest.until(lambda: "deleted" in guest.one(".sign-in-note").text, "the deletion")
 
     @unittest.skipUnless(PROGRAM and SETTINGS, "POSTLINE_TEST_PROGRAM or POSTLINE_TEST_SETTINGS is not set")
-    def test_without_mail_nothing_is_offered_that_needs_it(self):
+    def test_hides_mail_features_if_the_server_sends_no_mail(self):
         browser = self.browser(url=node_without_mail(self))
         browser.sign_in(ALICE)
         browser.until(browser.is_online, "the connection")

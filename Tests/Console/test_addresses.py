@@ -1,4 +1,4 @@
-"""Addresses of other people's pictures and pages: those that the server takes, and those it took before it knew better."""
+"""URLs of other users' pictures and websites: those that the server accepts, and invalid ones of earlier versions."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ def sql(text):
 
 class AddressTests(ConsoleCase):
     # A8
-    def test_a_row_with_a_bad_address_does_not_take_the_others(self):
+    def test_a_message_with_an_invalid_url_does_not_hide_others(self):
         mark = token()
         for place, url in enumerate(BAD):
             psql(f"""
@@ -33,14 +33,14 @@ class AddressTests(ConsoleCase):
             alice.sees(f"{mark} {place}")
         shown = alice.driver.execute_script("return document.querySelector('.thread').innerText")
         for url in BAD:
-            # Some browsers understand one or the other.
+            # Some browsers parse some of these.
             if not alice.driver.execute_script("return URL.canParse(arguments[0])", url):
                 self.assertIn(url, shown)
         alice.write(f"{mark} after")
         alice.sees_sent(f"{mark} after")
 
     # A8
-    def test_a_person_with_a_bad_address_is_shown(self):
+    def test_shows_a_user_with_an_invalid_url(self):
         psql(f"""
             set session_replication_role = replica;
             update public.user_profiles p
@@ -50,13 +50,13 @@ class AddressTests(ConsoleCase):
             alice = self.browser(ALICE)
             alice.open(name_of(BOB))
             alice.one(".thread-title").click()
-            alice.until(lambda: any(BAD[0] in text for text in alice.texts(".facts dd")), "the address as a text")
+            alice.until(lambda: any(BAD[0] in text for text in alice.texts(".facts dd")), "the URL as text")
         finally:
-            psql("update public.user_profiles set avatar_type = null, avatar_id = null, avatar_url = null, website = null"
-                 " from auth.users u where u.id = user_profiles.id and u.email = :'email'", email=BOB)
+            psql("update public.user_profiles set avatar_type = null, avatar_id = null, avatar_url = null,"
+                 " website = null from auth.users u where u.id = user_profiles.id and u.email = :'email'", email=BOB)
 
-    # A8, F7: what the server takes, the browser understands.
-    def test_the_browser_understands_every_address_that_is_accepted(self):
+    # A8, F7
+    def test_the_browser_parses_every_accepted_url(self):
         table = (pathlib.Path(__file__).parents[2] / "sql/tests/032_urls.sql").read_text()
         accepted = table[table.index("-- accepted"):table.index("-- end")]
         urls = [url.replace("''", "'") for url in re.findall(r"^    '((?:[^']|'')*)',?$", accepted, re.MULTILINE)]

@@ -1,4 +1,4 @@
-"""The console in headless Chromium, against a real server with the people of the dev world."""
+"""The console in headless Chromium, against a real server with the users of the dev world."""
 
 import os
 import subprocess
@@ -7,11 +7,11 @@ import unittest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from console_case import ALICE, ALPS, BOB, CAROL, CUT, ConsoleCase, kept, name_of, psql, token
+from console_case import ALICE, ALPS, BOB, CAROL, CUT, ConsoleCase, message_count, name_of, psql, token
 
 
 class ConsoleTests(ConsoleCase):
-    def test_two_people_talk(self):
+    def test_two_users_exchange_messages(self):
         alice, bob = self.two_people()
         question, answer = f"Dinner? {token()}", f"Gladly {token()}"
         alice.write(question)
@@ -21,10 +21,10 @@ class ConsoleTests(ConsoleCase):
         for browser in (alice, bob):
             browser.sees_sent(question)
             browser.sees_sent(answer)
-        alice.until(lambda: alice.sees(question).find_elements(By.CSS_SELECTOR, ".tick.read"), "a tick of being read")
-        self.assertEqual(kept(question), 1)
+        alice.until(lambda: alice.sees(question).find_elements(By.CSS_SELECTOR, ".tick.read"), "the read mark")
+        self.assertEqual(message_count(question), 1)
 
-    def test_an_edit_and_a_deletion_reach_the_other(self):
+    def test_an_edit_and_a_deletion_reach_the_other_user(self):
         alice, bob = self.two_people()
         first, second = f"Sven {token()}", f"Seven {token()}"
         alice.write(first)
@@ -41,11 +41,11 @@ class ConsoleTests(ConsoleCase):
         for browser in (alice, bob):
             browser.until(lambda: "deleted" in browser.one(f".message[data-seq='{seq}']").text, "a tombstone")
 
-    def test_a_message_that_nobody_looks_at_is_counted(self):
+    def test_counts_messages_of_a_closed_conversation_as_unread(self):
         alice, bob = self.browser(ALICE), self.browser(BOB)
         bob.open(ALPS)
         alice.open(name_of(BOB))
-        # What was unread before is read now.
+        # Opening it has marked earlier messages as read.
         title = name_of(BOB)
         alice.press(Keys.ESCAPE)
         alice.open(ALPS)
@@ -60,7 +60,7 @@ class ConsoleTests(ConsoleCase):
         alice.open(title)
         alice.until(lambda: not alice.all(f"{row} .badge"), "nothing unread")
 
-    def test_a_rename_by_psql_is_everywhere_at_once(self):
+    def test_shows_a_rename_by_psql_everywhere_at_once(self):
         alice, bob = self.browser(ALICE), self.browser(BOB)
         old, new = name_of(BOB), f"Bob {token()}"
         bob.open(ALPS)
@@ -73,80 +73,80 @@ class ConsoleTests(ConsoleCase):
         alice.until(lambda: alice.title() == new, "the new name as the title")
         self.assertIn(new, alice.texts("[aria-label='Conversations'] .row-title"))
         self.assertNotIn(old, "".join(alice.texts("#app")))
-        bob.until(lambda: bob.one(".me-button .row-title").text == new, "the new name with its owner")
+        bob.until(lambda: bob.one(".me-button .row-title").text == new, "the new name in the user's own profile")
         alice.open(ALPS)
         alice.until(lambda: new in alice.texts(".sender"), "the new name above old messages")
         self.assertNotIn(old, "".join(alice.texts("#app")))
 
-    def test_a_cut_connection_loses_nothing_and_doubles_nothing(self):
+    def test_a_cut_connection_loses_and_duplicates_no_message(self):
         self.may_lose_connections = True
         alice, bob = self.two_people()
         mark = token()
         bob.cable.cut()
-        bob.until(lambda: "try" in bob.status(), "words about the connection")
+        bob.until(lambda: "try" in bob.status(), "the lost connection reported")
         for number in range(3):
             bob.write(f"Bob {number} {mark}")
-        bob.until(lambda: len(bob.all(".message.pending")) == 3, "the three messages that wait")
-        bob.until(lambda: "3 messages wait" in bob.status(), "what waits")
+        bob.until(lambda: len(bob.all(".message.pending")) == 3, "three pending messages")
+        bob.until(lambda: "3 messages wait" in bob.status(), "the number of pending messages")
         for number in range(2):
             alice.write(f"Alice {number} {mark}")
             alice.sees_sent(f"Alice {number} {mark}")
-        self.assertEqual(kept(mark), 2)
+        self.assertEqual(message_count(mark), 2)
         bob.cable.mend()
         for browser in (alice, bob):
             for text in ("Bob 0", "Bob 1", "Bob 2", "Alice 0", "Alice 1"):
                 browser.sees_sent(f"{text} {mark}")
-        bob.until(bob.is_online, "no more words about the connection")
-        self.assertEqual(kept(mark), 5)
+        bob.until(bob.is_online, "no report about the connection")
+        self.assertEqual(message_count(mark), 5)
         texts = [each for each in alice.texts(".message") if mark in each and "Bob " in each]
         self.assertEqual([f"Bob {number}" in text for number, text in enumerate(texts)], [True] * 3, "in order")
 
-    def test_a_message_whose_answer_was_lost_is_kept_once(self):
+    def test_a_message_whose_response_was_lost_is_stored_once(self):
         self.may_lose_connections = True
         alice, bob = self.two_people()
         text = f"Heard? {token()}"
-        bob.cable.deafen()
+        bob.cable.drop_responses()
         bob.write(text)
         alice.sees(text)
         bob.cable.cut()
-        bob.until(lambda: bob.status(), "words about the connection")
-        bob.until(lambda: len(bob.all(".message.pending")) == 1, "the message that waits")
+        bob.until(lambda: bob.status(), "the lost connection reported")
+        bob.until(lambda: len(bob.all(".message.pending")) == 1, "the pending message")
         bob.cable.mend()
         bob.sees_sent(text)
-        self.assertEqual(kept(text), 1)
+        self.assertEqual(message_count(text), 1)
         self.assertEqual(len(alice.bubbles(text)), 1)
 
-    def test_what_waits_outlives_a_reload(self):
+    def test_a_pending_message_survives_a_reload(self):
         self.may_lose_connections = True
         bob = self.browser(BOB)
         bob.open(ALPS)
         text = f"Later {token()}"
-        bob.cable.deafen()
+        bob.cable.drop_responses()
         bob.write(text)
         bob.until(lambda: bob.all(".message.pending"), "a message on its way")
         bob.cable.cut()
         bob.cable.mend()
         bob.driver.refresh()
         bob.sees_sent(text)
-        self.assertEqual(kept(text), 1)
+        self.assertEqual(message_count(text), 1)
 
     @unittest.skipUnless(CUT, "POSTLINE_TEST_CONSOLE_CUT is not set")
-    def test_both_go_on_after_the_node_was_killed(self):
+    def test_both_users_continue_after_the_node_is_killed(self):
         self.may_lose_connections = True
         alice, bob = self.two_people()
         before, after = f"Before {token()}", f"After {token()}"
         alice.write(before)
         bob.sees(before)
-        # What is set for these tests is not meant for the node.
+        # The tests' own settings do not apply to the node.
         clean = {name: value for name, value in os.environ.items() if not name.startswith("POSTLINE_")}
         subprocess.run(CUT, shell=True, check=True, stdout=subprocess.DEVNULL, env=clean)
         alice.write(after)
         for browser in (alice, bob):
             browser.until(browser.is_online, "the connection again")
             browser.sees_sent(after)
-        self.assertEqual(kept(after), 1)
+        self.assertEqual(message_count(after), 1)
 
-    def test_a_long_absence_is_paged_back(self):
+    def test_loads_all_messages_of_a_long_absence(self):
         self.may_lose_connections = True
         alice, bob = self.two_people()
         mark = token()
@@ -165,13 +165,13 @@ class ConsoleTests(ConsoleCase):
             bob.driver.execute_script("document.querySelector('.thread-scroller').scrollTop = 0")
             numbers = [int(each) for each in bob.driver.execute_script(
                 "return [...document.querySelectorAll('.message[data-seq]')].map((each) => each.dataset.seq)")]
-            self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))), "no gap and no double")
+            self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))), "no gap and no duplicate")
             return sum(mark in each for each in bob.texts(".message .text")) == 150
-        bob.until(complete, "all that was missed")
+        bob.until(complete, "all missed messages")
 
     def test_a_phone_shows_one_pane_at_a_time(self):
         bob = self.browser(width=360, height=740, is_phone=True)
-        bob.come()
+        bob.load()
         bob.sign_in(BOB)
         self.assertFalse(bob.one(".side").find_elements(By.CSS_SELECTOR, ".thread"))
         bob.open(ALPS)
@@ -191,9 +191,9 @@ class ConsoleTests(ConsoleCase):
             self.assertLessEqual(width[0], width[1], label)
             bob.press(Keys.ESCAPE)
 
-    def test_the_keyboard_is_enough(self):
+    def test_works_by_keyboard_only(self):
         bob = self.browser()
-        bob.come()
+        bob.load()
         bob.until(lambda: bob.driver.switch_to.active_element.get_attribute("name") == "email", "focus on the address")
         bob.press(BOB, Keys.TAB, "postline-dev", Keys.ENTER)
         bob.until(lambda: bob.all("[aria-label='Conversations'] .row"), "conversations")
@@ -215,12 +215,12 @@ class ConsoleTests(ConsoleCase):
         bob.press_with_control("k")
         bob.until(lambda: bob.driver.switch_to.active_element.get_attribute("id") == "search", "focus on search")
         bob.press("erin")
-        # Others change her last name meanwhile.
+        # Other tests change her last name meanwhile.
         bob.until(
             lambda: any(title.startswith("Erin ") for title in bob.texts("[aria-label='People found'] .row-title")),
             "Erin found")
 
-    def test_everything_has_a_name(self):
+    def test_every_control_has_a_name(self):
         bob = self.browser(BOB)
         bob.open(ALPS)
         bob.click("Help and keys")
@@ -236,11 +236,11 @@ class ConsoleTests(ConsoleCase):
 
     def test_a_guest_becomes_an_account(self):
         guest = self.browser()
-        guest.come()
+        guest.load()
         guest.click("Guest")
         guest.fill("full_name", "Robin Ray").send_keys(Keys.ENTER)
         guest.until(lambda: "Guest" in guest.one(".me-button").text, "a guest")
-        guest.until(lambda: "No conversations yet" in guest.one(".list-empty").text, "an empty list that helps")
+        guest.until(lambda: "No conversations yet" in guest.one(".list-empty").text, "help in the empty list")
         guest.one("#search").send_keys("carol")
         guest.one("[data-person]").click()
         text = f"Hello from Robin {token()}"
@@ -264,14 +264,14 @@ class ConsoleTests(ConsoleCase):
         guest.open(name_of(CAROL))
         guest.sees(text)
 
-    def test_a_wrong_password_is_said_in_words(self):
+    def test_reports_a_wrong_password(self):
         browser = self.browser()
-        browser.come()
+        browser.load()
         browser.fill("email", f"nobody-{token()}@example.com")
         browser.fill("password", "wrong").send_keys(Keys.ENTER)
-        browser.until(lambda: "password" in browser.one(".form-error").text.lower(), "what was wrong")
+        browser.until(lambda: "password" in browser.one(".form-error").text.lower(), "an error")
 
-    def test_a_profile_that_was_changed_elsewhere_is_not_overwritten(self):
+    def test_merges_a_profile_that_was_changed_elsewhere(self):
         bob = self.browser(BOB)
         old_bio = psql("select bio from public.user_profiles where username = 'bob'")
         old_place = psql("select location from public.user_profiles where username = 'bob'")
@@ -283,13 +283,13 @@ class ConsoleTests(ConsoleCase):
         bob.fill("bio", mine)
         psql("update public.user_profiles set bio = :'bio', location = :'place' where username = 'bob'",
              bio=theirs, place=place)
-        bob.until(lambda: theirs in bob.one(".conflict").text, "what it was changed to elsewhere")
-        bob.until(lambda: bob.one("[name='location']").get_attribute("value") == place, "what was not touched here")
+        bob.until(lambda: theirs in bob.one(".conflict").text, "the other change")
+        bob.until(lambda: bob.one("[name='location']").get_attribute("value") == place, "the unedited field")
         bob.click("Save")
         bob.until(lambda: not bob.all("dialog"), "the profile saved")
         self.assertEqual(psql("select bio || location from public.user_profiles where username = 'bob'"), mine + place)
 
-    def test_a_profile_that_is_taken_by_the_wrong_name_is_refused_at_its_field(self):
+    def test_reports_a_taken_username_at_its_field(self):
         bob = self.browser(BOB)
         bob.one(".me-button").click()
         bob.fill("username", "alice")
@@ -297,7 +297,7 @@ class ConsoleTests(ConsoleCase):
         bob.until(lambda: "taken" in bob.one(".field-error").text, "that it is taken")
         self.assertEqual(bob.driver.switch_to.active_element.get_attribute("name"), "username")
 
-    def test_a_group_lives(self):
+    def test_creates_changes_and_leaves_a_group(self):
         alice, bob = self.browser(ALICE), self.browser(BOB)
         title = f"Choir {token()}"
         alice.click("New group")
@@ -327,20 +327,20 @@ class ConsoleTests(ConsoleCase):
         bob.until(lambda: len(bob.all(".member")) == 2 and bob.all("[aria-label='Rename']"), "an admin's tools")
         dave = name_of("dave@example.com")
         events = [f"{name_of(ALICE)} renamed the group to “{renamed}”", f"{name_of(ALICE)} removed {dave}"]
-        bob.until(lambda: bob.texts(".event") == events, "what the group went through")
+        bob.until(lambda: bob.texts(".event") == events, "the group's events")
         preview = "[aria-label='Conversations'] [aria-current='true'] .row-preview"
-        bob.until(lambda: bob.texts(preview) == events[-1:], "the newest of it in the list")
-        alice.until(lambda: alice.texts(".event")[-1:] == [f"You removed {dave}"], "what oneself did")
+        bob.until(lambda: bob.texts(preview) == events[-1:], "the newest event in the list")
+        alice.until(lambda: alice.texts(".event")[-1:] == [f"You removed {dave}"], "the user's own action")
         alice.click(f"Remove {name_of(BOB)}")
         alice.click("Remove")
-        bob.until(lambda: renamed in bob.one(".toast").text, "words about being out of the group")
+        bob.until(lambda: renamed in bob.one(".toast").text, "a notice about the removal")
         listed = "[aria-label='Conversations'] .row-title"
         bob.until(lambda: not bob.all("dialog") and renamed not in bob.texts(listed), "the group gone")
         alice.click("Leave group")
         alice.click("Leave")
         alice.until(lambda: renamed not in alice.texts(listed), "the group gone for its owner")
 
-    def test_the_lines_show_everything_but_secrets(self):
+    def test_the_network_pane_shows_lines_without_secrets(self):
         alice = self.browser(ALICE)
         alice.until(lambda: "auth.login" in alice.texts(".line-method"), "the sign-in among the lines")
         for summary in alice.all(".line summary"):
@@ -356,10 +356,10 @@ class ConsoleTests(ConsoleCase):
         alice.click("Clear")
         alice.until(lambda: not alice.all(".line"), "nothing")
 
-    def test_a_session_that_was_ended_elsewhere_is_over(self):
+    def test_signs_out_when_the_session_was_ended_elsewhere(self):
         address = f"ended-{token()}@example.com"
         one = self.browser()
-        one.come()
+        one.load()
         one.click("Register")
         one.fill("full_name", "Ended Elsewhere")
         one.fill("email", address)
@@ -373,9 +373,9 @@ class ConsoleTests(ConsoleCase):
         two.until(lambda: len(two.all("dialog[open]")) == 2, "the question")
         two.click("Sign out")
         two.one(".sign-in")
-        one.until(lambda: one.one(".sign-in-note").text, "why it is over")
+        one.until(lambda: one.one(".sign-in-note").text, "the reason")
 
-    def test_light_and_dark_are_the_users_choice(self):
+    def test_keeps_the_chosen_theme_after_a_reload(self):
         alice = self.browser(ALICE, is_dark=True)
         def background():
             return alice.driver.execute_script("return getComputedStyle(document.body).backgroundColor")
@@ -385,7 +385,7 @@ class ConsoleTests(ConsoleCase):
         alice.until(lambda: background() != dark, "the light theme")
         alice.driver.refresh()
         alice.one(".me-button")
-        self.assertNotEqual(background(), dark, "kept over a reload, as the session is")
+        self.assertNotEqual(background(), dark, "kept after a reload")
 
 
 if __name__ == "__main__":

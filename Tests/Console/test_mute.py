@@ -1,4 +1,4 @@
-"""Conversations that are to be quiet, in the console."""
+"""Muted conversations in the console."""
 
 import unittest
 
@@ -8,7 +8,7 @@ from selenium.webdriver.common.keys import Keys
 from console_case import ALICE, ALPS, BOB, ConsoleCase, name_of, psql, token
 
 MARK = "[role=img][aria-label='Muted']"
-GREY = "return getComputedStyle(arguments[0]).getPropertyValue('background-color')"
+GRAY = "return getComputedStyle(arguments[0]).getPropertyValue('background-color')"
 
 
 class MuteTests(ConsoleCase):
@@ -20,7 +20,7 @@ class MuteTests(ConsoleCase):
         return browser.one(".mute > button")
 
     def choose(self, browser, text):
-        """Opens the menu, and chooses what begins so."""
+        """Opens the menu, and chooses the item that begins with a text."""
         self.button(browser).click()
         item = browser.until(
             lambda: next((each for each in browser.all(".menu-item") if each.text.startswith(text)), None), text)
@@ -29,7 +29,7 @@ class MuteTests(ConsoleCase):
     def sees_mark(self, browser, title):
         browser.until(lambda: browser.has(title, MARK), f"{title} muted")
 
-    def test_an_hour_by_keyboard(self):
+    def test_mutes_for_an_hour_by_keyboard(self):
         alice = self.browser(ALICE)
         alice.open(ALPS)
         alice.driver.execute_script("arguments[0].focus()", self.button(alice))
@@ -45,7 +45,7 @@ class MuteTests(ConsoleCase):
                           "where muted_until is not null"))
         self.assertTrue(3500 < left <= 3600, left)
 
-    def test_esc_closes_the_menu_and_nothing_else(self):
+    def test_esc_closes_only_the_menu(self):
         alice = self.browser(ALICE)
         alice.open(ALPS)
         self.button(alice).click()
@@ -55,14 +55,14 @@ class MuteTests(ConsoleCase):
         self.assertEqual(alice.driver.switch_to.active_element, self.button(alice))
         self.assertFalse(alice.has(ALPS, MARK))
 
-    def test_until_tomorrow_is_until_its_morning(self):
+    def test_mutes_until_tomorrow_morning(self):
         alice = self.browser(ALICE)
         alice.open(ALPS)
         self.choose(alice, "Until tomorrow")
         self.sees_mark(alice, ALPS)
         self.assertEqual(self.button(alice).get_attribute("aria-label"), "Muted until tomorrow, 08:00")
 
-    def test_always_and_unmute(self):
+    def test_mutes_without_end_and_unmutes(self):
         alice = self.browser(ALICE)
         alice.open(ALPS)
         self.choose(alice, "Always")
@@ -72,7 +72,7 @@ class MuteTests(ConsoleCase):
         alice.until(lambda: not alice.has(ALPS, MARK), "no mark")
         self.assertEqual(self.button(alice).get_attribute("aria-label"), "Mute")
 
-    def test_what_is_muted_counts_in_grey_and_is_not_announced(self):
+    def test_a_muted_conversation_counts_in_gray_and_is_not_announced(self):
         alice, bob = self.browser(ALICE), self.browser(BOB)
         title = name_of(BOB)
         alice.open(ALPS)
@@ -88,18 +88,18 @@ class MuteTests(ConsoleCase):
         bob.write(quiet)
         alice.until(lambda: alice.has(title, ".badge"), "a count")
         self.assertEqual(alice.driver.title, before)
-        grey = alice.driver.execute_script(GREY, alice.row(title).find_element(By.CSS_SELECTOR, ".badge"))
+        gray = alice.driver.execute_script(GRAY, alice.row(title).find_element(By.CSS_SELECTOR, ".badge"))
         bob.open(ALPS)
         bob.write(loud)
-        alice.until(lambda: alice.has(ALPS, ".badge"), "a count that is not grey")
+        alice.until(lambda: alice.has(ALPS, ".badge"), "a count that is not gray")
         self.assertNotEqual(
-            alice.driver.execute_script(GREY, alice.row(ALPS).find_element(By.CSS_SELECTOR, ".badge")), grey)
+            alice.driver.execute_script(GRAY, alice.row(ALPS).find_element(By.CSS_SELECTOR, ".badge")), gray)
         self.assertNotEqual(alice.driver.title, before)
         announced = alice.driver.find_element(By.ID, "announcer").get_attribute("textContent")
         self.assertIn(loud, announced)
         self.assertNotIn(quiet, announced)
 
-    def test_ones_other_windows_follow_and_nobody_else_is_told(self):
+    def test_a_mute_reaches_only_the_users_other_windows(self):
         alice, other, bob = self.browser(ALICE), self.browser(ALICE), self.browser(BOB)
         alice.open(ALPS)
         self.choose(alice, "Always")
@@ -111,7 +111,7 @@ class MuteTests(ConsoleCase):
         self.assertFalse(bob.has(ALPS, MARK))
         self.assertEqual(self.button(bob).get_attribute("aria-label"), "Mute")
 
-    def test_it_ends_by_itself(self):
+    def test_a_mute_expires(self):
         alice = self.browser(ALICE)
         alice.open(ALPS)
         self.choose(alice, "For an hour")
@@ -121,19 +121,19 @@ class MuteTests(ConsoleCase):
         alice.until(lambda: not alice.has(ALPS, MARK), "no mark once the time is over")
         self.assertEqual(self.button(alice).get_attribute("aria-label"), "Mute")
 
-    def test_without_a_connection_it_says_so(self):
+    def test_reports_that_a_mute_needs_a_connection(self):
         self.may_lose_connections = True
         alice = self.browser(ALICE)
         alice.open(ALPS)
         alice.cable.cut()
-        alice.until(lambda: alice.status(), "words about the connection")
+        alice.until(lambda: alice.status(), "the lost connection reported")
         self.choose(alice, "Always")
-        alice.until(lambda: "connection" in alice.one(".toast").text, "why it is not muted")
+        alice.until(lambda: "connection" in alice.one(".toast").text, "the reason")
         self.assertFalse(alice.has(ALPS, MARK))
 
-    def test_a_server_that_cannot_mute_is_offered_no_button(self):
+    def test_hides_the_button_if_the_server_cannot_mute(self):
         alice = self.browser()
-        alice.come()
+        alice.load()
         hidden = alice.module("""
             const { MuteMenu } = await import('/console/mute-menu.js')
             const { Store } = await import('/console/store.js')

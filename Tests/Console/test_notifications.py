@@ -5,7 +5,7 @@ import unittest
 from console_case import ALICE, ALPS, BOB, ConsoleCase, name_of, psql, token
 
 RECORD = """
-    // Shows real notifications, and keeps what they say.
+    // Shows real notifications, and records their texts.
     {
         const { Notification } = window
         window.shown = []
@@ -37,7 +37,7 @@ class NotificationTests(ConsoleCase):
         return element
 
     def hide(self, browser):
-        """Puts another tab in front. Returns what brings the page back."""
+        """Activates another tab, and returns a function that activates the page again."""
         page = browser.driver.current_window_handle
         front = browser.open_window("tab")
         browser.driver.switch_to.window(page)
@@ -85,7 +85,7 @@ class NotificationTests(ConsoleCase):
     def test_a_browser_that_blocks_notifications_turns_the_switch_off(self):
         alice = self.alice(is_allowed=False)
         element = self.switch(alice)
-        alice.until(lambda: "blocks" in alice.one("#notifications-hint").text, "why they are off")
+        alice.until(lambda: "blocks" in alice.one("#notifications-hint").text, "the reason")
         self.assertFalse(element.is_selected())
 
     def test_unread_messages_are_counted_in_title_and_icon(self):

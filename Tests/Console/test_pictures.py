@@ -1,4 +1,4 @@
-"""Pictures: of messages, sent and shown, and one's own as an avatar."""
+"""Pictures of messages and avatars in the console."""
 
 import os
 import struct
@@ -8,13 +8,13 @@ import zlib
 
 from selenium.webdriver.common.keys import Keys
 
-from console_case import ALICE, ALPS, BOB, ConsoleCase, kept, name_of, psql, token
+from console_case import ALICE, ALPS, BOB, ConsoleCase, message_count, name_of, psql, token
 
 PICTURE = ".message .picture[data-media]"
 
 
 def png(width, height, color=(200, 80, 40), noise=False):
-    """A picture of one color, or of none that can be packed."""
+    """Returns a PNG picture of one color, or of incompressible noise."""
     row = bytes(color) * width
     rows = b"".join(b"\0" + (os.urandom(3 * width) if noise else row) for _ in range(height))
 
@@ -34,7 +34,7 @@ class PictureTests(ConsoleCase):
         return path
 
     def drop(self, browser, css, path):
-        """Drags a file of this machine onto what `css` finds, as a hand would."""
+        """Drags a local file onto the element that `css` finds."""
         box = browser.one(css).rect
         place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + min(box["height"] / 2, 200)}
         data = {"items": [], "files": [path], "dragOperationsMask": 1}
@@ -42,7 +42,7 @@ class PictureTests(ConsoleCase):
             browser.driver.execute_cdp_cmd("Input.dispatchDragEvent", {"type": kind, **place, "data": data})
 
     def send_shown(self, browser):
-        """Sends what the preview shows."""
+        """Sends the previewed pictures."""
         browser.one("dialog.preview")
         browser.press(Keys.ENTER)
         browser.until(lambda: not browser.all("dialog.preview"), "no preview")
@@ -52,7 +52,7 @@ class PictureTests(ConsoleCase):
         browser.driver.find_element("css selector", ".composer input[type=file]").send_keys("\n".join(paths))
 
     def paste(self, browser, name, type, script):
-        """Pastes a file that the page makes."""
+        """Pastes a file whose bytes a script of the page creates."""
         browser.driver.execute_script("""
             const [name, type, bytes] = [arguments[0], arguments[1], eval(arguments[2])]
             const data = new DataTransfer()
@@ -67,21 +67,21 @@ class PictureTests(ConsoleCase):
             "offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_a_second})
 
     def pictures(self, browser):
-        """Of each picture of the open conversation: its id, and its size where it is drawn."""
+        """Returns the id, state, width and height of each picture of the open conversation."""
         return browser.driver.execute_script(f"""
             return [...document.querySelectorAll('{PICTURE}')].map((each) => {{
                 const image = each.querySelector('img')
                 return [each.dataset.media, each.dataset.state, image.naturalWidth, image.naturalHeight]
             }})""")
 
-    def sees_one_more(self, browser, before, width, height):
-        """A picture that was not there `before` is drawn, of that size: its id."""
+    def sees_new_picture(self, browser, before, width, height):
+        """Waits for a picture of this size that is not in `before`, and returns its id."""
         def found():
             now = [each for each in self.pictures(browser) if each[0] not in {one[0] for one in before}]
             return now and now[-1][1:] == ["shown", width, height] and now[-1][0]
         return browser.until(found, f"a picture of {width} × {height}")
 
-    def has_no_avatar(self, username):
+    def remove_avatar(self, username):
         psql("update public.user_profiles set avatar_type = null, avatar_id = null, avatar_url = null"
              " where username = :'username'", username=username)
 
@@ -89,10 +89,10 @@ class PictureTests(ConsoleCase):
         return psql("select mime_type || ' ' || width || ' ' || height from public.media"
                     " where id = :'id'", id=media).split()
 
-    def test_a_picture_that_is_dropped_is_shown_to_the_other(self):
+    def test_shows_a_dropped_picture_to_the_other_user(self):
         alice, bob = self.two_people()
         before = self.pictures(alice)
-        # The longer side is 2,048 at most.
+        # The console reduces the longer side to 2,048 pixels.
         path = self.file("valley.png", png(3000, 1500, noise=True))
         self.slow(bob, 400_000)
         self.drop(bob, ".thread-scroller", path)
@@ -104,47 +104,47 @@ class PictureTests(ConsoleCase):
             parts.append(bob.driver.execute_script("return document.querySelector('.message.pending progress')?.value"))
             return parts[-1] is None or 0 < parts[-1] < 1
         bob.until(moving, "progress")
-        self.assertIsNotNone(parts[-1], "it was there before it was seen coming")
+        self.assertIsNotNone(parts[-1], "the upload ended before its progress was shown")
         self.slow(bob, -1)
-        media = self.sees_one_more(alice, before, 2048, 1024)
-        self.sees_one_more(bob, before, 2048, 1024)
+        media = self.sees_new_picture(alice, before, 2048, 1024)
+        self.sees_new_picture(bob, before, 2048, 1024)
         self.assertEqual(self.attachment(media), ["image/jpeg", "2048", "1024"])
         bob.until(lambda: not bob.all(".message.pending"), "nothing on its way")
         self.assertEqual(bob.all(".dropping"), [])
-        # Its sender has it, and so does not ask where it is.
+        # The sender has the picture and does not request its URL.
         asked = [id for _, params in bob.lines("media.urls", out=True) for id in params["ids"]]
         self.assertNotIn(media, asked)
         image = alice.one(f".picture[data-media='{media}'] img")
         self.assertEqual(image.get_attribute("alt"), f"Picture by {name_of(BOB)}")
 
-    def test_it_opens_large_and_closes_by_the_keyboard(self):
+    def test_enlarges_and_closes_a_picture_by_keyboard(self):
         alice, bob = self.two_people()
         before = self.pictures(alice)
         self.choose(bob, self.file("small.png", png(640, 400)))
         self.send_shown(bob)
-        media = self.sees_one_more(alice, before, 640, 400)
-        # Small enough: it stays what it was.
+        media = self.sees_new_picture(alice, before, 640, 400)
+        # A small picture is not converted.
         self.assertEqual(self.attachment(media)[0], "image/png")
         alice.driver.execute_script("arguments[0].focus()", alice.one(f".picture[data-media='{media}']"))
         alice.press(Keys.ENTER)
         alice.until(lambda: alice.driver.execute_script(
             "return document.querySelector('dialog[open] .large[data-state=shown] img')?.clientWidth") == 640,
-                    "it, large")
+                    "the enlarged picture")
         alice.press(Keys.ESCAPE)
         alice.until(lambda: not alice.all("dialog"), "no dialog")
         self.assertEqual(alice.driver.switch_to.active_element.get_attribute("data-media"), media)
-        # From the message too, to which the arrow keys lead.
+        # The focused message opens it too.
         alice.driver.execute_script("arguments[0].closest('.message').focus()", alice.one(f"[data-media='{media}']"))
         alice.press(Keys.ENTER)
         alice.one("dialog[open] .large[data-state=shown]")
 
-    def test_what_is_on_the_screen_is_asked_for_in_one_call(self):
+    def test_requests_the_urls_of_visible_pictures_in_one_call(self):
         alice, bob = self.two_people()
         for number in range(3):
             before = self.pictures(alice)
             self.choose(bob, self.file(f"{number}.png", png(80, 60, (number * 90, 90, 140))))
             self.send_shown(bob)
-            self.sees_one_more(alice, before, 80, 60)
+            self.sees_new_picture(alice, before, 80, 60)
         alice.driver.refresh()
         alice.open(name_of(BOB))
         alice.until(lambda: [each[1] for each in self.pictures(alice)[-3:]] == ["shown"] * 3, "three pictures")
@@ -152,14 +152,14 @@ class PictureTests(ConsoleCase):
         last = {each[0] for each in self.pictures(alice)[-3:]}
         self.assertEqual(sum(1 for _, params in calls if set(params["ids"]) >= last), 1)
 
-    def test_a_picture_is_pasted(self):
+    def test_sends_a_pasted_picture(self):
         alice, bob = self.two_people()
         before = self.pictures(alice)
         self.paste(bob, "image.png", "image/png", f"new Uint8Array({[*png(300, 200)]})")
         self.send_shown(bob)
-        self.sees_one_more(alice, before, 300, 200)
+        self.sees_new_picture(alice, before, 300, 200)
 
-    def test_an_upload_is_cancelled(self):
+    def test_cancels_an_upload(self):
         bob = self.browser(BOB)
         bob.open(name_of(ALICE))
         newest = psql("select count(*) from public.messages")
@@ -172,7 +172,7 @@ class PictureTests(ConsoleCase):
         self.assertEqual(bob.driver.switch_to.active_element.get_attribute("id"), "compose")
         self.assertEqual(psql("select count(*) from public.messages"), newest)
 
-    def test_an_interrupted_upload_goes_on_by_itself(self):
+    def test_resumes_an_interrupted_upload(self):
         self.may_lose_connections = True
         alice, bob = self.two_people()
         before = self.pictures(alice)
@@ -182,13 +182,13 @@ class PictureTests(ConsoleCase):
         bob.until(lambda: bob.driver.execute_script(
             "return document.querySelector('.message.pending progress')?.value > 0"), "progress")
         bob.cable.cut()
-        bob.until(lambda: "One message waits" in bob.status(), "that it waits")
+        bob.until(lambda: "One message waits" in bob.status(), "one pending message")
         self.slow(bob, -1)
         bob.cable.mend()
-        self.sees_one_more(alice, before, 600, 500)
+        self.sees_new_picture(alice, before, 600, 500)
         bob.until(lambda: not bob.all(".message.failed, .message.pending"), "nothing on its way")
 
-    def test_a_refused_upload_is_tried_again_on_request(self):
+    def test_retries_a_refused_upload_on_request(self):
         alice, bob = self.two_people()
         before = self.pictures(alice)
         bob.driver.execute_script("""
@@ -196,34 +196,34 @@ class PictureTests(ConsoleCase):
             XMLHttpRequest.prototype.open = function () { plainOpen.call(this, 'GET', '/console/icon.svg/none') }""")
         self.choose(bob, self.file("refused.png", png(60, 50)))
         self.send_shown(bob)
-        bob.until(lambda: bob.one(".message.failed .failure").text, "words about it")
-        self.assertTrue(bob.complaints())
+        bob.until(lambda: bob.one(".message.failed .failure").text, "an error")
+        self.assertTrue(bob.logged_errors())
         bob.driver.execute_script("XMLHttpRequest.prototype.open = plainOpen")
         bob.click("Try again")
-        self.sees_one_more(alice, before, 60, 50)
+        self.sees_new_picture(alice, before, 60, 50)
 
     def test_a_picture_chosen_offline_survives_a_reload(self):
         self.may_lose_connections = True
         alice, bob = self.two_people()
         before = self.pictures(alice)
         caption = f"From the tunnel {token()}"
-        bob.cable.deafen()
+        bob.cable.drop_responses()
         self.choose(bob, self.file("offline.png", png(90, 70)))
         bob.one("dialog.preview")
         bob.press(caption, Keys.ENTER)
-        bob.until(lambda: bob.all(".message.pending"), "a picture that waits")
+        bob.until(lambda: bob.all(".message.pending"), "a pending picture")
         stored = "return (await import('/console/picture-storage.js')).storedPictures().then((all) => all.length)"
-        bob.until(lambda: bob.module(stored) == 1, "it stored")
+        bob.until(lambda: bob.module(stored) == 1, "the picture stored")
         bob.cable.cut()
         bob.cable.mend()
         bob.driver.refresh()
-        media = self.sees_one_more(alice, before, 90, 70)
+        media = self.sees_new_picture(alice, before, 90, 70)
         self.assertIn(caption, alice.one(f".message:has([data-media='{media}'])").text)
         bob.until(lambda: not bob.all(".message.failed, .message.pending"), "nothing on its way")
         bob.until(lambda: bob.module(stored) == 0, "nothing stored")
-        self.assertEqual(kept(caption), 1)
+        self.assertEqual(message_count(caption), 1)
 
-    def test_pictures_are_previewed_with_a_caption(self):
+    def test_previews_pictures_with_a_caption(self):
         alice, bob = self.two_people()
         before = self.pictures(alice)
         draft, end = f"Two of us {token()}", " at noon"
@@ -234,11 +234,11 @@ class PictureTests(ConsoleCase):
         bob.click("Remove 72.png")
         self.assertEqual(bob.driver.execute_script("return document.querySelector('.preview-caption').value"), draft)
         bob.one(".preview-caption").send_keys(end, Keys.ENTER)
-        self.sees_one_more(alice, before, 73, 60)
+        self.sees_new_picture(alice, before, 73, 60)
         self.assertEqual([each[2] for each in self.pictures(alice)[len(before):]], [71, 73])
         self.assertIn(draft + end, alice.texts(".message")[-1])
         self.assertEqual(bob.one("#compose").get_attribute("value"), "")
-        # The caption can be changed, also to none.
+        # The caption can be changed and removed.
         bob.until(lambda: not bob.all(".message.pending"), "nothing on its way")
         bob.driver.execute_script("[...document.querySelectorAll('.message')].at(-1).focus()")
         bob.press("e")
@@ -247,7 +247,7 @@ class PictureTests(ConsoleCase):
         bob.one("#compose").send_keys(Keys.DELETE, Keys.ENTER)
         alice.until(lambda: draft not in alice.texts(".message")[-1], "no caption")
 
-    def test_a_preview_that_is_cancelled_sends_nothing(self):
+    def test_a_cancelled_preview_sends_nothing(self):
         bob = self.browser(BOB)
         bob.open(name_of(ALICE))
         draft = f"Not yet {token()}"
@@ -261,12 +261,12 @@ class PictureTests(ConsoleCase):
         bob.one("#compose").send_keys(Keys.CONTROL, "a")
         bob.one("#compose").send_keys(Keys.DELETE)
 
-    def test_the_time_is_on_the_picture(self):
+    def test_draws_the_time_on_the_picture(self):
         alice, bob = self.two_people()
         before = self.pictures(alice)
         self.choose(bob, self.file("wide.png", png(300, 200)))
         self.send_shown(bob)
-        media = self.sees_one_more(alice, before, 300, 200)
+        media = self.sees_new_picture(alice, before, 300, 200)
         for browser in (alice, bob):
             inside, frame = browser.until(lambda: browser.driver.execute_script("""
                 const picture = document.querySelector(`[data-media="${arguments[0]}"]`)
@@ -277,38 +277,38 @@ class PictureTests(ConsoleCase):
                 return [b.left >= a.left && b.right <= a.right && b.top >= a.top && b.bottom <= a.bottom,
                     Math.max(c.width - a.width, c.height - a.height)]""", media), "the picture")
             self.assertTrue(inside)
-            # A line around it, at most.
+            # The bubble has at most a thin border around it.
             self.assertLessEqual(frame, 2)
 
-    def test_what_is_no_picture_is_refused_in_words(self):
+    def test_reports_a_file_that_is_not_a_picture(self):
         bob = self.browser(BOB)
         bob.open(ALPS)
         self.drop(bob, ".thread-scroller", self.file("notes.pdf", b"%PDF-1.7 no picture"))
-        bob.until(lambda: "“notes.pdf” is no picture" in bob.one(".toast").text, "why not")
+        bob.until(lambda: "“notes.pdf” is no picture" in bob.one(".toast").text, "the reason")
         self.drop(bob, ".thread-scroller", self.file("broken.png", b"no picture either"))
-        bob.until(lambda: any("“broken.png” cannot be read" in each for each in bob.texts(".toast")), "why not")
+        bob.until(lambda: any("“broken.png” cannot be read" in each for each in bob.texts(".toast")), "the reason")
         self.assertEqual(bob.all(".message.pending, .message.failed"), [])
         self.assertEqual(bob.lines("media.create", out=True), [])
 
-    def test_what_is_too_large_is_refused_in_words(self):
+    def test_reports_a_picture_that_is_too_large(self):
         bob = self.browser(BOB)
         bob.open(ALPS)
         self.paste(bob, "sky.png", "image/png", "new Uint8Array(41 * 2 ** 20)")
-        bob.until(lambda: "“sky.png” is too large" in bob.one(".toast").text, "why not")
+        bob.until(lambda: "“sky.png” is too large" in bob.one(".toast").text, "the reason")
         self.assertEqual(bob.lines("media.create", out=True), [])
 
-    def test_an_avatar_is_everywhere_at_once(self):
-        self.has_no_avatar("bob")
-        self.addCleanup(self.has_no_avatar, "bob")
+    def test_shows_a_new_avatar_everywhere_at_once(self):
+        self.remove_avatar("bob")
+        self.addCleanup(self.remove_avatar, "bob")
         alice, bob = self.two_people()
         bob.write("Look at me")
         alice.sees("Look at me")
         bob.one(".me-button").click()
         self.drop(bob, "dialog[open]", self.file("me.png", png(900, 700, noise=True)))
         bob.one(".profile-preview .chip-picture")
-        self.assertEqual(alice.all(".chip-picture"), [], "before it is saved")
+        self.assertEqual(alice.all(".chip-picture"), [], "no avatar before it is saved")
         bob.click("Save")
-        bob.until(lambda: not bob.all("dialog"), "it saved")
+        bob.until(lambda: not bob.all("dialog"), "the profile saved")
         for browser, places in ((bob, [".me-button"]), (alice, [".row", ".thread-title", ".message"])):
             for place in places:
                 browser.until(lambda: browser.driver.execute_script(
@@ -317,7 +317,7 @@ class PictureTests(ConsoleCase):
         alice.one(".thread-title").click()
         alice.one("dialog .chip-large .chip-picture")
         alice.press(Keys.ESCAPE)
-        # Another in its place, and none.
+        # Replaces the avatar, then removes it.
         first = psql("select avatar_url from public.user_profiles where username = 'bob'")
         bob.one(".me-button").click()
         bob.driver.find_element("css selector", "dialog input[type=file]").send_keys(self.file("new.png", png(64, 64)))
@@ -332,15 +332,15 @@ class PictureTests(ConsoleCase):
         for browser in (alice, bob):
             browser.until(lambda: not browser.all(".chip-picture"), "an initial")
 
-    def test_a_picture_from_elsewhere_is_not_fetched(self):
-        self.addCleanup(self.has_no_avatar, "bob")
+    def test_does_not_fetch_pictures_of_other_origins(self):
+        self.addCleanup(self.remove_avatar, "bob")
         psql("update public.user_profiles set avatar_type = 'custom', avatar_id = null,"
              " avatar_url = 'https://pictures.example.com/bob.jpg' where username = 'bob'")
         alice = self.browser(ALICE)
         alice.open(name_of(BOB))
         self.assertEqual(alice.all(".chip-picture"), [])
 
-    def test_a_server_without_pictures_is_offered_none(self):
+    def test_offers_no_pictures_if_the_server_has_none(self):
         bob = self.browser()
         bob.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
             const { get } = Object.getOwnPropertyDescriptor(MessageEvent.prototype, 'data')
@@ -352,7 +352,7 @@ class PictureTests(ConsoleCase):
         bob.sign_in(BOB)
         bob.open(name_of(ALICE))
         self.assertFalse(any(each.is_displayed() for each in bob.all(".attach")))
-        # What is dropped does not take the place of the page either.
+        # A dropped file does not replace the page either.
         self.drop(bob, ".thread-scroller", self.file("no.png", png(40, 40)))
         self.paste(bob, "no.png", "image/png", "new Uint8Array(40)")
         bob.one(".me-button").click()
@@ -361,9 +361,9 @@ class PictureTests(ConsoleCase):
         self.assertEqual(bob.all(".message.pending, .toast"), [])
         self.assertEqual(bob.lines("media.create", out=True) + bob.lines("media.urls", out=True), [])
 
-    def test_addresses_are_renewed_before_they_end(self):
+    def test_renews_urls_before_they_expire(self):
         alice = self.browser()
-        alice.come()
+        alice.load()
         asked = alice.module("""
             const { Pictures } = await import('/console/pictures.js')
             const asked = []

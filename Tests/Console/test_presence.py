@@ -1,4 +1,4 @@
-"""Who is online, as the console shows it."""
+"""Presence in the console."""
 
 import unittest
 
@@ -11,9 +11,9 @@ DOT = "[role=img][aria-label='Online']"
 
 
 class PresenceTests(ConsoleCase):
-    def leave(self, browser):
-        """Closes a browser before the test is over."""
-        self.assertEqual(browser.complaints(), [])
+    def close_browser(self, browser):
+        """Closes a browser before the end of the test."""
+        self.assertEqual(browser.logged_errors(), [])
         self.browsers.remove(browser)
         browser.close()
 
@@ -26,9 +26,9 @@ class PresenceTests(ConsoleCase):
         browser.until(lambda: not browser.has(title, DOT), f"{title} not online")
 
     def stranger(self):
-        """Somebody who shares no conversation with anybody."""
+        """Returns the browser of a new user without conversations."""
         browser = self.browser()
-        browser.come()
+        browser.load()
         browser.click("Register")
         browser.fill("full_name", f"Stranger {token()}")
         browser.fill("email", f"stranger-{token()}@example.com")
@@ -38,7 +38,7 @@ class PresenceTests(ConsoleCase):
         return browser
 
     def found(self, browser, name):
-        """Searches somebody, and gives the row."""
+        """Searches for a user, and returns the row."""
         browser.one("#search").send_keys(Keys.CONTROL, "a")
         browser.one("#search").send_keys(name)
         return browser.until(
@@ -53,7 +53,7 @@ class PresenceTests(ConsoleCase):
         browser.click("Save")
         browser.until(lambda: not browser.all("dialog"), "the profile saved")
 
-    def test_who_comes_has_a_dot_in_list_and_header(self):
+    def test_marks_an_online_user_in_the_list_and_the_header(self):
         alice = self.browser(ALICE)
         alice.open(name_of(BOB))
         self.sees_offline(alice, BOB)
@@ -62,7 +62,7 @@ class PresenceTests(ConsoleCase):
         alice.until(lambda: alice.all(f".thread-title {DOT}"), "the dot in the header")
         alice.until(lambda: alice.subtitle().startswith("online"), "the word in the header")
 
-    def test_members_and_people_found_have_their_dots(self):
+    def test_marks_online_members_and_search_results(self):
         alice, _ = self.browser(ALICE), self.browser(BOB)
         self.sees_online(alice, BOB)
         row = self.found(alice, name_of(BOB))
@@ -78,22 +78,22 @@ class PresenceTests(ConsoleCase):
                 members[name] = each.find_elements(By.CSS_SELECTOR, DOT)
             return me in members and members.get(name_of(BOB))
         alice.until(online, "Bob's dot among the members, and Alice")
-        self.assertFalse(members[me], "one's own presence is nobody's news")
+        self.assertFalse(members[me], "no mark on the user itself")
 
-    def test_who_goes_was_last_seen(self):
+    def test_shows_when_a_user_was_last_seen(self):
         alice, bob = self.browser(ALICE), self.browser(BOB)
         alice.open(name_of(BOB))
         self.sees_online(alice, BOB)
-        self.leave(bob)
+        self.close_browser(bob)
         self.sees_offline(alice, BOB)
         alice.until(lambda: alice.subtitle().startswith("last seen at "), "when Bob was last seen")
         alice.one(".thread-title").click()
-        alice.until(lambda: alice.one("dialog .person-presence").text.startswith("Last seen at "), "that on his page")
+        alice.until(lambda: alice.one("dialog .person-presence").text.startswith("Last seen at "), "it in his profile")
 
-    def test_last_seen_is_said_as_people_say_it(self):
+    def test_formats_the_last_seen_time(self):
         alice = self.browser()
-        alice.come()
-        said = alice.module("""
+        alice.load()
+        texts = alice.module("""
             const { lastSeen } = await import('/console/time.js')
             const ago = (days) => {
                 const date = new Date()
@@ -102,22 +102,22 @@ class PresenceTests(ConsoleCase):
                 return lastSeen(date.toISOString())
             }
             return [ago(0), ago(1), ago(3), ago(800)]""")
-        self.assertEqual(said[0], "at 09:05")
-        self.assertEqual(said[1], "yesterday at 09:05")
-        self.assertRegex(said[2], r"^on \w+day at 09:05$")
-        self.assertRegex(said[3], r"^on \w+day,? \d+ \w+ \d{4}$")
+        self.assertEqual(texts[0], "at 09:05")
+        self.assertEqual(texts[1], "yesterday at 09:05")
+        self.assertRegex(texts[2], r"^on \w+day at 09:05$")
+        self.assertRegex(texts[3], r"^on \w+day,? \d+ \w+ \d{4}$")
 
-    def test_a_strangers_presence_is_not_shown(self):
+    def test_hides_the_presence_of_strangers(self):
         self.browser(ALICE)
         stranger, bob = self.stranger(), self.browser(BOB)
-        # Who shares a conversation with her sees it, so that there is something to be seen.
+        # Bob shares a conversation with Alice and sees that she is online.
         self.sees_online(bob, ALICE)
         row = self.found(stranger, name_of(ALICE))
         self.assertFalse(row.find_elements(By.CSS_SELECTOR, DOT))
         stranger.driver.execute_script("arguments[0].click()", row)
         self.sees_online(stranger, ALICE)
 
-    def test_who_hides_sees_nobody_and_is_seen_by_nobody(self):
+    def test_hidden_presence_hides_in_both_directions(self):
         self.addCleanup(psql, """update public.user_private set preferences = preferences - 'presence' where id =
             (select id from public.user_profiles where username = 'bob')""")
         alice, bob, carol = self.browser(ALICE), self.browser(BOB), self.browser(CAROL)
@@ -127,9 +127,9 @@ class PresenceTests(ConsoleCase):
         self.sees_online(bob, ALICE)
         self.hide(bob, True)
         self.sees_offline(alice, BOB)
-        alice.until(lambda: alice.subtitle() == "@bob", "no word of when Bob was last seen")
+        alice.until(lambda: alice.subtitle() == "@bob", "no last-seen time of Bob")
         self.sees_offline(bob, ALICE)
-        # Alice is online all the while, and hidden from him by the server as well.
+        # Alice stays online. The server hides her from Bob too.
         self.sees_online(carol, ALICE)
         bob.driver.refresh()
         bob.open(name_of(ALICE))
@@ -140,7 +140,7 @@ class PresenceTests(ConsoleCase):
         self.sees_online(bob, ALICE)
         self.sees_online(alice, BOB)
 
-    def test_a_hidden_tab_is_not_online(self):
+    def test_a_hidden_tab_is_offline(self):
         alice, bob = self.browser(ALICE), self.browser(BOB)
         self.sees_online(alice, BOB)
         tab = bob.driver.current_window_handle
@@ -150,7 +150,7 @@ class PresenceTests(ConsoleCase):
         bob.driver.switch_to.window(tab)
         self.sees_online(alice, BOB)
 
-    def test_without_a_connection_nobody_is_online(self):
+    def test_shows_nobody_online_without_a_connection(self):
         self.may_lose_connections = True
         alice, _ = self.browser(ALICE), self.browser(BOB)
         alice.open(name_of(BOB))
@@ -161,9 +161,9 @@ class PresenceTests(ConsoleCase):
         alice.cable.mend()
         self.sees_online(alice, BOB)
 
-    def test_a_reset_replaces_what_was_known(self):
+    def test_a_reset_replaces_presence(self):
         alice = self.browser()
-        alice.come()
+        alice.load()
         online = alice.module("""
             const { Store } = await import('/console/store.js')
             const store = new Store()
@@ -180,9 +180,9 @@ class PresenceTests(ConsoleCase):
             return seen""")
         self.assertEqual(online, [[True, True], [False, True]])
 
-    def test_with_the_last_shared_conversation_presence_is_forgotten(self):
+    def test_forgets_presence_with_the_last_shared_conversation(self):
         alice = self.browser()
-        alice.come()
+        alice.load()
         online = alice.module("""
             const { Store } = await import('/console/store.js')
             const store = new Store()

@@ -36,7 +36,7 @@ class ProfileTests(ConsoleCase):
         for leave in (lambda: bob.press(Keys.ESCAPE), lambda: bob.click("Cancel"), lambda: bob.click("Close")):
             leave()
             bob.until(lambda: "Discard your changes?" in bob.texts("dialog h2"), "the question")
-            # A second press answers the question with no, and does not close the profile.
+            # A second press cancels the question, and does not close the profile.
             bob.press(Keys.ESCAPE)
             bob.until(lambda: len(bob.all("dialog")) == 1, "the profile alone")
             self.assertEqual(bob.one("[name='bio']").get_attribute("value"), text)
@@ -46,10 +46,10 @@ class ProfileTests(ConsoleCase):
         bob.one(".me-button").click()
         self.assertNotEqual(bob.one("[name='bio']").get_attribute("value"), text)
 
-    def test_controls_are_large_enough_for_a_thumb(self):
+    def test_controls_are_large_enough_for_touch(self):
         bob = self.browser(**PHONE)
         small = {}
-        bob.come()
+        bob.load()
         bob.one(".person-button")
 
         def look(place):

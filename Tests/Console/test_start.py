@@ -34,15 +34,15 @@ class StartTests(ConsoleCase):
     def on_every_page(self, browser, script):
         browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
 
-    def opens(self, browser, gates):
-        """Opens gates one after another, each once it holds something back and the page is drawn."""
+    def open_gates(self, browser, gates):
+        """Opens gates one after another, each once it blocks an input and the page is drawn."""
         for name in gates:
             browser.until(lambda: browser.driver.execute_script("return arguments[0] in window.gates", name), name)
             browser.module("window.gates[given[0]](); await new Promise(requestAnimationFrame)", name)
 
     def test_every_order_of_inputs_ends_in_the_same_state(self):
         browser = self.browser()
-        browser.come()
+        browser.load()
         outcomes = browser.module("""
             const { Start } = await import('/console/start.js')
             const permutations = (list) => list.length < 2 ? [list]
@@ -69,11 +69,11 @@ class StartTests(ConsoleCase):
         browser = self.browser()
         self.on_every_page(browser, GATES)
         for order in itertools.permutations(("config", "policy", "info", "late")):
-            browser.come()
+            browser.load()
             self.assertEqual(browser.all(".person-button"), [])
             typed = ""
             for name in order:
-                self.opens(browser, [name])
+                self.open_gates(browser, [name])
                 if field := [each for each in browser.all("[name='email']") if each.is_displayed()]:
                     field[0].send_keys("a")
                     typed += "a"
@@ -86,13 +86,13 @@ class StartTests(ConsoleCase):
         self.on_every_page(browser, GATES)
         for order in itertools.permutations(("config", "policy", "info", "socket")):
             browser.driver.refresh()
-            self.opens(browser, order)
+            self.open_gates(browser, order)
             browser.until(lambda: browser.all(".shell.with-lines .line"), f"the network pane after {order}")
             browser.until(lambda: browser.all("#app[data-state='signed_in'] [data-id]"), f"conversations after {order}")
 
     def test_a_first_load_shows_the_demo_accounts(self):
         browser = self.browser()
-        browser.come()
+        browser.load()
         browser.one(".person-button")
 
     def test_the_page_is_offline_without_a_connection(self):
@@ -104,12 +104,12 @@ class StartTests(ConsoleCase):
         alice.cable.mend()
         alice.one("#app[data-state='signed_in']")
 
-    def chooses(self, browser, name):
+    def choose(self, browser, name):
         browser.until(lambda: any(name in text for text in browser.texts(".person-button")), name)
         next(each for each in browser.all(".person-button") if name in each.text).click()
 
-    def talks(self, one, other):
-        """What is typed in the one appears in the other, without another click."""
+    def type_in_one_window(self, one, other):
+        """Checks that text typed in one window appears in the other without a click."""
         text = f"Hello {token()}"
         with one:
             driver = one.browser.driver
@@ -125,37 +125,37 @@ class StartTests(ConsoleCase):
         for first, second in (("Alice", "Bob"), ("Bob", "Frank")):
             browser = self.browser(url=url)
             self.on_every_page(browser, COUNT_CLICKS)
-            browser.come()
+            browser.load()
             one = Window(browser, browser.driver.current_window_handle)
-            self.chooses(browser, first)
+            self.choose(browser, first)
             browser.one(".thread-title")
             other = Window(browser, browser.open_window("window"))
             self.on_every_page(browser, COUNT_CLICKS)
-            browser.come()
-            self.chooses(browser, second)
+            browser.load()
+            self.choose(browser, second)
             clicks = 0
             for window, partner in ((other, first), (one, second)):
                 with window:
                     browser.until(lambda: browser.title().startswith(partner), f"{partner} in the other window")
                     clicks += browser.driver.execute_script("return window.clicks")
             self.assertEqual(clicks, 2)
-            self.talks(one, other)
-            self.talks(other, one)
+            self.type_in_one_window(one, other)
+            self.type_in_one_window(other, one)
 
     def test_two_clicks_in_two_browsers_lead_to_a_conversation(self):
         browsers = [self.browser(), self.browser()]
         for browser, name in zip(browsers, ("Carol", "Dave")):
-            browser.come()
-            self.chooses(browser, name)
+            browser.load()
+            self.choose(browser, name)
             browser.one(".thread-title")
         for browser, partner in zip(browsers, ("Dave", "Carol")):
             browser.until(lambda: browser.title().startswith(partner), f"{partner} in the other browser")
         one, other = (Window(each, each.driver.current_window_handle) for each in browsers)
-        self.talks(one, other)
+        self.type_in_one_window(one, other)
 
 
 class Window:
-    """One window of a browser, which is in front inside a `with`."""
+    """A window of a browser, which is active inside a `with`."""
 
     def __init__(self, browser, handle):
         self.browser = browser

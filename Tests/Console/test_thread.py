@@ -9,7 +9,7 @@ from selenium.webdriver.common.keys import Keys
 from console_case import ALICE, ALPS, BOB, ConsoleCase, name_of, psql, token
 
 LINKS = [
-    # Text, and the links in it: what is shown, and where it leads.
+    # A text, and its links as pairs of shown text and URL.
     ("https://example.com", [("https://example.com", "https://example.com")]),
     ("See https://example.com/a?b=c#d.", [("https://example.com/a?b=c#d", "https://example.com/a?b=c#d")]),
     ("HTTP://Example.com!", [("HTTP://Example.com", "HTTP://Example.com")]),
@@ -35,7 +35,7 @@ LINKS = [
     ("www. www.a awww.example.com example.com", []),
     ("javascript:alert(1) ftp://www.example.com file:///a xhttps://example.com", []),
     ("data:text/html,a //www.example.com https:// http://. https://?", []),
-    # An address that looks like another.
+    # URLs that look like others.
     ("https://example.com@evil.example/", []),
     ("https://example.com\u202e/moc", [("https://example.com", "https://example.com")]),
     ("a@b a@b.c@d.com @alice bob@ 3@4", []),
@@ -46,7 +46,7 @@ LINKS = [
 
 class ThreadTests(ConsoleCase):
     def menu(self, browser):
-        """The entries of the open menu."""
+        """Returns the entries of the open menu."""
         browser.one(".message-menu [role=menuitem]")
         return browser.texts(".message-menu [role=menuitem]")
 
@@ -67,14 +67,14 @@ class ThreadTests(ConsoleCase):
             f"const active = document.activeElement; return {name}")
 
     def rects(self, browser, css):
-        """The sides of all that is shown of what `css` finds: left, top, right, bottom."""
+        """Returns left, top, right and bottom of each visible element that `css` finds."""
         return browser.driver.execute_script("""
             return [...document.querySelectorAll(arguments[0])].map((each) => each.getBoundingClientRect())
                 .filter((each) => each.width).map((each) => [each.left, each.top, each.right, each.bottom])""", css)
 
     # Toasts
 
-    def test_toasts_leave_the_composer_free(self):
+    def test_toasts_do_not_cover_the_composer(self):
         for kind in ({}, {"width": 390, "height": 844, "is_phone": True}):
             bob = self.browser(BOB, **kind)
             bob.open(ALPS)
@@ -101,7 +101,7 @@ class ThreadTests(ConsoleCase):
         self.right_click(bob, text)
         self.assertEqual(self.menu(bob), ["Edit", "Copy text", "Delete"])
         self.assertEqual(self.focused(bob, "active.innerText"), "Edit")
-        # Beside it, a press closes the menu.
+        # A click outside closes the menu.
         bob.one(".thread-head").click()
         self.no_menu(bob)
         alice.focus_on(text)
@@ -142,7 +142,7 @@ class ThreadTests(ConsoleCase):
         self.assertEqual(bob.module("return navigator.clipboard.readText()"), text)
         self.assertIn(text, self.focused(bob, "active.innerText"), "the focus on the message again")
 
-    def test_escape_closes_the_menu_alone(self):
+    def test_escape_closes_only_the_menu(self):
         bob = self.browser(BOB)
         bob.open(name_of(ALICE))
         text = f"Stay {token()}"
@@ -178,7 +178,7 @@ class ThreadTests(ConsoleCase):
 
     def test_the_composer_has_the_focus_as_soon_as_the_title_is_shown(self):
         bob = self.browser(BOB)
-        # A row that comes from the server may draw the page before this event.
+        # A row from the server may redraw the page before this event.
         bob.driver.execute_script(
             "addEventListener('hashchange', (event) => event.stopImmediatePropagation(), true)")
         bob.click_on(lambda: bob.row(ALPS), "the conversation")
@@ -202,7 +202,7 @@ class ThreadTests(ConsoleCase):
         bob.until(lambda: bob.all(".list-scroller .row")[0].get_attribute("data-id") == key, "the row at the top")
         self.assertEqual(self.focused(bob, "active.dataset.id"), key)
 
-    def test_few_presses_of_tab_lead_to_the_composer(self):
+    def test_few_tab_presses_reach_the_composer(self):
         bob = self.browser(BOB)
         bob.open(ALPS)
         self.assertGreater(len(bob.all(".message")), 3)
@@ -225,7 +225,7 @@ class ThreadTests(ConsoleCase):
             self.assertEqual(stops, 1, css)
         self.assertEqual(bob.one(".rows .row[tabindex='0']").get_attribute("aria-current"), "true")
 
-    def test_arrow_keys_home_and_end_move_in_the_messages(self):
+    def test_arrow_keys_home_and_end_move_between_messages(self):
         bob = self.browser(BOB)
         bob.open(ALPS)
         order = bob.driver.execute_script(
@@ -257,7 +257,7 @@ class ThreadTests(ConsoleCase):
         bob.sees_sent(draft)
         self.assertEqual(bob.one("#compose").get_attribute("value"), "")
 
-    def test_drafts_are_gone_at_sign_out(self):
+    def test_deletes_drafts_at_sign_out(self):
         bob = self.browser(BOB)
         bob.open(ALPS)
         bob.one("#compose").send_keys("A secret")
@@ -273,9 +273,9 @@ class ThreadTests(ConsoleCase):
 
     # Links
 
-    def test_links_are_found_in_text(self):
+    def test_finds_links_in_text(self):
         browser = self.browser()
-        browser.come()
+        browser.load()
         found = browser.module("""
             const { tokenize } = await import('/console/links.js')
             return given[0].map((text) => {
@@ -297,14 +297,14 @@ class ThreadTests(ConsoleCase):
         self.assertEqual(links, [
             (f"https://www.example.com/{mark}", "noopener noreferrer", "_blank"),
             ("mailto:bob@example.com", "noopener noreferrer", "_blank")])
-        # They are no tab stops, and so are in the menu.
+        # Links are not tab stops, so the menu contains them.
         bob.focus_on(mark)
         bob.press(Keys.SPACE)
         self.assertEqual(self.menu(bob)[2:4], [f"Open www.example.com/{mark}", "Open bob@example.com"])
 
     # The divider
 
-    def test_the_divider_goes_with_the_users_reply(self):
+    def test_the_divider_disappears_after_the_users_reply(self):
         alice, bob = self.browser(ALICE), self.browser(BOB)
         alice.open(name_of(BOB))
         bob.open(name_of(ALICE))
@@ -322,7 +322,7 @@ class ThreadTests(ConsoleCase):
 
     # Sizes
 
-    def test_targets_are_large_enough_for_fingers(self):
+    def test_targets_are_large_enough_for_touch(self):
         bob = self.browser(BOB, width=390, height=844, is_phone=True)
 
         def small(root):

@@ -1,4 +1,4 @@
-"""Who is typing, as the console shows and tells it."""
+"""Typing notices in the console, shown and sent."""
 
 import unittest
 
@@ -15,28 +15,28 @@ class TypingTests(ConsoleCase):
         browser.until(lambda: "typing" not in browser.subtitle(), "nobody typing")
         self.assertEqual(browser.all(".row .typing"), [])
 
-    def said(self, browser):
-        """What this page told of its user's typing."""
+    def sent_typing(self, browser):
+        """Returns the typing notices that this page has sent."""
         return [params["is_typing"] for _, params in browser.lines("conversations.typing", out=True)]
 
-    def heard(self, browser):
-        """What this page was told of others' typing."""
+    def received_typing(self, browser):
+        """Returns the typing notices that this page has received."""
         return [params["is_typing"] for _, params in browser.lines("typing", out=False)]
 
-    def test_who_types_is_in_the_header_and_in_the_list(self):
+    def test_shows_a_typing_user_in_the_header_and_the_list(self):
         alice, bob = self.two_people()
         bob.press("H")
         self.sees_typing(alice)
         self.assertEqual(alice.row(name_of(BOB)).find_element("css selector", ".row-preview").text, "is typing")
 
-    def test_it_ends_when_it_was_not_said_again(self):
+    def test_hides_typing_that_is_not_repeated(self):
         alice, bob = self.two_people()
         bob.press("H")
         self.sees_typing(alice)
         self.sees_no_typing(alice)
-        self.assertEqual(self.heard(alice), [True])
+        self.assertEqual(self.received_typing(alice), [True])
 
-    def test_it_ends_with_the_message(self):
+    def test_hides_typing_when_the_message_arrives(self):
         alice, bob = self.two_people()
         text = f"Here {token()}"
         bob.press(text)
@@ -44,62 +44,62 @@ class TypingTests(ConsoleCase):
         bob.press(Keys.ENTER)
         alice.sees(text)
         self.assertNotIn("typing", alice.subtitle())
-        bob.until(lambda: self.said(bob)[-1] is False, "that he types no more")
+        bob.until(lambda: self.sent_typing(bob)[-1] is False, "the end of typing")
 
-    def test_it_ends_when_the_field_is_emptied(self):
+    def test_hides_typing_when_the_input_is_cleared(self):
         alice, bob = self.two_people()
         bob.press("H")
         self.sees_typing(alice)
         bob.press(Keys.BACKSPACE)
-        alice.until(lambda: self.heard(alice) == [True, False], "that he types no more")
+        alice.until(lambda: self.received_typing(alice) == [True, False], "the end of typing")
         self.sees_no_typing(alice)
-        self.assertEqual(self.said(bob), [True, False])
+        self.assertEqual(self.sent_typing(bob), [True, False])
 
-    def test_it_ends_with_the_connection(self):
+    def test_hides_typing_when_the_connection_is_lost(self):
         self.may_lose_connections = True
         alice, bob = self.two_people()
         bob.press("H")
         self.sees_typing(alice)
         alice.cable.cut()
-        alice.until(lambda: alice.status(), "words about the connection")
+        alice.until(lambda: alice.status(), "the lost connection reported")
         self.sees_no_typing(alice)
 
-    def test_of_several_each_is_named(self):
+    def test_names_each_of_several_typing_users(self):
         alice, bob, carol = (self.browser(email) for email in (ALICE, BOB, CAROL))
         for browser in (alice, bob, carol):
             browser.open(ALPS)
 
         def both():
-            # What one of them said may be over before the other has begun.
+            # One notice may expire before the other arrives.
             bob.press("b")
             carol.press("c")
             return sorted(name_of(email).split()[0] for email in (BOB, CAROL)) == sorted(
                 alice.subtitle().removesuffix(" are typing").split(" and "))
         alice.until(both, "both named")
 
-    def test_many_are_counted(self):
+    def test_counts_many_typing_users(self):
         alice = self.browser()
-        alice.come()
-        said = alice.module("""
+        alice.load()
+        texts = alice.module("""
             const { typingText } = await import('/console/typists.js')
             const text = (...ids) => typingText({ typists: () => ids, name: (id) => id }, { kind: 'group' })
             return [text(), text('Ann Ash'), text('Ann Ash', 'Bob Birch'), text('Ann', 'Bob', 'Cy'),
                     text('Ann', 'Bob', 'Cy', 'Di')]""")
-        self.assertEqual(said, [
+        self.assertEqual(texts, [
             "", "Ann Ash is typing", "Ann and Bob are typing", "Ann, Bob and Cy are typing",
             "Ann, Bob and 2 others are typing"])
 
-    def test_it_is_told_once_in_two_seconds_at_most(self):
+    def test_sends_typing_at_most_once_in_two_seconds(self):
         _, bob = self.two_people()
 
-        def thrice():
+        def three_notices():
             bob.press("x")
-            return len(self.said(bob)) >= 3
-        bob.until(thrice, "typing told three times")
+            return len(self.sent_typing(bob)) >= 3
+        bob.until(three_notices, "three typing notices")
         times = [at for at, _ in bob.lines("conversations.typing", out=True)]
         self.assertTrue(all(later - earlier >= 2 for earlier, later in zip(times, times[1:])), times)
 
-    def test_it_is_not_told_to_those_who_are_not_in_the_conversation(self):
+    def test_sends_typing_to_members_only(self):
         alice, bob = self.two_people()
         carol = self.browser(CAROL)
         carol.open(ALPS)
@@ -111,22 +111,22 @@ class TypingTests(ConsoleCase):
         alps = carol.driver.current_url.split("#")[1]
         self.assertEqual({params["conversation_id"] for _, params in carol.lines("typing", out=False)}, {alps})
 
-    def test_to_edit_is_not_to_type(self):
+    def test_sends_no_typing_while_editing(self):
         alice, bob = self.two_people()
         text = f"First {token()}"
         bob.write(text)
         bob.sees_sent(text)
-        bob.until(lambda: self.said(bob)[-1] is False, "that he types no more")
-        told = len(self.said(bob))
+        bob.until(lambda: self.sent_typing(bob)[-1] is False, "the end of typing")
+        count = len(self.sent_typing(bob))
         bob.press(Keys.ARROW_UP)
         bob.one(".edit-banner")
         changed = f"Second {token()}"
         bob.one("#compose").send_keys(Keys.CONTROL, "a")
         bob.write(changed)
         alice.sees(changed)
-        self.assertEqual(len(self.said(bob)), told)
+        self.assertEqual(len(self.sent_typing(bob)), count)
 
-    def test_it_is_read_out_once_and_politely(self):
+    def test_announces_typing_once_to_screen_readers(self):
         alice, bob = self.two_people()
         alice.driver.execute_script("""
             window.readOut = []
@@ -139,7 +139,7 @@ class TypingTests(ConsoleCase):
             bob.press(Keys.BACKSPACE)
             self.sees_no_typing(alice)
         self.assertEqual(alice.driver.execute_script("return window.readOut"), [f"{name_of(BOB)} is typing"])
-        self.assertEqual(self.heard(alice)[-3:-1], [False, True])
+        self.assertEqual(self.received_typing(alice)[-3:-1], [False, True])
 
 
 if __name__ == "__main__":
