@@ -155,7 +155,7 @@ final class ConnectionStateMachineTests {
         #expect(actions() == [])
     }
 
-    @Test("a goodbye follows the answered, and drops the unstarted")
+    @Test("a goodbye follows the running request and drops waiting ones")
     func goodbye() {
         open()
         receive("1\n2\n")
@@ -213,7 +213,7 @@ final class ConnectionStateMachineTests {
         #expect(actions(completesWrites: false).first == .count(.goodbye(.slowConsumer)))
     }
 
-    @Test("a write that progresses is waited for, and a stalled one not")
+    @Test("waits for a write that progresses, and closes on a stalled one")
     func stall() {
         open()
         state.startPushes(cursor: "c0")

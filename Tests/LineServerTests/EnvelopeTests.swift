@@ -217,7 +217,7 @@ struct EnvelopeTests {
         #expect(String(buffer: buffer) == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{ \"a\\n\": [1, 2]} }")
     }
 
-    @Test("damaged requests are refused or read, without a trap")
+    @Test("damaged requests are rejected or parsed, without a trap")
     func damaged() {
         var generator = SeededGenerator(state: 11)
         let whole =

@@ -68,7 +68,7 @@ struct LineFramerTests {
         }
     }
 
-    @Test("HTTP header fields are no lines, in whatever pieces")
+    @Test("discards HTTP header fields, split at any byte")
     func http() {
         let cases: [(String, [String])] = [
             ("GET / HTTP/1.1\r\nHost: a\r\nX-Y_2:\r\n\r\nb\r\n", ["GET / HTTP/1.1", "b"]),
@@ -85,7 +85,7 @@ struct LineFramerTests {
         }
     }
 
-    @Test("takes a thousand lines one by one")
+    @Test("reads a thousand lines one by one")
     func manyLines() {
         var framer = LineFramer(maxLineBytes: 100)
         framer.feed(ByteBuffer(string: (0..<1_000).map { "line \($0)\n" }.joined()))

@@ -124,7 +124,7 @@ struct RequestTests {
         }
     }
 
-    @Test("refuses what is no request, and keeps the connection")
+    @Test("rejects invalid requests, and keeps the connection")
     func refusals() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -175,7 +175,7 @@ struct RequestTests {
         }
     }
 
-    @Test("row 6: refuses nesting 100,000 deep where the limit lets it in")
+    @Test("row 6: rejects nesting 100,000 deep within the line limit")
     func depth() async throws {
         try await withServer(.test { $0.maxLineBytes = 1 << 20 }) { server in
             let client = try await server.connect()

@@ -2,8 +2,8 @@ import Foundation
 
 /// The traceable marks of a scenario's bytes: ids of the database and unique texts.
 ///
-/// A text's mark is `zq` and ten letters or digits. Phone numbers and birth dates are marks themselves. Dates are of the
-/// last century, of which no other data is. An id follows a quote, or stands in PostgreSQL's array text or in a cursor.
+/// A text's mark is `zq` and ten letters or digits. Phone numbers and birth dates are marks themselves. Birth dates are
+/// of the last century, unlike all other dates. An id follows a quote, or is in PostgreSQL's array text or a cursor.
 enum Fingerprints {
     private static let uuid = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 

@@ -145,7 +145,7 @@ struct ClientResetTests {
             try again.close(erasing: false)
         }
         try withStore { store, folder in
-            // A third database, whose reset the second one's interrupts.
+            // A third database, whose reset is interrupted by that of the second.
             for var page in Self.pages().prefix(pages) {
                 page.me?.profile.version += 10
                 for index in page.profiles.indices { page.profiles[index].version += 10 }

@@ -27,7 +27,7 @@ struct GroupsTests {
             let alice = try await one.signedIn(.alice)
             let frank = try await other.signedIn(.frank)
             try await frank.sync()
-            // A set: duplicates and oneself count once.
+            // Members are a set: duplicates and the creator count once.
             let group = try await alice.call(
                 "conversations.create_group",
                 [

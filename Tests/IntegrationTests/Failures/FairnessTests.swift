@@ -110,7 +110,7 @@ struct FairnessTests {
         }
     }
 
-    @Test("a user who waits for its own requests keeps no place of sync.open")
+    @Test("a user's waiting requests occupy no slot of sync.open")
     func waitingSync() async throws {
         try await withNode(NodeSettings(poolSize: 8, rates: Self.rates)) { node in
             let program = try await node.database.connect()
@@ -118,7 +118,7 @@ struct FairnessTests {
             _ = try await program.execute("begin; select from public.user_profiles where id in (\(rows)) for update")
             let carol = try await node.signedIn(.carol)
             try await withThrowingTaskGroup(of: JSON.self) { group in
-                // Two requests are the share of a user, and two places are those of sync.open.
+                // A user's share is two requests, and sync.open has two slots.
                 for person in [Person.alice, .alice, .bob, .bob] {
                     let client = try await node.signedIn(person)
                     group.addTask { try await client.call("me.update", ["bio": "waits"]) }

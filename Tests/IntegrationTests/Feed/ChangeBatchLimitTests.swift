@@ -41,7 +41,7 @@ struct ChangeBatchLimitTests {
         }
     }
 
-    @Test("a poll that keeps failing ends with sync.lagged, and goes on")
+    @Test("a poll that keeps failing sends sync.lagged, and recovers")
     func failing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -12,19 +12,19 @@ import Testing
 struct PictureFolder: Sendable {
     let path: String
 
-    /// Makes one for as long as `body` runs.
+    /// Runs a body with a new folder, and deletes the folder afterwards.
     static func with<Value: Sendable>(_ body: @Sendable (PictureFolder) async throws -> Value) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "postline-media-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         return try await body(PictureFolder(path: folder.path))
     }
 
-    /// Waits until there are so many files. It lets others go on meanwhile.
+    /// Waits until the folder has this number of files.
     func has(_ count: Int) async throws {
         try await eventually("\(count) files") { try files.count == count }
     }
 
-    /// The files of pictures that are there, finished or not.
+    /// The complete and incomplete files of pictures.
     var files: [String] {
         get throws {
             try FileManager.default.subpathsOfDirectory(atPath: path)
@@ -32,7 +32,7 @@ struct PictureFolder: Sendable {
         }
     }
 
-    /// A node's store in the folder.
+    /// Returns a node's store in the folder.
     func store(
         minFreeBytes: Int = 0, maxIncomingBytes: Int = 1 << 30,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -45,7 +45,7 @@ struct PictureFolder: Sendable {
     }
 }
 
-/// The bytes of a picture, of which a store looks at the first.
+/// Returns bytes of a picture. A store examines only the first.
 func picture(_ type: PictureType = .png, bytes: Int = 1_000) -> [UInt8] {
     let first: [UInt8] =
         switch type {
@@ -71,9 +71,9 @@ struct PictureAnswer: Sendable {
         status = try #require(head.split(separator: " ").dropFirst().first.flatMap { Int($0) })
     }
 
-    /// Asks for an address of this machine.
+    /// Sends a request to a URL of this machine, and returns the response.
     ///
-    /// - Parameter headers: lines, without Host and Connection.
+    /// - Parameter headers: Lines, without Host and Connection.
     static func request(
         _ method: String, _ url: String, headers: [String] = [], body: [UInt8] = []
     ) async throws -> PictureAnswer {
@@ -101,7 +101,7 @@ struct PictureAnswer: Sendable {
 }
 
 extension TestClient {
-    /// Promises a picture. Gives its id and where to put it.
+    /// Requests an upload URL. Returns the picture's id and the URL.
     func promise(
         _ purpose: Picture.Purpose, in conversation: String? = nil, type: PictureType = .png, bytes: Int = 1_000
     ) async throws -> (id: String, url: String) {
@@ -116,7 +116,7 @@ extension TestClient {
         )
     }
 
-    /// Uploads a picture, and gives its id.
+    /// Uploads a picture, and returns its id.
     func upload(
         _ purpose: Picture.Purpose, in conversation: String? = nil, type: PictureType = .png, bytes: Int = 1_000
     ) async throws -> String {
@@ -126,7 +126,7 @@ extension TestClient {
         return id
     }
 
-    /// Uploads a picture and wears it. Gives where it is shown.
+    /// Uploads a picture, sets it as the avatar, and returns its URL.
     func wear(type: PictureType = .png, bytes: Int = 1_000) async throws -> String {
         let id = try await upload(.avatar, type: type, bytes: bytes)
         let me = try await call("me.set_avatar", ["avatar_type": "custom", "media_id": .string(id)])

@@ -57,7 +57,7 @@ actor WriteLog {
         }
     }
 
-    /// Waits until there are so many changes, or a guarantee is violated.
+    /// Waits until the log has this number of changes, or a guarantee is violated.
     func waitForChanges(_ goal: Int) async {
         if changes >= goal || isQuiet { return }
         await withCheckedContinuation { waiters.append((goal, $0)) }

@@ -154,7 +154,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("counts as one change of the profile in the rate limit, which is ten others")
+    @Test("costs one profile change, or ten ordinary ones, of the rate limit")
     func bounded() async throws {
         var rates = Rates.withoutRefill
         rates.sendsPerSecond = 1
