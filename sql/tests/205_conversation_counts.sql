@@ -10,7 +10,7 @@ select tests.make_user('visitor', true), tests.make_user('friend', true);
 select results_eq($$
     select app.max_own_conversations(), app.max_conversations(), app.max_conversations_by_strangers(),
            app.max_conversations_by_guests()
-$$, $$values (20000, 10000, 5000, 1000)$$, 'the bounds are those that docs/limits.md lists');
+$$, $$values (4000, 2000, 1000, 200)$$, 'the bounds are those that docs/limits.md lists');
 create or replace function app.max_conversations() returns integer language sql immutable as 'select 20';
 discard plans;
 
