@@ -259,6 +259,45 @@ select is(tests.has_no_changes('alice', '4:4:'), true, 'checks the owners of 511
 insert into auth.users (id, is_anonymous) values (gen_random_uuid(), true);
 select is(tests.has_no_changes('alice', '4:4:'), false, 'does not check the owners of 512 changed profiles');
 select tests.age();
+-- Their conversations: 32 users in 256 groups, in which alice is not.
+savepoint bounded;
+create temporary table crowd as
+select array(select p.id from public.user_profiles p
+              where not exists (select from tests.ids i where i.id = p.id) order by p.id limit 32) as ids;
+set local session_replication_role = replica;
+with made as (
+    insert into public.conversations (kind, title, changed_xid)
+    select 'group', 'Crowd', '3' from generate_series(1, 256) returning id)
+insert into public.conversation_members (conversation_id, user_id, last_read_seq, joined_xid, changed_xid)
+select m.id, u.id, 0, '3', '3' from made m, crowd, unnest(ids) u (id);
+create temporary table seat as
+select m.conversation_id, m.user_id from public.conversation_members m, crowd where m.user_id = any (ids) limit 1;
+update public.user_profiles set changed_xid = '5', public_changed_xid = '5' from crowd where id = any (ids);
+select is(tests.has_no_changes('alice', '4:4:'), false,
+    'does not check the conversations of users with changed profiles beyond 8,191');
+select is(tests.has_no_changes('alice', '6:6:'), true, 'changes that a cursor has seen do not count');
+savepoint one_less;
+delete from public.conversation_members m using seat s
+ where m.conversation_id = s.conversation_id and m.user_id = s.user_id;
+select is(tests.has_no_changes('alice', '4:4:'), true,
+    'checks up to 8,191 conversations of users with changed profiles');
+insert into app.former_members (conversation_id, user_id, wrote, changed_xid)
+select tests.id('direct'), ids[1], false, '3' from crowd;
+update public.user_profiles set changed_xid = '6' where id = (select ids[1] from crowd);
+select is(tests.has_no_changes('alice', '4:4:'), false, 'conversations that changed users have left count too');
+select is(tests.has_no_changes('alice', '6:6:'), false, 'a conversation that a changed user has left is checked');
+select is(tests.has_no_changes('carol', '6:6:'), true, 'users who are not in that conversation have no changes');
+rollback to one_less;
+update public.user_profiles set changed_xid = '3', public_changed_xid = '3' where changed_xid = '5';
+insert into public.presence (user_id, is_online, changed_xid) select u.id, true, '5' from crowd, unnest(ids) u (id);
+select is(tests.has_no_changes('alice', '4:4:'), false,
+    'does not check the conversations of users with changed presence beyond 8,191');
+delete from public.conversation_members m using seat s
+ where m.conversation_id = s.conversation_id and m.user_id = s.user_id;
+select is(tests.has_no_changes('alice', '4:4:'), true,
+    'checks up to 8,191 conversations of users with changed presence');
+set local session_replication_role = origin;
+rollback to bounded;
 with made as (
     insert into public.conversations (kind, title)
     select 'group', 'Another room'

@@ -285,6 +285,15 @@ select is(tests.told('alice') || '; ' || tests.told('mallory'), 'bob on; bob on'
 select is(tests.told('bob'), 'nothing', 'a user''s own presence is not in its delta');
 select ok(tests.has_no_changes('bob', '4:4:'), 'a user''s own presence is not a change for has_no_changes');
 select ok(not tests.has_no_changes('alice', '4:4:'), 'another user''s presence is a change for has_no_changes');
+-- The newest change of a conversation may be the user's own.
+savepoint newest;
+update public.presence set changed_xid = case user_id when tests.id('alice') then '7' when tests.id('bob') then '6'
+                                         when tests.id('carol') then '5' else '3' end::xid8;
+select ok(not tests.has_no_changes(who, '4:4:'), 'the presence of others is a change for ' || who)
+  from unnest(array['alice', 'bob', 'carol']) who;
+select is(tests.has_no_changes(who, '7:7:'), who = 'alice', 'only alice''s presence is a change since 7:7: for ' || who)
+  from unnest(array['alice', 'bob', 'carol']) who;
+rollback to newest;
 delete from public.conversation_members where user_id = tests.id('mallory');
 select is(tests.told('mallory') || '; ' || tests.told('mallory', null), 'nothing; nothing',
     'a stranger gets no presence');
