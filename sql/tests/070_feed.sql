@@ -272,6 +272,48 @@ delete from public.conversation_members where conversation_id = tests.id('crew')
 select is(tests.poll(), array['left crew bob', 'conversation crew 1'], 'returns that profile only once');
 
 
+-- Users who are returned without a look: nothing has changed.
+savepoint bounded;
+create temporary table rooms as select gen_random_uuid() as id, n from generate_series(1, 513) n;
+create temporary table people as
+select p.id, row_number() over (order by p.id) as n from public.user_profiles p
+ where not exists (select from tests.ids i where i.id = p.id);
+-- Puts mallory into rooms, others into the first of them, and both among the former members.
+create function tests.is_returned(joined integer, others integer, former integer, has_left integer) returns boolean
+language plpgsql as $$
+begin
+    set local session_replication_role = replica;
+    delete from public.conversation_members m
+     where m.user_id = tests.id('mallory') or m.conversation_id in (select r.id from rooms r);
+    delete from app.former_members f
+     where f.user_id = tests.id('mallory') or f.conversation_id in (select r.id from rooms r);
+    insert into public.conversation_members (conversation_id, user_id, last_read_seq, joined_xid, changed_xid)
+    select r.id, tests.id('mallory'), 0, xid8 '3', xid8 '3' from rooms r where r.n <= joined
+    union all
+    select r.id, p.id, 0, '3', '3' from rooms r, people p where r.n = 1 and p.n <= others;
+    insert into app.former_members (conversation_id, user_id, wrote, changed_xid)
+    select r.id, tests.id('mallory'), true, xid8 '3' from rooms r where r.n <= has_left
+    union all
+    select r.id, p.id, true, '3' from rooms r, people p where r.n = 1 and p.n <= former;
+    set local session_replication_role = origin;
+    return tests.users_with_changes('mallory') = array['mallory'];
+end $$;
+set local session_replication_role = replica;
+insert into public.conversations (id, kind, title, changed_xid) select r.id, 'group', 'Full', '3' from rooms r;
+set local session_replication_role = origin;
+select is(tests.is_returned(joined, others, former, has_left), expected,
+    case when expected then 'returns a user ' else 'looks at a user ' end || who)
+  from (values
+        (256, 0, 0, 0, false, 'in 256 conversations'),
+        (257, 0, 0, 0, true, 'in 257 conversations without changes'),
+        (1, 511, 0, 0, false, 'whose conversations have 512 members'),
+        (1, 512, 0, 0, true, 'whose conversations have 513 members'),
+        (1, 0, 512, 0, false, 'whose conversations have 512 former members'),
+        (1, 0, 513, 0, true, 'whose conversations have 513 former members'),
+        (0, 0, 0, 512, false, 'who has left 512 conversations'),
+        (0, 0, 0, 513, true, 'who has left 513 conversations')) v (joined, others, former, has_left, expected, who);
+rollback to bounded;
+
 -- The parts of a poll that cost nothing, since they are inlined into the statement that calls them.
 create function tests.is_inlined(called regprocedure) returns boolean language plpgsql as $$
 declare
