@@ -272,6 +272,29 @@ delete from public.conversation_members where conversation_id = tests.id('crew')
 select is(tests.poll(), array['left crew bob', 'conversation crew 1'], 'returns that profile only once');
 
 
+-- The conversations that get the changed profiles of a poll: 250 users in 400 groups.
+select tests.age();
+savepoint bounded;
+create temporary table crowd as
+select array(select p.id from public.user_profiles p
+              where not exists (select from tests.ids i where i.id = p.id) order by p.id limit 250) as ids;
+create temporary table rooms as select gen_random_uuid() as id from generate_series(1, 400);
+set local session_replication_role = replica;
+insert into public.conversations (id, kind, title, changed_xid) select r.id, 'group', 'Crowd', '3' from rooms r;
+insert into public.conversation_members (conversation_id, user_id, last_read_seq, joined_xid, changed_xid)
+select r.id, u.id, 0, '3', '3' from rooms r, crowd, unnest(ids) u (id);
+set local session_replication_role = origin;
+update public.user_profiles set bio = 'changed' from crowd where id = any (ids);
+select is((select count(*) from unnest(tests.poll()) l where l like 'profile%'), 250::bigint,
+    'a poll returns profiles for up to 100,000 conversations in all');
+insert into app.former_members (conversation_id, user_id, wrote, changed_xid)
+select tests.id('group'), ids[1], false, '3' from crowd;
+select is((select count(*) from unnest(tests.poll()) l where l like 'profile%'), 250::bigint,
+    'left conversations in which a user did not write do not count');
+update app.former_members set wrote = true from crowd where user_id = ids[1];
+select is(tests.poll(), array['many'], 'a poll returns "many" beyond them');
+rollback to bounded;
+
 -- Users who are returned without a look: nothing has changed.
 savepoint bounded;
 create temporary table rooms as select gen_random_uuid() as id, n from generate_series(1, 513) n;
