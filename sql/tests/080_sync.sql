@@ -46,13 +46,15 @@ create function tests.numbers(room text, first integer, last integer) returns te
 $$;
 -- Reads all pages of a view, and puts them together as a client does.
 create function tests.walk(who text, since text, bytes integer, messages integer default 20,
-                           out changes jsonb, out pages integer) language plpgsql as $$
+                           out changes jsonb, out pages integer, out sections text[]) language plpgsql as $$
 declare
     page tests.page;
     first text;
 begin
     changes := '{}';
     pages := 0;
+    -- Those in which pages ended, in their order.
+    sections := '{}';
     loop
         page := tests.sync(who, since, first, page."position", messages, bytes);
         first := coalesce(first, page.snapshot);
@@ -61,6 +63,9 @@ begin
             raise exception 'conversation_ids';
         end if;
         pages := pages + 1;
+        if sections[cardinality(sections)] is distinct from split_part(page."position", ':', 1) then
+            sections := sections || split_part(page."position", ':', 1);
+        end if;
         select jsonb_object_agg(key,
                    case when key = 'me' then coalesce(page.changes -> key, changes -> key)
                         else coalesce(changes -> key, '[]') || coalesce(page.changes -> key, '[]') end)
@@ -357,14 +362,27 @@ select isnt(is_durable, null, 'sync_page returns whether the log is flushed')
   from app.sync_page(app.epoch(), '4:4:', null, null, 20, 1000);
 select tests.owner();
 
--- A page ends after a time, and the next continues: here after each few conversations.
+-- A page ends after a time, and the next continues: here after each step of each section.
 select tests.age();
 insert into public.conversations (kind, title, created_by)
 select 'group', 'many ' || n, tests.id('erin') from generate_series(1, 70) n;
 insert into public.conversation_members (conversation_id, user_id)
 select c.id, u from public.conversations c, unnest(array[tests.id('erin'), tests.id('frank')]) u
  where c.title like 'many %';
+select tests.make_user('crowd' || n) from generate_series(1, 40) n;
+insert into public.conversation_members (conversation_id, user_id)
+select c.id, i.id from public.conversations c, tests.ids i
+ where c.title in ('many 1', 'many 2', 'many 3') and i.name like 'crowd%';
+delete from public.conversation_members m using tests.ids i
+ where m.user_id = i.id and i.name between 'crowd30' and 'crowd40';
+update app.former_members f set wrote = true from tests.ids i where f.user_id = i.id and i.name like 'crowd%';
 select tests.age();
+-- With all kinds of changes.
+update public.user_profiles set bio = 'changed' where id in (select i.id from tests.ids i where i.name like 'crowd%');
+insert into public.presence (user_id, is_online) select i.id, true from tests.ids i where i.name like 'crowd%';
+update public.conversations set title = title || '!' where title like 'many 1%';
+insert into app.former_members (conversation_id, user_id, wrote)
+select r.id, i.id, false from (select id from rooms limit 3) r, tests.ids i where i.name in ('erin', 'frank');
 insert into public.messages (conversation_id, sender_id, content)
 select c.id, tests.id('erin'), 'in ' || c.title from public.conversations c where c.title like 'many %'
    and c.title not like '%7%';
@@ -374,10 +392,13 @@ select who, since, (tests.sync(who, since)).changes
   from unnest(array['erin', 'frank']) who, unnest(array[null, '4:4:']) since;
 create or replace function app.page_time() returns interval language sql immutable as
     $$ select interval '-1 second' $$;
-select is(w.changes, h.changes, format('%s gets the same changes since %s in pages of few conversations', h.who,
+create or replace function app.step_members() returns integer language sql immutable as $$ select 1 $$;
+select is(w.changes, h.changes, format('%s gets the same changes since %s in pages that end after a time', h.who,
                                        h.since))
   from views h cross join lateral tests.walk(h.who, h.since, 524288) w;
-select cmp_ok((tests.walk('erin', null, 524288)).pages, '>', 3, 'that walk has several pages');
+select is((tests.walk('erin', '4:4:', 524288)).sections,
+    array['left', 'profiles', 'presence', 'conversations', 'messages', 'reads', null],
+    'pages end after a time in each section');
 select is(w.changes, h.changes, 'that walk also has pages that end by size')
   from views h cross join lateral tests.walk(h.who, h.since, 3000) w;
 

@@ -45,6 +45,14 @@ create function tests.rows_of(who text) returns text language sql as $$
                                               order by i.name)
                        from public.presence p join tests.ids i on i.id = p.user_id$q$)
 $$;
+-- The members of two conversations, and their presence, that a page of the user may contain.
+create function tests.members_of(who text) returns text language sql as $$
+    select tests.as(who, format($q$
+        select string_agg(i.name || case when p.is_online then ' on' else '' end, ', ' order by i.name)
+          from app.shared_presence(%L, '{}', null, null, '00000000-0000-0000-0000-000000000000',
+                                   'ffffffff-ffff-ffff-ffff-ffffffffffff') p
+          join tests.ids i on i.id = p.user_id$q$, tests.users('direct group')))
+$$;
 create function tests.page(who text, since text default '4:4:', until text default null, "position" text default null,
                            bytes integer default 524288) returns record language plpgsql as $$
 declare
@@ -189,6 +197,9 @@ select is(tests.as('alice', 'api.presence(array[null::uuid])'), '{"presence":[]}
 select is(tests.field_of('alice', format('select api.presence(%L)', ids)), 'PL001 user_ids', 'limits the number of ids')
   from (values ('{}'::uuid[]), (null), (array_fill(gen_random_uuid(), array[101]))) v (ids);
 select is(tests.rows_of('alice'), 'alice on, bob on, carol on', 'a user''s own SQL sees the same presence');
+select is(tests.members_of('alice'), 'bob on, carol on', 'a page sees the same presence');
+select is(tests.members_of('carol'), 'alice on, bob on', 'a page sees members of the user''s conversations only');
+select is(tests.members_of('mallory'), null, 'a page sees no members of other users'' conversations');
 select is(tests.rows_of('mallory'), 'mallory on');
 delete from public.conversation_members where user_id = tests.id('carol');
 select is(tests.seen('alice') || '; ' || tests.seen('carol'),
@@ -204,6 +215,7 @@ select is(tests.seen('bob'), 'alice -, bob -, carol -, mallory -',
     'a user who hides its presence sees no presence, not even its own');
 select is(tests.rows_of('alice'), 'alice on, bob, carol on', 'the row of a hidden user has no presence');
 select is(tests.rows_of('bob'), 'bob', 'a hidden user sees only its own row');
+select is(tests.members_of('bob'), 'alice, carol', 'a page of a hidden user has no presence');
 select throws_ok(format('update public.presence set is_online = true where user_id = %L', tests.id('bob')), '23514',
     null, 'the row of a hidden user cannot have presence');
 select tests.age();

@@ -1,10 +1,12 @@
 -- Returns one page of a user's view: all of it (a reset), or the changes since a snapshot.
 --
--- The view contains what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by
+-- The view contains what `until` sees and `since` does not. It is mine in a fixed order (me; left by id; profiles by
 -- id; presence by user; conversations by id; messages by conversation and seq; reads by conversation and user), so that
 -- the last key is a position. Each section is a function in app/sync.sql. The function is STABLE: all its queries use
 -- the caller's snapshot. Changes after `until` are not on later pages, and the next delta contains them. Params that
 -- this function did not return cause a reset.
+--
+-- A page ends when it is full, or after app.page_time, wherever it is then.
 --
 -- It uses indexes only: a session that made its plans while tables were small would read them completely until
 -- autovacuum has run.
@@ -20,6 +22,7 @@ declare
     me uuid := app.caller();
     is_standby boolean := pg_catalog.pg_is_in_recovery();
     now_seen pg_snapshot := case when is_standby then app.standby_snapshot() else pg_catalog.pg_current_snapshot() end;
+    ending timestamptz := pg_catalog.clock_timestamp() + app.page_time();
     per_conversation integer := least(greatest(coalesce(messages_per_conversation, 20), 0), 100);
     section text := 'left';
     after_id uuid;
@@ -96,7 +99,7 @@ begin
 
         if section = 'left' then
             if not whole and changed.has_removals then
-                page := app.sync_left(me, since, until, after_id, page.room);
+                page := app.sync_left(me, since, until, after_id, ending, page.room);
                 left_ids := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -106,7 +109,7 @@ begin
 
         if section = 'profiles' then
             if mine <> '{}' and (changed.has_profiles or changed.has_members) then
-                page := app.sync_profiles(me, since, until, mine, entered, after_id, page.room);
+                page := app.sync_profiles(me, since, until, mine, entered, after_id, ending, page.room);
                 profiles := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -117,7 +120,8 @@ begin
         if section = 'presence' then
             if mine <> '{}' then
                 page := app.sync_presence(
-                    me, since, until, mine, entered, changed.has_presence or changed.has_members, after_id, page.room);
+                    me, since, until, mine, entered, changed.has_presence or changed.has_members, after_id, ending,
+                    page.room);
                 presence := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -127,7 +131,7 @@ begin
 
         if section = 'conversations' then
             if given <> '{}' then
-                page := app.sync_conversations(me, until, given, after_id, page.room);
+                page := app.sync_conversations(me, until, given, after_id, ending, page.room);
                 conversations := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -138,7 +142,7 @@ begin
         if section = 'messages' then
             if active <> '{}' then
                 page := app.sync_messages(
-                    since, until, entered, active, per_conversation, after_id, after_seq, page.room);
+                    since, until, entered, active, per_conversation, after_id, after_seq, ending, page.room);
                 messages := page.objects;
                 limited := page.limited_ids;
                 exit view when page.next_position is not null;
@@ -149,7 +153,7 @@ begin
 
         -- A mark that was moved by its member's message is in an active conversation.
         if not whole and mine <> '{}' and (changed.has_members or active <> '{}') then
-            page := app.sync_reads(since, until, mine, given, after_id, after_user, page.room);
+            page := app.sync_reads(since, until, mine, given, after_id, after_user, ending, page.room);
             reads := page.objects;
         end if;
     end;

@@ -52,7 +52,16 @@ end;
 create or replace function app.page_time() returns interval
 language sql immutable parallel safe
 begin atomic
-    select interval '2 seconds';
+    select interval '1 second';
+end;
+
+-- Returns the most members that a page of `sync` reads before it looks at the clock, or more if the user is in more
+-- than 2,048 conversations (app.sync_step_end). Smaller steps enter the index for each conversation more often, larger
+-- ones read more than a page returns.
+create or replace function app.step_members() returns integer
+language sql immutable parallel safe
+begin atomic
+    select 16384;
 end;
 
 -- Returns the most bytes of messages and profiles that one poll of the feed reads for users who join conversations.

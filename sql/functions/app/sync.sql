@@ -8,6 +8,44 @@ begin atomic
        and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until));
 end;
 
+-- Overloads of an earlier version.
+drop function if exists app.sync_left(uuid, pg_snapshot, pg_snapshot, uuid, bigint);
+drop function if exists app.sync_profiles(uuid, pg_snapshot, pg_snapshot, uuid[], uuid[], uuid, bigint);
+drop function if exists app.sync_presence(uuid, pg_snapshot, pg_snapshot, uuid[], uuid[], boolean, uuid, bigint);
+drop function if exists app.sync_conversations(uuid, pg_snapshot, uuid[], uuid, bigint);
+drop function if exists app.sync_messages(
+    pg_snapshot, pg_snapshot, uuid[], uuid[], integer, uuid, bigint, bigint);
+drop function if exists app.sync_reads(pg_snapshot, pg_snapshot, uuid[], uuid[], uuid, uuid, bigint);
+
+-- Returns one of the conversations `mine` for each of the users who is in one of them, in a view that ends with
+-- `until`, or who was and wrote in it. Null if the users have too many memberships: 65,536 are read in 30 ms.
+create or replace function app.shared_conversations(users uuid[], mine uuid[], until pg_snapshot, with_former boolean)
+returns uuid[]
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    most constant integer := 65536 / pg_catalog.cardinality(users);     -- memberships of each user
+    shared uuid[];
+begin
+    -- `or` keeps `in` from becoming a join, in which `mine` would be searched for each membership.
+    shared := array(
+        select f.conversation_id
+          from unnest(users) as u (id)
+         cross join lateral (
+                select case when w.place < most then w.conversation_id end as conversation_id
+                  from (select m.conversation_id, pg_catalog.row_number() over () as place
+                          from (select m.conversation_id from public.conversation_members m
+                                 where m.user_id = u.id
+                                   and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
+                                union all
+                                select f.conversation_id from app.former_members f
+                                 where with_former and f.user_id = u.id and f.wrote) m
+                         limit most) w
+                 where w.place = most or w.conversation_id in (select unnest(mine))
+                 limit 1) f);
+    return case when pg_catalog.array_position(shared, null) is null then shared end;
+end
+$$;
+
 -- Returns the caller's conversations by id, and the kinds that may have changes for the caller since a snapshot:
 -- profiles, presence, members and their marks, conversations that the caller left, any. True if too much has changed to
 -- check it singly; false is certain.
@@ -25,7 +63,7 @@ declare
     me uuid := auth.uid();
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
     changed uuid[];
-    is_left boolean;
+    shared uuid[];
 begin
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.bool_or(not pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
@@ -44,33 +82,32 @@ begin
         select m.conversation_id from public.conversation_members m
          where m.changed_xid >= oldest order by m.changed_xid limit most);
     has_members := pg_catalog.cardinality(changed) = most or changed && mine;
-    changed := array(
-        select f.user_id from app.former_members f
-         where f.changed_xid >= oldest order by f.changed_xid limit most);
+    select coalesce(pg_catalog.array_agg(f.user_id), '{}'),
+           coalesce(pg_catalog.array_agg(f.conversation_id) filter (where f.wrote), '{}')
+      into changed, shared
+      from (select f.user_id, f.conversation_id, f.wrote from app.former_members f
+             where f.changed_xid >= oldest order by f.changed_xid limit most) f;
     has_removals := pg_catalog.cardinality(changed) = most or me = any (changed);
     -- A former member may have joined and written since.
-    is_left := pg_catalog.cardinality(changed) = most
-        or changed <> '{}' and exists (
-            select from unnest(changed) u join app.former_members f on f.user_id = u
-             where f.wrote and f.conversation_id = any (mine));
+    has_profiles := pg_catalog.cardinality(changed) = most or shared && mine;
     changed := array(
         select p.id from public.user_profiles p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
-    has_profiles := pg_catalog.cardinality(changed) = most or me = any (changed)
-        or changed <> '{}' and (
-            exists (select from unnest(changed) u join public.conversation_members m on m.user_id = u
-                     where m.conversation_id = any (mine))
-            or exists (select from unnest(changed) u join app.former_members f on f.user_id = u
-                        where f.conversation_id = any (mine)))
-        or is_left;
+    shared := '{}';
+    if changed <> '{}' then
+        shared := case when pg_catalog.cardinality(changed) < most
+                       then app.shared_conversations(changed, mine, null, true) end;
+    end if;
+    has_profiles := has_profiles or me = any (changed) or shared is distinct from '{}';
     changed := array(
         select p.user_id from public.presence p
-         where p.changed_xid >= oldest order by p.changed_xid limit most);
-    has_presence := mine <> '{}' and (
-        pg_catalog.cardinality(changed) = most
-        or changed <> '{}' and exists (
-            select from unnest(changed) u join public.conversation_members m on m.user_id = u
-             where u <> me and m.conversation_id = any (mine)));
+         where p.user_id <> me and p.changed_xid >= oldest order by p.changed_xid limit most);
+    shared := '{}';
+    if changed <> '{}' and mine <> '{}' then
+        shared := case when pg_catalog.cardinality(changed) < most
+                       then app.shared_conversations(changed, mine, null, false) end;
+    end if;
+    has_presence := shared is distinct from '{}';
     has_any := has_any or has_members or has_removals or has_profiles or has_presence;
 end
 $$;
@@ -124,9 +161,13 @@ end
 $$;
 
 -- The sections of api.sync, in their order. Each returns its objects, separated by commas (null: none), the bytes of
--- `room` that are left, and the position of the next page if this one is full (room < 0). `after_id` is the last key of
--- the page before; null begins the section. A view is what `until` sees (null: everything) and `since` does not (null:
--- nothing). They run with the caller's rights, and are called by api.sync alone: its planner settings hold in them too.
+-- `room` that are left, and the position of the next page if this one is full (room < 0) or it is later than `ending`.
+-- `after_id` is the last key of the page before; null begins the section. A view is what `until` sees (null:
+-- everything) and `since` does not (null: nothing). They run with the caller's rights (presence is read by
+-- app.shared_presence), and are called by api.sync alone: its planner settings hold in them too.
+--
+-- A user can be in thousands of conversations with millions of members. So a section looks at the clock after each step
+-- that takes a fraction of a second. Each page makes at least one step.
 
 -- Returns the user's Me object, or null if it has not changed.
 create or replace function app.sync_me(me uuid, since pg_snapshot, until pg_snapshot) returns text
@@ -141,7 +182,7 @@ $$;
 
 -- Returns the ids of the conversations that the user has left, by id.
 create or replace function app.sync_left(
-    me uuid, since pg_snapshot, until pg_snapshot, after_id uuid,
+    me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, ending timestamptz,
     inout room bigint, out objects text, out next_position text)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -157,7 +198,7 @@ begin
     loop
         found_objects := found_objects || ('"' || part.id || '"');
         room := room - 39;
-        if room < 0 then
+        if room < 0 or pg_catalog.clock_timestamp() > ending then
             next_position := 'left:' || part.id;
             exit;
         end if;
@@ -166,46 +207,123 @@ begin
 end
 $$;
 
+-- Returns the last user of a step of a section by user, which reads the members of `conversations` after `after_id` up
+-- to this one: at most app.step_members of them, or eight of each conversation if that is more, and as many former
+-- members. Returns the greatest id if these are all.
+create or replace function app.sync_step_end(conversations uuid[], after_id uuid) returns uuid
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    most constant integer := greatest(app.step_members() / pg_catalog.cardinality(conversations), 8);
+begin
+    return coalesce((
+        select e.user_id
+          from unnest(conversations) as c (id)
+         cross join lateral (
+                (select m.user_id from public.conversation_members m
+                  where m.conversation_id = c.id and m.user_id > after_id
+                  order by m.user_id offset most - 1 limit 1)
+                union all
+                (select f.user_id from app.former_members f
+                  where f.conversation_id = c.id and f.user_id > after_id
+                  order by f.user_id offset most - 1 limit 1)) e
+         order by e.user_id limit 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+end
+$$;
+
 -- Returns the profiles of other users in the view, by id.
 create or replace function app.sync_profiles(
-    me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid,
+    me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, ending timestamptz,
     inout room bigint, out objects text, out next_position text)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
+    last_id uuid;
     found_objects text[] := '{}';
     part record;
 begin
-    for part in
-        select o.id, o.object::text as object
-          from app.profile_objects o
-         where o.id <> me and (after_id is null or o.id > after_id)
-           and o.id in (
-                -- Users who share a conversation with the user, or did and wrote in it. In a delta these are changed
-                -- profiles, and whole ones of users who are new to the user.
-                select m.user_id from public.conversation_members m
-                  join public.user_profiles p on p.id = m.user_id
-                 where m.conversation_id = any(mine)
-                   and (m.conversation_id = any(entered) and (until is null
-                            or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
-                        or app.is_change(m.joined_xid, since, until)
-                        or app.is_change(p.public_changed_xid, since, until))
-                union
-                select f.user_id from app.former_members f
-                  join public.user_profiles p on p.id = f.user_id
-                 where f.wrote and f.conversation_id = any(mine)
-                   and (f.conversation_id = any(entered) or app.is_change(f.joined_xid, since, until)
-                        or app.is_change(p.public_changed_xid, since, until)))
-           and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
-         order by o.id
+    after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
+    <<steps>>
     loop
-        found_objects := found_objects || part.object;
-        room := room - pg_catalog.octet_length(part.object);
-        if room < 0 then
-            next_position := 'profiles:' || part.id;
+        last_id := app.sync_step_end(mine, after_id);
+        for part in
+            -- Users who share a conversation with the user, or did and wrote in it. In a delta these are changed
+            -- profiles, and whole ones of users who are new to the user. `offset 0` finds the users first, so that
+            -- profiles beyond the page are not read.
+            select u.id, o.object
+              from (select w.id, pg_catalog.bool_or(w.is_new) as is_new
+                      from (select m.id, since is null or m.id in (select unnest(entered)) as entered
+                              from unnest(mine) as m (id) offset 0) c
+                     cross join lateral (
+                            select m.user_id as id,
+                                   (c.entered or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since))
+                                   and (until is null
+                                        or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until)) as is_new
+                              from public.conversation_members m
+                             where m.conversation_id = c.id and m.user_id > after_id and m.user_id <= last_id
+                            union all
+                            select f.user_id, c.entered or app.is_change(f.joined_xid, since, until)
+                              from app.former_members f
+                             where f.conversation_id = c.id and f.user_id > after_id and f.user_id <= last_id
+                               and f.wrote) w
+                     where w.id <> me
+                     group by w.id order by w.id offset 0) u
+             cross join lateral (
+                    select o.object::text as object
+                      from app.profile_objects o
+                     where o.id = u.id and (u.is_new or app.is_change(o.public_changed_xid, since, until))
+                       and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
+                    offset 0) o
+             order by u.id
+        loop
+            found_objects := found_objects || part.object;
+            room := room - pg_catalog.octet_length(part.object);
+            if room < 0 then
+                next_position := 'profiles:' || part.id;
+                exit steps;
+            end if;
+        end loop;
+        exit when last_id = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+        if pg_catalog.clock_timestamp() > ending then
+            next_position := 'profiles:' || last_id;
             exit;
         end if;
+        after_id := last_id;
     end loop;
     objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+-- Returns the other members of `conversations`, of those that the caller is in, after `after_id` up to `last_id`:
+-- whether they are new to the caller, and their presence, which is null if there is none or the caller does not see it.
+--
+-- Row-level security on the table would collect the members of all conversations of the caller.
+create or replace function app.shared_presence(
+    conversations uuid[], entered uuid[], since pg_snapshot, until pg_snapshot, after_id uuid, last_id uuid)
+returns table (user_id uuid, is_new boolean, is_online boolean, last_seen_at timestamptz, changed_xid xid8)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+    me uuid := auth.uid();
+    sees_others boolean := (app.presence_visibility()).sees_others;
+begin
+    return query
+    select u.id, u.is_new, p.is_online, p.last_seen_at, p.changed_xid
+      from (select m.user_id as id, pg_catalog.bool_or(c.entered or app.is_change(m.joined_xid, since, until)) as is_new
+              from (select m.id, since is null or m.id in (select unnest(entered)) as entered
+                      from unnest(conversations) as m (id)
+                     -- `is true` keeps `in` from becoming a join.
+                     where (m.id in (select app.my_conversations())) is true offset 0) c
+             cross join lateral (
+                    select m.user_id, m.joined_xid from public.conversation_members m
+                     where m.conversation_id = c.id and m.user_id > after_id and m.user_id <= last_id
+                       and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))) m
+             where m.user_id <> me
+             group by m.user_id order by m.user_id offset 0) u
+      left join lateral (
+            select p.is_online, p.last_seen_at, p.changed_xid from public.presence p
+             where p.user_id = u.id offset 0) p on sees_others
+     order by u.id;
 end
 $$;
 
@@ -213,43 +331,48 @@ $$;
 -- visibility is considered.
 create or replace function app.sync_presence(
     me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], has_changes boolean, after_id uuid,
-    inout room bigint, out objects text, out next_position text)
+    ending timestamptz, inout room bigint, out objects text, out next_position text)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     visibility record := app.presence_visibility();
     -- True if the user has begun or ceased to hide its own presence, and so to see that of others.
     flipped boolean := since is not null and coalesce(app.is_change(visibility.changed_xid, since, until), false);
+    last_id uuid;
     found_objects text[] := '{}';
     part record;
 begin
-    if not (has_changes or flipped) then
+    if not (flipped or has_changes and visibility.sees_others) then
         return;
     end if;
-    for part in
-        -- Presence that is known, in a delta also that which no longer is. If the user has begun to hide its own,
-        -- everyone's is empty: it sees no row.
-        select o.id, app.presence_object(o.id, p.is_online, p.last_seen_at) as object
-          from (select m.user_id as id, pg_catalog.bool_or(
-                        m.conversation_id = any(entered) or app.is_change(m.joined_xid, since, until)) as is_new
-                  from public.conversation_members m
-                 where m.conversation_id = any(mine) and m.user_id <> me
-                   and (after_id is null or m.user_id > after_id)
-                   and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
-                 group by m.user_id) o
-          left join public.presence p on p.user_id = o.id
-         where visibility.sees_others
-               and (o.is_new or flipped or app.is_change(p.changed_xid, since, until))
-               and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
-               and (p.is_online or p.last_seen_at is not null or p.user_id is not null and since is not null)
-            or not visibility.sees_others and flipped
-         order by o.id
+    after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
+    <<steps>>
     loop
-        found_objects := found_objects || part.object;
-        room := room - pg_catalog.octet_length(part.object);
-        if room < 0 then
-            next_position := 'presence:' || part.id;
+        last_id := app.sync_step_end(mine, after_id);
+        for part in
+            -- Presence that is known, in a delta also that which no longer is. If the user has begun to hide its own,
+            -- everyone's is empty: it sees none.
+            select p.user_id as id, app.presence_object(p.user_id, p.is_online, p.last_seen_at) as object
+              from app.shared_presence(mine, entered, since, until, after_id, last_id) p
+             where visibility.sees_others
+                   and (p.is_new or flipped or app.is_change(p.changed_xid, since, until))
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
+                   and (p.is_online or p.last_seen_at is not null or p.changed_xid is not null and since is not null)
+                or not visibility.sees_others
+             order by p.user_id
+        loop
+            found_objects := found_objects || part.object;
+            room := room - pg_catalog.octet_length(part.object);
+            if room < 0 then
+                next_position := 'presence:' || part.id;
+                exit steps;
+            end if;
+        end loop;
+        exit when last_id = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+        if pg_catalog.clock_timestamp() > ending then
+            next_position := 'presence:' || last_id;
             exit;
         end if;
+        after_id := last_id;
     end loop;
     objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
 end
@@ -257,23 +380,29 @@ $$;
 
 -- Returns the conversations `given` as the user sees them, by id.
 create or replace function app.sync_conversations(
-    me uuid, until pg_snapshot, given uuid[], after_id uuid,
+    me uuid, until pg_snapshot, given uuid[], after_id uuid, ending timestamptz,
     inout room bigint, out objects text, out next_position text)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
+    -- A cursor is read row by row; a query in a loop would be read 50 objects ahead. The order is that of the ids, so
+    -- that nothing is sorted and the rest is not read.
+    conversations cursor for
+        select g.id, o.object
+          from (select g.id from unnest(given) as g (id) where g.id > after_id order by g.id offset 0) g
+         cross join lateral (
+                select o.object
+                  from app.conversation_objects o
+                 where o.id = g.id and o.user_id = me
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
+                offset 0) o
+         order by g.id;
     found_objects text[] := '{}';
-    part record;
 begin
-    for part in
-        select o.id, o.object
-          from app.conversation_objects o
-         where o.id = any(given) and o.user_id = me and (after_id is null or o.id > after_id)
-           and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
-         order by o.id
-    loop
+    after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
+    for part in conversations loop
         found_objects := found_objects || part.object;
         room := room - pg_catalog.octet_length(part.object);
-        if room < 0 then
+        if room < 0 or pg_catalog.clock_timestamp() > ending then
             next_position := 'conversations:' || part.id;
             exit;
         end if;
@@ -286,20 +415,20 @@ $$;
 -- which the view contains messages that its pages do not.
 create or replace function app.sync_messages(
     since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid,
-    after_seq bigint, inout room bigint, out objects text, out limited_ids text, out next_position text)
+    after_seq bigint, ending timestamptz, inout room bigint, out objects text, out limited_ids text,
+    out next_position text)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     remaining uuid[] := array(
         select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id order by a.id);
     place integer := 1;
     slice uuid[];
-    ending timestamptz := pg_catalog.clock_timestamp() + app.page_time();
     found_messages text[] := '{}';
     found_limited text[] := '{}';
     part record;
 begin
     -- A few conversations at a time, so that a page does not read what the next page returns. For each batch the
-    -- policies collect the user's conversations again: 40 ms if there are 8,000. So a page also ends after a time.
+    -- policies collect the user's conversations again: 40 ms if there are 8,000.
     <<page>>
     while place <= pg_catalog.cardinality(remaining) loop
         if place > 1 and pg_catalog.clock_timestamp() > ending then
@@ -404,26 +533,40 @@ $$;
 -- objects contain them.
 create or replace function app.sync_reads(
     since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid,
-    inout room bigint, out objects text, out next_position text)
+    ending timestamptz, inout room bigint, out objects text, out next_position text)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
+    -- Read row by row, as in app.sync_conversations. Conversations without marks are rows too, to look at the clock.
+    conversations cursor for
+        select c.id, r.users, r.objects
+          from (select m.id from unnest(mine) as m (id)
+                 where m.id >= after_id and m.id not in (select unnest(given)) order by m.id offset 0) c
+         cross join lateral (
+                select pg_catalog.array_agg(m.user_id) as users,
+                       pg_catalog.array_agg('{"conversation_id":"' || c.id || '","user_id":"' || m.user_id
+                           || '","last_read_seq":' || m.last_read_seq || '}') as objects
+                  from (select m.user_id, m.last_read_seq from public.conversation_members m
+                         where m.conversation_id = c.id and (c.id > after_id or m.user_id > after_user)
+                           and (app.is_change(m.changed_xid, since, until)
+                                or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
+                         order by m.user_id) m) r
+         order by c.id;
     found_objects text[] := '{}';
-    part record;
 begin
-    for part in
-        select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
-               || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
-          from public.conversation_members m
-         where m.conversation_id = any(mine) and m.conversation_id <> all(given)
-           and (after_id is null or (m.conversation_id, m.user_id) > (after_id, after_user))
-           and (app.is_change(m.changed_xid, since, until)
-                or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
-         order by m.conversation_id, m.user_id
-    loop
-        found_objects := found_objects || part.object;
-        room := room - pg_catalog.octet_length(part.object);
-        if room < 0 then
-            next_position := 'reads:' || part.conversation_id || ':' || part.user_id;
+    after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
+    <<page>>
+    for part in conversations loop
+        for place in 1 .. coalesce(pg_catalog.cardinality(part.objects), 0) loop
+            found_objects := found_objects || part.objects[place];
+            room := room - pg_catalog.octet_length(part.objects[place]);
+            if room < 0 then
+                next_position := 'reads:' || part.id || ':' || part.users[place];
+                exit page;
+            end if;
+        end loop;
+        -- After all members of the conversation, unless the page before ended there too.
+        if part.id > after_id and pg_catalog.clock_timestamp() > ending then
+            next_position := 'reads:' || part.id || ':ffffffff-ffff-ffff-ffff-ffffffffffff';
             exit;
         end if;
     end loop;
