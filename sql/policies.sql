@@ -400,7 +400,7 @@ grant execute on function
     app.is_member(uuid), app.my_message(uuid, bigint), app.message_page(uuid, bigint, bigint, integer),
     app.move_message(uuid, bigint), app.sender_of(uuid), app.split_full_name(text), app.message_hash(text, text, jsonb),
     app.is_change(xid8, pg_snapshot, pg_snapshot), app.presence_visibility(), app.presence_visible_users(),
-    app.changes_since(pg_snapshot), app.sync_position(text), app.step_members(),
+    app.changes_since(pg_snapshot, pg_snapshot), app.sync_position(text), app.step_members(),
     app.sync_conversation_ids(uuid, pg_snapshot, pg_snapshot), app.sync_step_end(uuid[], uuid),
     app.shared_presence(uuid[], uuid[], pg_snapshot, pg_snapshot, uuid, uuid),
     app.sync_me(uuid, pg_snapshot, pg_snapshot),

@@ -362,6 +362,31 @@ select isnt(is_durable, null, 'sync_page returns whether the log is flushed')
   from app.sync_page(app.epoch(), '4:4:', null, null, 20, 1000);
 select tests.owner();
 
+-- What is read of a user's conversations if little has changed, and much.
+insert into public.conversation_members (conversation_id, user_id)
+select tests.id('crew'), tests.id(who) from unnest(array['alice', 'carol']) who;
+select tests.say('group', 'alice', 'last');
+select tests.age();
+update public.user_profiles set bio = 'one' where id = tests.id('carol');
+select tests.authenticate_as('alice');
+select is((select array[cardinality(touched), has_profiles::integer, has_members::integer]
+             from app.changes_since('4:4:', null)),
+    array[1, 1, 0], 'one of the conversations with the owner of a changed profile is read');
+select tests.owner();
+select tests.as('carol', format('api.mark_read(%L, %s)', id, (tests.conversation(name)).last_seq))
+  from tests.ids where name = 'group';
+select tests.authenticate_as('alice');
+select is((select array[touched @> array[tests.id('group')], has_members] from app.changes_since('4:4:', null)),
+    array[true, true], 'a conversation with changed members is read');
+select tests.owner();
+insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 64);
+select tests.authenticate_as('alice');
+select is((select touched from app.changes_since('4:4:', null)), null,
+    'all conversations are read if more has changed than is checked');
+select tests.owner();
+select is((tests.news('alice'))[1:1] || array(select * from unnest(tests.news('alice')) w where w like 'read%'),
+    array['profile carol', 'read group carol 35'], 'that delta has the changes');
+
 -- A page ends after a time, and the next continues: here after each step of each section.
 select tests.age();
 insert into public.conversations (kind, title, created_by)

@@ -132,9 +132,9 @@ select is(tests.report(1, 'alice', is_whole => true), true, 'accepts a whole rep
 select is(tests.online(), 'alice');
 select ok(bool_and(lease_until between clock_timestamp() + interval '9 s' and clock_timestamp() + interval '10 s'),
     'the lease uses the database''s clock') from app.nodes;
-select is(tests.as('alice', '(app.changes_since(''4:4:'')).has_presence'), 'false',
+select is(tests.as('alice', '(app.changes_since(''4:4:'', null)).has_presence'), 'false',
     'a user''s own presence is not a change for itself');
-select is(tests.as('bob', '(app.changes_since(''4:4:'')).has_presence'), 'true',
+select is(tests.as('bob', '(app.changes_since(''4:4:'', null)).has_presence'), 'true',
     'a user''s presence is a change for others');
 select is(tests.report(1, 'bob', 'alice'), true, 'users arrive and leave in one report');
 select is(tests.online(), 'bob');

@@ -1,6 +1,6 @@
 -- Returns one page of a user's view: all of it (a reset), or the changes since a snapshot.
 --
--- The view contains what `until` sees and `since` does not. It is mine in a fixed order (me; left by id; profiles by
+-- The view contains what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by
 -- id; presence by user; conversations by id; messages by conversation and seq; reads by conversation and user), so that
 -- the last key is a position. Each section is a function in app/sync.sql. The function is STABLE: all its queries use
 -- the caller's snapshot. Changes after `until` are not on later pages, and the next delta contains them. Params that
@@ -29,11 +29,12 @@ declare
     after_seq bigint;
     after_user uuid;
     whole boolean;      -- true for a reset: nothing was seen before
-    changed record;     -- the kinds that may have changes
+    changed record;     -- app.changes_since
     mine uuid[];        -- app.sync_conversation_ids
     entered uuid[];
     given uuid[];
     active uuid[];
+    walked uuid[];      -- the conversations whose members are read
     page record;        -- the bytes left in it, the next page's position, and the objects of its last section
     me_object text;     -- the objects of each section
     left_ids text;
@@ -75,11 +76,13 @@ begin
     reset := whole and until is null;
     snapshot := coalesce(until, now_seen)::text;
 
-    if whole or "position" is not null then
-        select true as has_profiles, true as has_presence, true as has_members, true as has_removals into changed;
+    if whole then
+        select true as has_profiles, true as has_presence, true as has_members, true as has_removals,
+               null::uuid[] as touched
+          into changed;
     else
-        changed := app.changes_since(since);
-        if not changed.has_any then
+        changed := app.changes_since(since, until);
+        if "position" is null and not changed.has_any then
             changes := '{}';
             conversation_ids := changed.mine::text;
             return;
@@ -88,6 +91,12 @@ begin
 
     select coalesce(max_bytes, 524288)::bigint as room, null::text as next_position into page;
     select * into mine, entered, given, active from app.sync_conversation_ids(me, since, until);
+    walked := mine;
+    if changed.touched is not null then
+        walked := array(
+            select m.id from unnest(mine) as m (id)
+             where m.id in (select unnest(changed.touched || entered || active)) order by m.id);
+    end if;
 
     -- Sections in their order. A page begins in `section` after its last key, and ends in the section that fills it.
     <<view>>
@@ -108,8 +117,8 @@ begin
         end if;
 
         if section = 'profiles' then
-            if mine <> '{}' and (changed.has_profiles or changed.has_members) then
-                page := app.sync_profiles(me, since, until, mine, entered, after_id, ending, page.room);
+            if walked <> '{}' and (changed.has_profiles or changed.has_members) then
+                page := app.sync_profiles(me, since, until, walked, entered, after_id, ending, page.room);
                 profiles := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -118,9 +127,9 @@ begin
         end if;
 
         if section = 'presence' then
-            if mine <> '{}' then
+            if walked <> '{}' then
                 page := app.sync_presence(
-                    me, since, until, mine, entered, changed.has_presence or changed.has_members, after_id, ending,
+                    me, since, until, walked, entered, changed.has_presence or changed.has_members, after_id, ending,
                     page.room);
                 presence := page.objects;
                 exit view when page.next_position is not null;
@@ -152,8 +161,8 @@ begin
         end if;
 
         -- A mark that was moved by its member's message is in an active conversation.
-        if not whole and mine <> '{}' and (changed.has_members or active <> '{}') then
-            page := app.sync_reads(since, until, mine, given, after_id, after_user, ending, page.room);
+        if not whole and walked <> '{}' and (changed.has_members or active <> '{}') then
+            page := app.sync_reads(since, until, walked, given, after_id, after_user, ending, page.room);
             reads := page.objects;
         end if;
     end;

@@ -9,6 +9,7 @@ begin atomic
 end;
 
 -- Overloads of an earlier version.
+drop function if exists app.changes_since(pg_snapshot);
 drop function if exists app.sync_left(uuid, pg_snapshot, pg_snapshot, uuid, bigint);
 drop function if exists app.sync_profiles(uuid, pg_snapshot, pg_snapshot, uuid[], uuid[], uuid, bigint);
 drop function if exists app.sync_presence(uuid, pg_snapshot, pg_snapshot, uuid[], uuid[], boolean, uuid, bigint);
@@ -46,15 +47,19 @@ begin
 end
 $$;
 
--- Returns the caller's conversations by id, and the kinds that may have changes for the caller since a snapshot:
--- profiles, presence, members and their marks, conversations that the caller left, any. True if too much has changed to
--- check it singly; false is certain.
+-- Returns the caller's conversations by id, in a view that ends with `until`, and the kinds that may have changes for
+-- the caller since a snapshot: profiles, presence, members and their marks, conversations that the caller left, any.
+-- True if too much has changed to check it singly; false is certain.
+--
+-- `touched` contains conversations by which all of these changes are found: those whose members have changed, and one
+-- for each user whose profile or presence has. It is null if too much has changed. Conversations that are new to the
+-- caller, and those with new messages, are not considered.
 --
 -- Most cursors are recent, and little has changed since. So the recent changes of all users are walked in the indexes
 -- on changed_xid and checked whether they concern the caller, instead of everything that the caller sees.
 create or replace function app.changes_since(
-    since pg_snapshot, out mine uuid[], out has_any boolean, out has_profiles boolean, out has_presence boolean,
-    out has_members boolean, out has_removals boolean)
+    since pg_snapshot, until pg_snapshot, out mine uuid[], out touched uuid[], out has_any boolean,
+    out has_profiles boolean, out has_presence boolean, out has_members boolean, out has_removals boolean)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -64,24 +69,30 @@ declare
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
     changed uuid[];
     shared uuid[];
+    is_flipped boolean;     -- the caller hides its presence, or no longer does: that of all others changes
+    is_checked boolean;     -- all changes were checked singly
 begin
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.bool_or(not pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
                                        or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)
                                        or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)), false)
            or exists (select from public.conversation_mutes x
-                       where x.user_id = me and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
-           or exists (select from public.presence p
-                       where p.user_id = me and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
-      into mine, has_any
+                       where x.user_id = me and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since)),
+           exists (select from public.presence p
+                    where p.user_id = me and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
+      into mine, has_any, is_flipped
       from public.conversation_members m
       join public.conversations c on c.id = m.conversation_id
-     where m.user_id = me and not m.is_deleted;
+     where m.user_id = me and not m.is_deleted
+       and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
 
     changed := array(
         select m.conversation_id from public.conversation_members m
          where m.changed_xid >= oldest order by m.changed_xid limit most);
     has_members := pg_catalog.cardinality(changed) = most or changed && mine;
+    is_checked := pg_catalog.cardinality(changed) < most and not is_flipped;
+    touched := changed;
+
     select coalesce(pg_catalog.array_agg(f.user_id), '{}'),
            coalesce(pg_catalog.array_agg(f.conversation_id) filter (where f.wrote), '{}')
       into changed, shared
@@ -90,6 +101,9 @@ begin
     has_removals := pg_catalog.cardinality(changed) = most or me = any (changed);
     -- A former member may have joined and written since.
     has_profiles := pg_catalog.cardinality(changed) = most or shared && mine;
+    is_checked := is_checked and pg_catalog.cardinality(changed) < most;
+    touched := touched || shared;
+
     changed := array(
         select p.id from public.user_profiles p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
@@ -99,16 +113,24 @@ begin
                        then app.shared_conversations(changed, mine, null, true) end;
     end if;
     has_profiles := has_profiles or me = any (changed) or shared is distinct from '{}';
+    is_checked := is_checked and shared is not null;
+    touched := touched || shared;
+
     changed := array(
         select p.user_id from public.presence p
          where p.user_id <> me and p.changed_xid >= oldest order by p.changed_xid limit most);
     shared := '{}';
     if changed <> '{}' and mine <> '{}' then
         shared := case when pg_catalog.cardinality(changed) < most
-                       then app.shared_conversations(changed, mine, null, false) end;
+                       then app.shared_conversations(changed, mine, until, false) end;
     end if;
     has_presence := shared is distinct from '{}';
-    has_any := has_any or has_members or has_removals or has_profiles or has_presence;
+    if not is_checked or shared is null then
+        touched := null;
+    else
+        touched := touched || shared;
+    end if;
+    has_any := has_any or is_flipped or has_members or has_removals or has_profiles or has_presence;
 end
 $$;
 
