@@ -2161,17 +2161,19 @@ declare
     me uuid := app.caller();
     is_standby boolean := pg_catalog.pg_is_in_recovery();
     now_seen pg_snapshot := case when is_standby then app.standby_snapshot() else pg_catalog.pg_current_snapshot() end;
+    ending timestamptz := pg_catalog.clock_timestamp() + app.page_time();
     per_conversation integer := least(greatest(coalesce(messages_per_conversation, 20), 0), 100);
     section text := 'left';
     after_id uuid;
     after_seq bigint;
     after_user uuid;
     whole boolean;      -- true for a reset: nothing was seen before
-    changed record;     -- the kinds that may have changes
+    changed record;     -- app.changes_since
     mine uuid[];        -- app.sync_conversation_ids
     entered uuid[];
     given uuid[];
     active uuid[];
+    walked uuid[];      -- the conversations whose members are read
     page record;        -- the bytes left in it, the next page's position, and the objects of its last section
     me_object text;     -- the objects of each section
     left_ids text;
@@ -2213,11 +2215,13 @@ begin
     reset := whole and until is null;
     snapshot := coalesce(until, now_seen)::text;
 
-    if whole or "position" is not null then
-        select true as has_profiles, true as has_presence, true as has_members, true as has_removals into changed;
+    if whole then
+        select true as has_profiles, true as has_presence, true as has_members, true as has_removals,
+               null::uuid[] as touched
+          into changed;
     else
-        changed := app.changes_since(since);
-        if not changed.has_any then
+        changed := app.changes_since(since, until);
+        if "position" is null and not changed.has_any then
             changes := '{}';
             conversation_ids := changed.mine::text;
             return;
@@ -2226,6 +2230,12 @@ begin
 
     select coalesce(max_bytes, 524288)::bigint as room, null::text as next_position into page;
     select * into mine, entered, given, active from app.sync_conversation_ids(me, since, until);
+    walked := mine;
+    if changed.touched is not null then
+        walked := array(
+            select m.id from unnest(mine) as m (id)
+             where m.id in (select unnest(changed.touched || entered || active)) order by m.id);
+    end if;
 
     -- Sections in their order. A page begins in `section` after its last key, and ends in the section that fills it.
     <<view>>
@@ -2237,7 +2247,7 @@ begin
 
         if section = 'left' then
             if not whole and changed.has_removals then
-                page := app.sync_left(me, since, until, after_id, page.room);
+                page := app.sync_left(me, since, until, after_id, ending, page.room);
                 left_ids := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -2246,8 +2256,8 @@ begin
         end if;
 
         if section = 'profiles' then
-            if mine <> '{}' and (changed.has_profiles or changed.has_members) then
-                page := app.sync_profiles(me, since, until, mine, entered, after_id, page.room);
+            if walked <> '{}' and (changed.has_profiles or changed.has_members) then
+                page := app.sync_profiles(me, since, until, walked, entered, after_id, ending, page.room);
                 profiles := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -2256,9 +2266,10 @@ begin
         end if;
 
         if section = 'presence' then
-            if mine <> '{}' then
+            if walked <> '{}' then
                 page := app.sync_presence(
-                    me, since, until, mine, entered, changed.has_presence or changed.has_members, after_id, page.room);
+                    me, since, until, walked, entered, changed.has_presence or changed.has_members, after_id, ending,
+                    page.room);
                 presence := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -2268,7 +2279,7 @@ begin
 
         if section = 'conversations' then
             if given <> '{}' then
-                page := app.sync_conversations(me, until, given, after_id, page.room);
+                page := app.sync_conversations(me, until, given, after_id, ending, page.room);
                 conversations := page.objects;
                 exit view when page.next_position is not null;
             end if;
@@ -2279,7 +2290,7 @@ begin
         if section = 'messages' then
             if active <> '{}' then
                 page := app.sync_messages(
-                    since, until, entered, active, per_conversation, after_id, after_seq, page.room);
+                    since, until, entered, active, per_conversation, after_id, after_seq, ending, page.room);
                 messages := page.objects;
                 limited := page.limited_ids;
                 exit view when page.next_position is not null;
@@ -2289,8 +2300,8 @@ begin
         end if;
 
         -- A mark that was moved by its member's message is in an active conversation.
-        if not whole and mine <> '{}' and (changed.has_members or active <> '{}') then
-            page := app.sync_reads(since, until, mine, given, after_id, after_user, page.room);
+        if not whole and walked <> '{}' and (changed.has_members or active <> '{}') then
+            page := app.sync_reads(since, until, walked, given, after_id, after_user, ending, page.room);
             reads := page.objects;
         end if;
     end;
@@ -2699,7 +2710,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.changes_since(since pg_snapshot, OUT mine uuid[], OUT has_any boolean, OUT has_profiles boolean, OUT has_presence boolean, OUT has_members boolean, OUT has_removals boolean) RETURNS record
+CREATE FUNCTION app.changes_since(since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT touched uuid[], OUT has_any boolean, OUT has_profiles boolean, OUT has_presence boolean, OUT has_members boolean, OUT has_removals boolean) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2712,53 +2723,69 @@ declare
     me uuid := auth.uid();
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
     changed uuid[];
-    is_left boolean;
+    shared uuid[];
+    is_flipped boolean;     -- the caller hides its presence, or no longer does: that of all others changes
+    is_checked boolean;     -- all changes were checked singly
 begin
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.bool_or(not pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
                                        or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)
                                        or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)), false)
            or exists (select from public.conversation_mutes x
-                       where x.user_id = me and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
-           or exists (select from public.presence p
-                       where p.user_id = me and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
-      into mine, has_any
+                       where x.user_id = me and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since)),
+           exists (select from public.presence p
+                    where p.user_id = me and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
+      into mine, has_any, is_flipped
       from public.conversation_members m
       join public.conversations c on c.id = m.conversation_id
-     where m.user_id = me and not m.is_deleted;
+     where m.user_id = me and not m.is_deleted
+       and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
 
     changed := array(
         select m.conversation_id from public.conversation_members m
          where m.changed_xid >= oldest order by m.changed_xid limit most);
     has_members := pg_catalog.cardinality(changed) = most or changed && mine;
-    changed := array(
-        select f.user_id from app.former_members f
-         where f.changed_xid >= oldest order by f.changed_xid limit most);
+    is_checked := pg_catalog.cardinality(changed) < most and not is_flipped;
+    touched := changed;
+
+    select coalesce(pg_catalog.array_agg(f.user_id), '{}'),
+           coalesce(pg_catalog.array_agg(f.conversation_id) filter (where f.wrote), '{}')
+      into changed, shared
+      from (select f.user_id, f.conversation_id, f.wrote from app.former_members f
+             where f.changed_xid >= oldest order by f.changed_xid limit most) f;
     has_removals := pg_catalog.cardinality(changed) = most or me = any (changed);
     -- A former member may have joined and written since.
-    is_left := pg_catalog.cardinality(changed) = most
-        or changed <> '{}' and exists (
-            select from unnest(changed) u join app.former_members f on f.user_id = u
-             where f.wrote and f.conversation_id = any (mine));
+    has_profiles := pg_catalog.cardinality(changed) = most or shared && mine;
+    is_checked := is_checked and pg_catalog.cardinality(changed) < most;
+    touched := touched || shared;
+
     changed := array(
         select p.id from public.user_profiles p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
-    has_profiles := pg_catalog.cardinality(changed) = most or me = any (changed)
-        or changed <> '{}' and (
-            exists (select from unnest(changed) u join public.conversation_members m on m.user_id = u
-                     where m.conversation_id = any (mine))
-            or exists (select from unnest(changed) u join app.former_members f on f.user_id = u
-                        where f.conversation_id = any (mine)))
-        or is_left;
+    shared := '{}';
+    if changed <> '{}' then
+        shared := case when pg_catalog.cardinality(changed) < most
+                       then app.shared_conversations(changed, mine, null, true) end;
+    end if;
+    has_profiles := has_profiles or me = any (changed) or shared is distinct from '{}';
+    is_checked := is_checked and shared is not null;
+    touched := touched || shared;
+
     changed := array(
         select p.user_id from public.presence p
-         where p.changed_xid >= oldest order by p.changed_xid limit most);
-    has_presence := mine <> '{}' and (
-        pg_catalog.cardinality(changed) = most
-        or changed <> '{}' and exists (
-            select from unnest(changed) u join public.conversation_members m on m.user_id = u
-             where u <> me and m.conversation_id = any (mine)));
-    has_any := has_any or has_members or has_removals or has_profiles or has_presence;
+         where p.user_id <> me and p.changed_xid >= oldest order by p.changed_xid limit most);
+    shared := '{}';
+    if changed <> '{}' and mine <> '{}' then
+        shared := case when pg_catalog.cardinality(changed) < most
+                       then app.shared_conversations(changed, mine, until, false) end;
+    end if;
+    has_presence := shared is distinct from '{}';
+    if not is_checked or shared is null then
+        touched := null;
+    else
+        touched := touched || shared;
+    end if;
+    has_any := has_any or is_flipped or has_members or has_removals or has_profiles or has_presence;
 end
 $$;
 
@@ -4140,7 +4167,7 @@ $$;
 CREATE FUNCTION app.max_conversations() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT 10000;
+ SELECT 2000;
 END;
 
 CREATE FUNCTION app.max_conversations_by_guests() RETURNS integer
@@ -4955,7 +4982,7 @@ END;
 CREATE FUNCTION app.page_time() RETURNS interval
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT '00:00:02'::interval AS "interval";
+ SELECT '00:00:01'::interval AS "interval";
 END;
 
 CREATE FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text DEFAULT ''::text) RETURNS date
@@ -6192,6 +6219,66 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.shared_conversations(users uuid[], mine uuid[], until pg_snapshot, with_former boolean) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    most constant integer := 65536 / pg_catalog.cardinality(users);     -- memberships of each user
+    shared uuid[];
+begin
+    -- `or` keeps `in` from becoming a join, in which `mine` would be searched for each membership.
+    shared := array(
+        select f.conversation_id
+          from unnest(users) as u (id)
+         cross join lateral (
+                select case when w.place < most then w.conversation_id end as conversation_id
+                  from (select m.conversation_id, pg_catalog.row_number() over () as place
+                          from (select m.conversation_id from public.conversation_members m
+                                 where m.user_id = u.id
+                                   and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
+                                union all
+                                select f.conversation_id from app.former_members f
+                                 where with_former and f.user_id = u.id and f.wrote) m
+                         limit most) w
+                 where w.place = most or w.conversation_id in (select unnest(mine))
+                 limit 1) f);
+    return case when pg_catalog.array_position(shared, null) is null then shared end;
+end
+$$;
+
+CREATE FUNCTION app.shared_presence(conversations uuid[], entered uuid[], since pg_snapshot, until pg_snapshot, after_id uuid, last_id uuid) RETURNS TABLE(user_id uuid, is_new boolean, is_online boolean, last_seen_at timestamp with time zone, changed_xid xid8)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    me uuid := auth.uid();
+    sees_others boolean := (app.presence_visibility()).sees_others;
+begin
+    return query
+    select u.id, u.is_new, p.is_online, p.last_seen_at, p.changed_xid
+      from (select m.user_id as id, pg_catalog.bool_or(c.entered or app.is_change(m.joined_xid, since, until)) as is_new
+              from (select m.id, since is null or m.id in (select unnest(entered)) as entered
+                      from unnest(conversations) as m (id)
+                     -- `is true` keeps `in` from becoming a join.
+                     where (m.id in (select app.my_conversations())) is true offset 0) c
+             cross join lateral (
+                    select m.user_id, m.joined_xid from public.conversation_members m
+                     where m.conversation_id = c.id and m.user_id > after_id and m.user_id <= last_id
+                       and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))) m
+             where m.user_id <> me
+             group by m.user_id order by m.user_id offset 0) u
+      left join lateral (
+            select p.is_online, p.last_seen_at, p.changed_xid from public.presence p
+             where p.user_id = u.id offset 0) p on sees_others
+     order by u.id;
+end
+$$;
+
 CREATE FUNCTION app.show_presence(user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6365,6 +6452,12 @@ CREATE FUNCTION app.standby_timeline() RETURNS text
                (select r.min_recovery_end_timeline from pg_catalog.pg_control_recovery() r)))), 8, '0')
 $$;
 
+CREATE FUNCTION app.step_members() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 16384;
+END;
+
 CREATE FUNCTION app.store_address() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6408,24 +6501,30 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+CREATE FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
+    -- A cursor is read row by row; a query in a loop would be read 50 objects ahead. The order is that of the ids, so
+    -- that nothing is sorted and the rest is not read.
+    conversations cursor for
+        select g.id, o.object
+          from (select g.id from unnest(given) as g (id) where g.id > after_id order by g.id offset 0) g
+         cross join lateral (
+                select o.object
+                  from app.conversation_objects o
+                 where o.id = g.id and o.user_id = me
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
+                offset 0) o
+         order by g.id;
     found_objects text[] := '{}';
-    part record;
 begin
-    for part in
-        select o.id, o.object
-          from app.conversation_objects o
-         where o.id = any(given) and o.user_id = me and (after_id is null or o.id > after_id)
-           and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
-         order by o.id
-    loop
+    after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
+    for part in conversations loop
         found_objects := found_objects || part.object;
         room := room - pg_catalog.octet_length(part.object);
-        if room < 0 then
+        if room < 0 or pg_catalog.clock_timestamp() > ending then
             next_position := 'conversations:' || part.id;
             exit;
         end if;
@@ -6434,7 +6533,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+CREATE FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -6451,7 +6550,7 @@ begin
     loop
         found_objects := found_objects || ('"' || part.id || '"');
         room := room - 39;
-        if room < 0 then
+        if room < 0 or pg_catalog.clock_timestamp() > ending then
             next_position := 'left:' || part.id;
             exit;
         end if;
@@ -6472,7 +6571,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) RETURNS record
+CREATE FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -6481,13 +6580,12 @@ declare
         select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id order by a.id);
     place integer := 1;
     slice uuid[];
-    ending timestamptz := pg_catalog.clock_timestamp() + app.page_time();
     found_messages text[] := '{}';
     found_limited text[] := '{}';
     part record;
 begin
     -- A few conversations at a time, so that a page does not read what the next page returns. For each batch the
-    -- policies collect the user's conversations again: 40 ms if there are 8,000. So a page also ends after a time.
+    -- policies collect the user's conversations again: 40 ms if there are 8,000.
     <<page>>
     while place <= pg_catalog.cardinality(remaining) loop
         if place > 1 and pg_catalog.clock_timestamp() > ending then
@@ -6608,7 +6706,7 @@ begin
 end
 $_$;
 
-CREATE FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], has_changes boolean, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+CREATE FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], has_changes boolean, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -6616,35 +6714,144 @@ declare
     visibility record := app.presence_visibility();
     -- True if the user has begun or ceased to hide its own presence, and so to see that of others.
     flipped boolean := since is not null and coalesce(app.is_change(visibility.changed_xid, since, until), false);
+    last_id uuid;
     found_objects text[] := '{}';
     part record;
 begin
-    if not (has_changes or flipped) then
+    if not (flipped or has_changes and visibility.sees_others) then
         return;
     end if;
-    for part in
-        -- Presence that is known, in a delta also that which no longer is. If the user has begun to hide its own,
-        -- everyone's is empty: it sees no row.
-        select o.id, app.presence_object(o.id, p.is_online, p.last_seen_at) as object
-          from (select m.user_id as id, pg_catalog.bool_or(
-                        m.conversation_id = any(entered) or app.is_change(m.joined_xid, since, until)) as is_new
-                  from public.conversation_members m
-                 where m.conversation_id = any(mine) and m.user_id <> me
-                   and (after_id is null or m.user_id > after_id)
-                   and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
-                 group by m.user_id) o
-          left join public.presence p on p.user_id = o.id
-         where visibility.sees_others
-               and (o.is_new or flipped or app.is_change(p.changed_xid, since, until))
-               and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
-               and (p.is_online or p.last_seen_at is not null or p.user_id is not null and since is not null)
-            or not visibility.sees_others and flipped
-         order by o.id
+    after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
+    <<steps>>
     loop
-        found_objects := found_objects || part.object;
-        room := room - pg_catalog.octet_length(part.object);
-        if room < 0 then
-            next_position := 'presence:' || part.id;
+        last_id := app.sync_step_end(mine, after_id);
+        for part in
+            -- Presence that is known, in a delta also that which no longer is. If the user has begun to hide its own,
+            -- everyone's is empty: it sees none.
+            select p.user_id as id, app.presence_object(p.user_id, p.is_online, p.last_seen_at) as object
+              from app.shared_presence(mine, entered, since, until, after_id, last_id) p
+             where visibility.sees_others
+                   and (p.is_new or flipped or app.is_change(p.changed_xid, since, until))
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
+                   and (p.is_online or p.last_seen_at is not null or p.changed_xid is not null and since is not null)
+                or not visibility.sees_others
+             order by p.user_id
+        loop
+            found_objects := found_objects || part.object;
+            room := room - pg_catalog.octet_length(part.object);
+            if room < 0 then
+                next_position := 'presence:' || part.id;
+                exit steps;
+            end if;
+        end loop;
+        exit when last_id = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+        if pg_catalog.clock_timestamp() > ending then
+            next_position := 'presence:' || last_id;
+            exit;
+        end if;
+        after_id := last_id;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+CREATE FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    last_id uuid;
+    found_objects text[] := '{}';
+    part record;
+begin
+    after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
+    <<steps>>
+    loop
+        last_id := app.sync_step_end(mine, after_id);
+        for part in
+            -- Users who share a conversation with the user, or did and wrote in it. In a delta these are changed
+            -- profiles, and whole ones of users who are new to the user. `offset 0` finds the users first, so that
+            -- profiles beyond the page are not read.
+            select u.id, o.object
+              from (select w.id, pg_catalog.bool_or(w.is_new) as is_new
+                      from (select m.id, since is null or m.id in (select unnest(entered)) as entered
+                              from unnest(mine) as m (id) offset 0) c
+                     cross join lateral (
+                            select m.user_id as id,
+                                   (c.entered or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since))
+                                   and (until is null
+                                        or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until)) as is_new
+                              from public.conversation_members m
+                             where m.conversation_id = c.id and m.user_id > after_id and m.user_id <= last_id
+                            union all
+                            select f.user_id, c.entered or app.is_change(f.joined_xid, since, until)
+                              from app.former_members f
+                             where f.conversation_id = c.id and f.user_id > after_id and f.user_id <= last_id
+                               and f.wrote) w
+                     where w.id <> me
+                     group by w.id order by w.id offset 0) u
+             cross join lateral (
+                    select o.object::text as object
+                      from app.profile_objects o
+                     where o.id = u.id and (u.is_new or app.is_change(o.public_changed_xid, since, until))
+                       and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
+                    offset 0) o
+             order by u.id
+        loop
+            found_objects := found_objects || part.object;
+            room := room - pg_catalog.octet_length(part.object);
+            if room < 0 then
+                next_position := 'profiles:' || part.id;
+                exit steps;
+            end if;
+        end loop;
+        exit when last_id = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+        if pg_catalog.clock_timestamp() > ending then
+            next_position := 'profiles:' || last_id;
+            exit;
+        end if;
+        after_id := last_id;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+CREATE FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    -- Read row by row, as in app.sync_conversations. Conversations without marks are rows too, to look at the clock.
+    conversations cursor for
+        select c.id, r.users, r.objects
+          from (select m.id from unnest(mine) as m (id)
+                 where m.id >= after_id and m.id not in (select unnest(given)) order by m.id offset 0) c
+         cross join lateral (
+                select pg_catalog.array_agg(m.user_id) as users,
+                       pg_catalog.array_agg('{"conversation_id":"' || c.id || '","user_id":"' || m.user_id
+                           || '","last_read_seq":' || m.last_read_seq || '}') as objects
+                  from (select m.user_id, m.last_read_seq from public.conversation_members m
+                         where m.conversation_id = c.id and (c.id > after_id or m.user_id > after_user)
+                           and (app.is_change(m.changed_xid, since, until)
+                                or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
+                         order by m.user_id) m) r
+         order by c.id;
+    found_objects text[] := '{}';
+begin
+    after_id := coalesce(after_id, '00000000-0000-0000-0000-000000000000');
+    <<page>>
+    for part in conversations loop
+        for place in 1 .. coalesce(pg_catalog.cardinality(part.objects), 0) loop
+            found_objects := found_objects || part.objects[place];
+            room := room - pg_catalog.octet_length(part.objects[place]);
+            if room < 0 then
+                next_position := 'reads:' || part.id || ':' || part.users[place];
+                exit page;
+            end if;
+        end loop;
+        -- After all members of the conversation, unless the page before ended there too.
+        if part.id > after_id and pg_catalog.clock_timestamp() > ending then
+            next_position := 'reads:' || part.id || ':ffffffff-ffff-ffff-ffff-ffffffffffff';
             exit;
         end if;
     end loop;
@@ -6652,74 +6859,25 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+CREATE FUNCTION app.sync_step_end(conversations uuid[], after_id uuid) RETURNS uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    found_objects text[] := '{}';
-    part record;
+    most constant integer := greatest(app.step_members() / pg_catalog.cardinality(conversations), 8);
 begin
-    for part in
-        select o.id, o.object::text as object
-          from app.profile_objects o
-         where o.id <> me and (after_id is null or o.id > after_id)
-           and o.id in (
-                -- Users who share a conversation with the user, or did and wrote in it. In a delta these are changed
-                -- profiles, and whole ones of users who are new to the user.
-                select m.user_id from public.conversation_members m
-                  join public.user_profiles p on p.id = m.user_id
-                 where m.conversation_id = any(mine)
-                   and (m.conversation_id = any(entered) and (until is null
-                            or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
-                        or app.is_change(m.joined_xid, since, until)
-                        or app.is_change(p.public_changed_xid, since, until))
-                union
-                select f.user_id from app.former_members f
-                  join public.user_profiles p on p.id = f.user_id
-                 where f.wrote and f.conversation_id = any(mine)
-                   and (f.conversation_id = any(entered) or app.is_change(f.joined_xid, since, until)
-                        or app.is_change(p.public_changed_xid, since, until)))
-           and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
-         order by o.id
-    loop
-        found_objects := found_objects || part.object;
-        room := room - pg_catalog.octet_length(part.object);
-        if room < 0 then
-            next_position := 'profiles:' || part.id;
-            exit;
-        end if;
-    end loop;
-    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
-end
-$$;
-
-CREATE FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-declare
-    found_objects text[] := '{}';
-    part record;
-begin
-    for part in
-        select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
-               || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
-          from public.conversation_members m
-         where m.conversation_id = any(mine) and m.conversation_id <> all(given)
-           and (after_id is null or (m.conversation_id, m.user_id) > (after_id, after_user))
-           and (app.is_change(m.changed_xid, since, until)
-                or m.sent_xid is not null and app.is_change(m.sent_xid, since, until))
-         order by m.conversation_id, m.user_id
-    loop
-        found_objects := found_objects || part.object;
-        room := room - pg_catalog.octet_length(part.object);
-        if room < 0 then
-            next_position := 'reads:' || part.conversation_id || ':' || part.user_id;
-            exit;
-        end if;
-    end loop;
-    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+    return coalesce((
+        select e.user_id
+          from unnest(conversations) as c (id)
+         cross join lateral (
+                (select m.user_id from public.conversation_members m
+                  where m.conversation_id = c.id and m.user_id > after_id
+                  order by m.user_id offset most - 1 limit 1)
+                union all
+                (select f.user_id from app.former_members f
+                  where f.conversation_id = c.id and f.user_id > after_id
+                  order by f.user_id offset most - 1 limit 1)) e
+         order by e.user_id limit 1), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
 end
 $$;
 
@@ -7588,9 +7746,11 @@ CREATE FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[],
     AS $$
 declare
     -- The most rows, and bytes of content, in one poll. For presence it is the number of users who return when a node
-    -- has ended; a conversation of an audience takes 37 bytes.
+    -- has ended; a conversation of an audience takes 37 bytes. Without a bound, the profiles of 220 users in 1,800
+    -- groups took a second.
     most_rows constant integer := 5000;
     most_profiles constant integer := 1000;
+    most_profile_audience constant integer := 100000;
     most_conversations constant integer := 1000;
     most_mutes constant integer := 1000;
     most_entered constant integer := 250;
@@ -7599,6 +7759,7 @@ declare
     most_audience constant integer := 400000;
     deletions integer := 0;
     bytes bigint := 0;
+    profile_audience integer := 0;
     audience integer := 0;
     -- Former members, of conversations in `entered`, who wrote in them.
     writers integer := 0;
@@ -7608,6 +7769,15 @@ begin
     if profiles > 0 then
         select count(*), count(*) filter (where n.is_deleted) into profiles, deletions from (
             select t.is_deleted from feed.changed_profiles(lows, highs) t limit most_profiles + 1) n;
+        if profiles <= most_profiles then
+            select count(*) into profile_audience from (
+                select from feed.changed_profiles(lows, highs) t
+                 cross join lateral (
+                    select from public.conversation_members m where m.user_id = t.id
+                    union all
+                    select from app.former_members f where f.user_id = t.id and f.wrote) m
+                 limit most_profile_audience + 1) n;
+        end if;
     end if;
     has_deletions := deletions > 0 or profiles > most_profiles;
     if members > 0 then
@@ -7659,9 +7829,9 @@ begin
         select count(*) into mutes from (
             select from feed.changed_mutes(lows, highs) limit most_mutes + 1) n;
     end if;
-    has_too_many := members > most_rows or profiles > most_profiles or conversations > most_conversations
-        or messages > most_rows or bytes > most_bytes or former_members > most_rows
-        or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
+    has_too_many := members > most_rows or profiles > most_profiles or profile_audience > most_profile_audience
+        or conversations > most_conversations or messages > most_rows or bytes > most_bytes
+        or former_members > most_rows or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
         or presence > most_presence or audience > most_audience or mutes > most_mutes;
 end
 $$;
@@ -7673,33 +7843,21 @@ CREATE FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snaps
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET enable_nestloop TO 'off'
     AS $$
 #variable_conflict use_column
 declare
     most constant integer := 512;
+    most_memberships constant integer := 8192;
     most_conversations constant integer := 256;
     epoch_now text := app.epoch();
     now_seen pg_snapshot := pg_catalog.pg_current_snapshot();
     is_on_disk boolean := pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn();
-    oldest xid8 := (
-        select pg_catalog.pg_snapshot_xmin(s) from pg_catalog.unnest(sinces) s
-         order by pg_catalog.pg_snapshot_xmin(s) limit 1);
+    oldest xid8 := (select min(pg_catalog.pg_snapshot_xmin(s)) from pg_catalog.unnest(sinces) s);
 begin
     return query
-    with asked as materialized (
-        select a.place, a.id, a.since, pg_catalog.pg_snapshot_xmin(a.since) as xmin
-          from rows from (pg_catalog.unnest(users), pg_catalog.unnest(sinces), pg_catalog.unnest(epochs))
-               with ordinality as a (id, since, epoch, place)
-         where a.epoch = epoch_now
-           and pg_catalog.pg_snapshot_xmax(a.since) <= pg_catalog.pg_snapshot_xmax(now_seen)),
-    mine as materialized (
-        select a.place, a.id as user_id, a.since, a.xmin, m.conversation_id, m.joined_xid
-          from asked a
-         cross join lateral (
-            select m.conversation_id, m.joined_xid from public.conversation_members m
-             where m.user_id = a.id and not m.is_deleted limit most_conversations + 1) m),
-    members as materialized (
-        select m.conversation_id, m.changed_xid as xid from public.conversation_members m
+    with members as materialized (
+        select m.user_id, m.conversation_id, m.changed_xid as xid from public.conversation_members m
          where m.changed_xid >= oldest order by m.changed_xid desc limit most),
     leavers as materialized (
         select f.user_id, f.changed_xid as xid from app.former_members f
@@ -7710,65 +7868,117 @@ begin
     presences as materialized (
         select p.user_id, p.changed_xid as xid from public.presence p
          where p.changed_xid >= oldest order by p.changed_xid desc limit most),
-    -- The last transaction of each walk; null if the walk reached its end.
+    -- The last transaction of the walks that did not reach their end; null if all did.
     reached as materialized (
-        select (select w.xid from members w order by w.xid desc offset most - 1) as of_members,
-               (select w.xid from leavers w order by w.xid desc offset most - 1) as of_leavers,
-               (select w.xid from profiles w order by w.xid desc offset most - 1) as of_profiles,
-               (select w.xid from presences w order by w.xid desc offset most - 1) as of_presences),
-    unsure as (
-        select a.place from asked a cross join reached r where a.xmin <= greatest(r.of_leavers, r.of_profiles)
+        select max(e.xid) as xid from (
+            select min(w.xid) as xid from members w having count(*) = most
+            union all
+            select min(w.xid) from leavers w having count(*) = most
+            union all
+            select min(w.xid) from profiles w having count(*) = most
+            union all
+            select min(w.xid) from presences w having count(*) = most) e),
+    xids as materialized (
+        select m.xid from members m union select p.xid from profiles p union select p.xid from presences p),
+    asked as materialized (
+        select a.place, a.id, a.since, s.xmin, (
+                select min(x.xid) from xids x
+                 where x.xid >= s.xmin and not pg_catalog.pg_visible_in_snapshot(x.xid, a.since)) as first_unseen
+          from rows from (pg_catalog.unnest(users), pg_catalog.unnest(sinces), pg_catalog.unnest(epochs))
+               with ordinality as a (id, since, epoch, place)
+         cross join lateral (select pg_catalog.pg_snapshot_xmin(a.since) as xmin) s
+         where a.epoch = epoch_now
+           and pg_catalog.pg_snapshot_xmax(a.since) <= pg_catalog.pg_snapshot_xmax(now_seen)
+           and coalesce(s.xmin > (select r.xid from reached r), true)),
+    -- The conversations of changed users, from the newest change.
+    conversations_of_profiles as materialized (
+        select m.conversation_id, w.xid
+          from (select p.user_id, p.xid from profiles p order by p.xid desc) w
+         cross join lateral (
+            select m.conversation_id from public.conversation_members m where m.user_id = w.user_id
+            union all
+            -- Messages of former members show their profiles.
+            select f.conversation_id from app.former_members f where f.user_id = w.user_id offset 0) m
+         where w.xid >= (select min(a.first_unseen) from asked a)
+         order by w.xid desc limit most_memberships),
+    conversations_of_presences as materialized (
+        select m.conversation_id, w.user_id, w.xid
+          from (select p.user_id, p.xid from presences p order by p.xid desc) w
+         cross join lateral (
+            select m.conversation_id from public.conversation_members m where m.user_id = w.user_id offset 0) m
+         where w.xid >= (select min(a.first_unseen) from asked a)
+         order by w.xid desc limit most_memberships),
+    reached_conversations as materialized (
+        select max(e.xid) as xid from (
+            select min(w.xid) as xid from conversations_of_profiles w having count(*) = most_memberships
+            union all
+            select min(w.xid) from conversations_of_presences w having count(*) = most_memberships) e),
+    -- The newest change of each conversation, and the two newest of presence.
+    changed as materialized (
+        select w.conversation_id, null::uuid as user_id, max(w.xid) as xid
+          from (select m.conversation_id, m.xid from members m
+                union all
+                select p.conversation_id, p.xid from conversations_of_profiles p) w
+         group by w.conversation_id
         union all
-        select n.place from mine n cross join reached r where n.xmin <= greatest(r.of_members, r.of_presences)
+        select w.conversation_id, w.user_id, w.xid
+          from (select p.conversation_id, p.user_id, p.xid,
+                       row_number() over (partition by p.conversation_id order by p.xid desc) as number
+                  from conversations_of_presences p) w
+         where w.number <= 2),
+    own as materialized (
+        select m.user_id, m.xid from members m
         union all
+        select l.user_id, l.xid from leavers l
+        union all
+        select p.user_id, p.xid from profiles p),
+    checked as materialized (
+        select a.place, a.id, a.since, a.xmin, a.first_unseen
+          from asked a
+         where coalesce(a.first_unseen > (select r.xid from reached_conversations r), true)
+           and not exists (
+                select from own o
+                 where o.user_id = a.id and not pg_catalog.pg_visible_in_snapshot(o.xid, a.since))
+           and coalesce(pg_catalog.pg_visible_in_snapshot(
+                   (select p.hidden_xid from public.presence p where p.user_id = a.id), a.since), true)),
+    mine as materialized (
+        select a.place, a.id as user_id, a.xmin, a.first_unseen, m.conversation_id, m.joined_xid, m.is_deleted
+          from checked a
+         cross join lateral (
+            select m.conversation_id, m.joined_xid, m.is_deleted from public.conversation_members m
+             where m.user_id = a.id limit most_conversations + 1) m),
+    unsure as materialized (
         select n.place from mine n group by n.place having count(*) > most_conversations
         union all
         select n.place from mine n
-          join public.conversations c on c.id = n.conversation_id
-         where not (pg_catalog.pg_visible_in_snapshot(n.joined_xid, n.since)
-                    and pg_catalog.pg_visible_in_snapshot(c.changed_xid, n.since)
+          join changed w on w.conversation_id = n.conversation_id
+         where w.xid >= n.first_unseen and w.user_id is distinct from n.user_id
+        union all
+        select n.place
+          from (select n.place, n.xmin, n.joined_xid, c.changed_xid, c.last_message_xid
+                  from mine n
+                 cross join lateral (
+                    select c.changed_xid, c.last_message_xid from public.conversations c
+                     where c.id = n.conversation_id offset 0) c
+                 where n.joined_xid >= n.xmin or c.changed_xid >= n.xmin or c.last_message_xid >= n.xmin) n
+          join checked a on a.place = n.place
+         where not (pg_catalog.pg_visible_in_snapshot(n.joined_xid, a.since)
+                    and pg_catalog.pg_visible_in_snapshot(n.changed_xid, a.since)
                     -- Changes with each message that is sent, edited or deleted.
-                    and coalesce(pg_catalog.pg_visible_in_snapshot(c.last_message_xid, n.since), true))
+                    and coalesce(pg_catalog.pg_visible_in_snapshot(n.last_message_xid, a.since), true))
         union all
-        select a.place from asked a
-          join public.conversation_mutes x on x.user_id = a.id
-         where not pg_catalog.pg_visible_in_snapshot(x.changed_xid, a.since)
-        union all
-        select a.place from asked a
-          join public.presence p on p.user_id = a.id
-         where not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, a.since)
-        union all
-        select a.place from asked a
-          join leavers w on w.user_id = a.id and not pg_catalog.pg_visible_in_snapshot(w.xid, a.since)
-        union all
-        select a.place from asked a
-          join profiles w on w.user_id = a.id and not pg_catalog.pg_visible_in_snapshot(w.xid, a.since)
-        union all
-        select n.place from mine n
-          join members w on w.conversation_id = n.conversation_id
-                        and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since)
-        union all
-        select n.place from profiles w
-          join public.conversation_members m on m.user_id = w.user_id
-          join mine n on n.conversation_id = m.conversation_id
-                     and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since)
-        union all
-        -- Messages of former members show their profiles.
-        select n.place from profiles w
-          join app.former_members f on f.user_id = w.user_id
-          join mine n on n.conversation_id = f.conversation_id
-                     and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since)
-        union all
-        select n.place from presences w
-          join public.conversation_members m on m.user_id = w.user_id
-          join mine n on n.conversation_id = m.conversation_id and n.user_id <> w.user_id
-                     and not pg_catalog.pg_visible_in_snapshot(w.xid, n.since))
-    select a.place::integer, epoch_now, now_seen::text,
-           coalesce((select pg_catalog.array_agg(n.conversation_id order by n.conversation_id)
-                       from mine n where n.place = a.place), '{}')::text,
-           is_on_disk, not coalesce(p.is_hidden, false)
-      from asked a
-      left join public.presence p on p.user_id = a.id
+        select a.place from checked a
+         cross join lateral (
+            select x.changed_xid from public.conversation_mutes x
+             where x.user_id = a.id limit most_conversations) x
+         where x.changed_xid >= a.xmin and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, a.since))
+    select a.place::integer, epoch_now, now_seen::text, coalesce(n.ids, '{}')::text, is_on_disk,
+           not coalesce((select p.is_hidden from public.presence p where p.user_id = a.id), false)
+      from checked a
+      left join (select n.place,
+                        pg_catalog.array_agg(n.conversation_id order by n.conversation_id)
+                            filter (where not n.is_deleted) as ids
+                   from mine n group by n.place) n on n.place = a.place
      where a.place not in (select u.place from unsure u);
 end
 $$;
@@ -8274,13 +8484,33 @@ CREATE FUNCTION feed.read_sender_marks(since pg_snapshot, lows xid8[], highs xid
 END;
 
 CREATE FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) RETURNS SETOF uuid
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
+declare
+    most_conversations constant integer := 256;
+    most_rows constant integer := 512;
+begin
+    return query
     select u.id
       from unnest(users) as u (id)
-     where exists (
+     where exists (select from public.conversation_members m where m.user_id = u.id offset most_conversations)
+        or exists (select from app.former_members f where f.user_id = u.id offset most_rows)
+        or exists (
+            select from public.conversation_members m
+             cross join lateral (
+                select from public.conversation_members o where o.conversation_id = m.conversation_id offset 0) o
+             where m.user_id = u.id offset most_rows)
+        or exists (
+            select from public.conversation_members m
+             cross join lateral (
+                select from app.former_members f where f.conversation_id = m.conversation_id offset 0) f
+             where m.user_id = u.id offset most_rows)
+        or exists (
             select from public.user_profiles p
              where p.id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))
         or exists (
@@ -8288,36 +8518,48 @@ CREATE FUNCTION feed.users_with_changes(since pg_snapshot, users uuid[]) RETURNS
              where f.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(f.changed_xid, since))
         -- last_message_xid changes with each message that is sent, edited or deleted.
         or exists (
-            select from public.conversation_members m join public.conversations c on c.id = m.conversation_id
+            select from public.conversation_members m
+             cross join lateral (
+                select c.changed_xid, c.last_message_xid from public.conversations c
+                 where c.id = m.conversation_id offset 0) c
              where m.user_id = u.id
                and not (pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
                         and pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
                         and coalesce(pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since), true)))
-        or exists (
-            select from public.conversation_members m
-              join public.conversation_members o on o.conversation_id = m.conversation_id
-              join public.user_profiles p on p.id = o.user_id
-             where m.user_id = u.id
-               and not (pg_catalog.pg_visible_in_snapshot(o.changed_xid, since)
-                        and coalesce(pg_catalog.pg_visible_in_snapshot(o.sent_xid, since), true)
-                        and pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since)))
-        or exists (
-            select from public.conversation_members m
-              join app.former_members f on f.conversation_id = m.conversation_id and f.wrote
-              join public.user_profiles p on p.id = f.user_id
-             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since))
         or exists (
             select from public.conversation_mutes x
              where x.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
         or exists (
             select from public.presence p
              where p.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
+        or exists (
+            select from public.conversation_members m
+             cross join lateral (
+                select o.user_id, o.changed_xid, o.sent_xid from public.conversation_members o
+                 where o.conversation_id = m.conversation_id offset 0) o
+             cross join lateral (
+                select p.public_changed_xid from public.user_profiles p where p.id = o.user_id offset 0) p
+             where m.user_id = u.id
+               and not (pg_catalog.pg_visible_in_snapshot(o.changed_xid, since)
+                        and coalesce(pg_catalog.pg_visible_in_snapshot(o.sent_xid, since), true)
+                        and pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since)))
+        or exists (
+            select from public.conversation_members m
+             cross join lateral (
+                select f.user_id from app.former_members f
+                 where f.conversation_id = m.conversation_id and f.wrote offset 0) f
+             cross join lateral (
+                select p.public_changed_xid from public.user_profiles p where p.id = f.user_id offset 0) p
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since))
         or not exists (select from public.presence p where p.user_id = u.id and p.is_hidden) and exists (
             select from public.conversation_members m
-              join public.conversation_members o
-                on o.conversation_id = m.conversation_id and o.user_id <> m.user_id
-              join public.presence p on p.user_id = o.user_id
-             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))
+             cross join lateral (
+                select o.user_id from public.conversation_members o
+                 where o.conversation_id = m.conversation_id and o.user_id <> u.id offset 0) o
+             cross join lateral (
+                select p.changed_xid from public.presence p where p.user_id = o.user_id offset 0) p
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since));
+end
 $$;
 
 CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
@@ -9632,8 +9874,8 @@ GRANT ALL ON FUNCTION app.change_physical(patch jsonb, path text) TO authenticat
 REVOKE ALL ON FUNCTION app.change_username(username text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.change_username(username text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.changes_since(since pg_snapshot, OUT mine uuid[], OUT has_any boolean, OUT has_profiles boolean, OUT has_presence boolean, OUT has_members boolean, OUT has_removals boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.changes_since(since pg_snapshot, OUT mine uuid[], OUT has_any boolean, OUT has_profiles boolean, OUT has_presence boolean, OUT has_members boolean, OUT has_removals boolean) TO authenticated;
+REVOKE ALL ON FUNCTION app.changes_since(since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT touched uuid[], OUT has_any boolean, OUT has_profiles boolean, OUT has_presence boolean, OUT has_members boolean, OUT has_removals boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.changes_since(since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT touched uuid[], OUT has_any boolean, OUT has_profiles boolean, OUT has_presence boolean, OUT has_members boolean, OUT has_removals boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.check_attachment(attachment jsonb) FROM PUBLIC;
 
@@ -10174,6 +10416,11 @@ REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.settle_pushes(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.settle_pushes(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.shared_conversations(users uuid[], mine uuid[], until pg_snapshot, with_former boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.shared_presence(conversations uuid[], entered uuid[], since pg_snapshot, until pg_snapshot, after_id uuid, last_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.shared_presence(conversations uuid[], entered uuid[], since pg_snapshot, until pg_snapshot, after_id uuid, last_id uuid) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.show_presence(user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.sign(signature text) FROM PUBLIC;
@@ -10198,6 +10445,9 @@ GRANT ALL ON FUNCTION app.standby_snapshot() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.standby_timeline() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.step_members() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.step_members() TO authenticated;
+
 REVOKE ALL ON FUNCTION app.store_address() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.stored_url(value text) FROM PUBLIC;
@@ -10205,29 +10455,32 @@ REVOKE ALL ON FUNCTION app.stored_url(value text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.sync_conversation_ids(me uuid, since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT entered uuid[], OUT given uuid[], OUT active uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_conversation_ids(me uuid, since pg_snapshot, until pg_snapshot, OUT mine uuid[], OUT entered uuid[], OUT given uuid[], OUT active uuid[]) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+REVOKE ALL ON FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_conversations(me uuid, until pg_snapshot, given uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+REVOKE ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_left(me uuid, since pg_snapshot, until pg_snapshot, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.sync_me(me uuid, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_me(me uuid, since pg_snapshot, until pg_snapshot) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) TO authenticated;
+REVOKE ALL ON FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_messages(since pg_snapshot, until pg_snapshot, entered uuid[], active uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT limited_ids text, OUT next_position text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.sync_position("position" text, OUT section text, OUT after_id uuid, OUT after_seq bigint, OUT after_user uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_position("position" text, OUT section text, OUT after_id uuid, OUT after_seq bigint, OUT after_user uuid) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], has_changes boolean, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], has_changes boolean, after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+REVOKE ALL ON FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], has_changes boolean, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], has_changes boolean, after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+REVOKE ALL ON FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+REVOKE ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_step_end(conversations uuid[], after_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_step_end(conversations uuid[], after_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.tombstoned(profile public.user_profiles) FROM PUBLIC;
 
