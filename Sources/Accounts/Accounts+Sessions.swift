@@ -51,7 +51,7 @@ extension Accounts {
             OpenedSession.statement, [session.description, account.user.description, account.passwordHash],
             as: .accounts)
         guard let opened = OpenedSession(rows) else { throw .fault("accounts.open_session returned no session") }
-        return try await issueTokens(
+        return try issueTokens(
             account.user, RefreshToken(session: session, generation: opened.generation), opened.account)
     }
 
@@ -70,7 +70,7 @@ extension Accounts {
             [token.session.description, String(token.generation), String(settings.refreshReuseSeconds)], as: .accounts)
         switch RefreshOutcome(rows) {
         case .active(let account, let user, let generation):
-            return try await issueTokens(user, RefreshToken(session: token.session, generation: generation), account)
+            return try issueTokens(user, RefreshToken(session: token.session, generation: generation), account)
         case .revoked: throw .sessionRevoked
         case .unknown: throw .unknownRefreshToken
         case nil: throw .fault("accounts.refresh returned no outcome")
@@ -101,7 +101,7 @@ extension Accounts {
 
     private func issueTokens(
         _ user: ID, _ refreshToken: RefreshToken, _ account: AccountClaims
-    ) async throws(ProtocolError) -> IssuedTokens {
+    ) throws(ProtocolError) -> IssuedTokens {
         let now = Date.now.wholeSeconds
         let expiry = now + Int64(settings.accessTokenSeconds)
         let appMetadata = account.appMetadata.flatMap { try? JSON(parsing: $0) }

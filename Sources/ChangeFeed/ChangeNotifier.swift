@@ -126,15 +126,14 @@ actor ChangeNotifier {
             on: reactor)
         await listener.run { [node, self] event in
             switch event {
-            case .notified(Self.typingChannel, _, let payload): assumeIsolated { $0.open(payload).forEach(typing) }
+            case .notified(Self.typingChannel, _, let payload):
+                assumeIsolated { $0.typingEnvelope.open(payload).forEach(typing) }
             case .notified(_, _, let payload) where payload == node: break
             case .listening, .notified: changed()
             case .lost: break
             }
         }
     }
-
-    private func open(_ payload: String) -> [TypingNotice] { typingEnvelope.open(payload) }
 
     private static let notify = Statement("notify", "select pg_notify($1, $2)")
     private static let queue = Statement("feed.queue", "select pg_notification_queue_usage()")

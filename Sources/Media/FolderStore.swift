@@ -125,7 +125,8 @@ package struct FolderStore: MediaStore {
     package func removeUpload(_ id: ID) async throws {}
 
     package func hasRoom(for bytes: Int) async throws -> Bool {
-        try await NIOThreadPool.singleton.runIfActive { hasFreeSpace(for: bytes) }
+        if minFreeBytes == 0 { return true }
+        return try await NIOThreadPool.singleton.runIfActive { hasFreeSpace(for: bytes) }
     }
 
     /// Returns true if enough disk space stays free after the running uploads and this many bytes.

@@ -300,8 +300,8 @@ extension ConnectionSession {
     ) async throws(ProtocolError) -> Answer {
         let bytes = parameters.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
         try limits.takeChange(
-            of: token.user, cost: max(1, (members + 9) / 10) + bytes / 8_192, bytes: bytes,
-            guestAddress: isGuest ? addressKey : nil)
+            of: token.user, cost: max(1, (members + 9) / 10) + bytes / 8_192, bytes: bytes, at: addressKey,
+            isGuest: isGuest)
         return try await write(function, parameters)
     }
 

@@ -177,8 +177,7 @@ package final class MessagingService: Service, SessionFactory {
             typingSecret: configuration.refreshSecret, reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
             onDeletion: { [connectedSessions] in await connectedSessions.endSessions(of: $0) })
         sendBatcher = SendBatcher(
-            database: database, waitTimeout: configuration.poolWait, logger: logger, metrics: metrics,
-            writeWillBegin: { [feed] in feed.writeWillBegin() }, writeDidEnd: { [feed] in feed.writeDidEnd() })
+            database: database, feed: feed, waitTimeout: configuration.poolWait, logger: logger, metrics: metrics)
         presence = configuration.presence.map { [database, feed] in
             PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }
         }

@@ -5,7 +5,7 @@ import Metrics
 import WireProtocol
 
 /// The rate limits of clients: password attempts by address, account and session; sends, other changes, searches and
-/// all requests by user.
+/// all requests by user; sends and changes by address.
 ///
 /// Each node counts separately.
 struct RateLimits: Sendable {
@@ -15,6 +15,7 @@ struct RateLimits: Sendable {
     private let texts: RateLimiter<ID>
     private let guestTexts: RateLimiter<AddressKey>
     private let changes: RateLimiter<ID>
+    private let addressWrites: RateLimiter<AddressKey>
     private let searches: RateLimiter<ID>
     private let mails: RateLimiter<AddressKey>
     private let guestMedia: RateLimiter<AddressKey>
@@ -29,12 +30,16 @@ struct RateLimits: Sendable {
     /// The longest delay of a request that exceeds the limit of its user or address.
     private static let maxDelay = Duration.seconds(10)
 
+    /// The number of users who may write at their full rates at one address. Most users write much less.
+    private static let usersPerAddress = 25.0
+
     private enum Limit: String, CaseIterable {
         case signIns = "sign_ins"
         case failedLogins = "failed_logins"
         case sends
         case textBytes = "text_bytes"
         case changes
+        case addressWrites = "address_writes"
         case requests
         case searches
         case mails
@@ -64,6 +69,10 @@ struct RateLimits: Sendable {
         texts = RateLimiter(textRate)
         guestTexts = RateLimiter(textRate)
         changes = RateLimiter(writes)
+        addressWrites = RateLimiter(
+            TokenBucket.Rate(
+                tokens: writes.tokens * Self.usersPerAddress, per: .seconds(1),
+                burst: writes.burst * Self.usersPerAddress))
         searches = RateLimiter(TokenBucket.Rate(tokens: Double(effectiveRates.searchesPerSecond), per: .seconds(1)))
         mails = RateLimiter(TokenBucket.Rate(tokens: Double(effectiveRates.mailRequestsPerHour), per: .seconds(3_600)))
         guestMedia = RateLimiter(
@@ -129,34 +138,39 @@ struct RateLimits: Sendable {
             "Guests have uploaded too many pictures from this address.")
     }
 
-    /// Counts a send and the bytes of its text, since messages are kept for ever.
+    /// Counts a send, by user and by address, and the bytes of its text, since messages are kept for ever.
     ///
-    /// - Parameter guestAddress: the address of a guest: all guests of one address share the bytes of one user.
+    /// - Parameter isGuest: true for a guest: all guests of one address share the bytes of one user.
     /// - Throws: `rate_limited`.
-    func takeSend(of user: ID, bytes: Int, guestAddress: AddressKey?) throws(ProtocolError) {
+    func takeSend(of user: ID, bytes: Int, at address: AddressKey, isGuest: Bool) throws(ProtocolError) {
         try take(user, from: sends, .sends, "You send too quickly.")
-        try takeText(of: user, bytes: bytes, guestAddress: guestAddress)
+        try takeWrite(bytes: bytes, of: user, at: address, isGuest: isGuest)
     }
 
-    private func takeText(of user: ID, bytes: Int, guestAddress: AddressKey?) throws(ProtocolError) {
-        try take(user, from: texts, .textBytes, cost: Double(bytes), "You send too much text.")
-        guard let guestAddress else { return }
+    private func takeWrite(
+        cost: Int = 1, bytes: Int, of user: ID, at address: AddressKey, isGuest: Bool
+    ) throws(ProtocolError) {
         try take(
-            guestAddress, from: guestTexts, .textBytes, cost: Double(bytes),
-            "Guests at your address send too much text.")
+            address, from: addressWrites, .addressWrites, cost: Double(cost),
+            "The users at your address send and change too much.")
+        try take(user, from: texts, .textBytes, cost: Double(bytes), "You send too much text.")
+        guard isGuest else { return }
+        try take(
+            address, from: guestTexts, .textBytes, cost: Double(bytes), "Guests at your address send too much text.")
     }
 
-    /// Counts a change and the bytes of its parameters, since versions of messages and profiles are written too.
+    /// Counts a change, by user and by address, and the bytes of its parameters, since versions of messages and
+    /// profiles are written too.
     ///
     /// - Parameters:
     ///   - cost: the number of changes that it counts as.
-    ///   - guestAddress: the address of a guest, as in ``takeSend(of:bytes:guestAddress:)``.
+    ///   - isGuest: true for a guest, as in ``takeSend(of:bytes:at:isGuest:)``.
     /// - Throws: `rate_limited`.
     func takeChange(
-        of user: ID, cost: Int = 1, bytes: Int = 0, guestAddress: AddressKey? = nil
+        of user: ID, cost: Int = 1, bytes: Int = 0, at address: AddressKey, isGuest: Bool
     ) throws(ProtocolError) {
         try take(user, from: changes, .changes, cost: Double(cost), "You change things too quickly.")
-        try takeText(of: user, bytes: bytes, guestAddress: guestAddress)
+        try takeWrite(cost: cost, bytes: bytes, of: user, at: address, isGuest: isGuest)
     }
 
     /// Counts a search.

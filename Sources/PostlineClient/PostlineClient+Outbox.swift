@@ -7,7 +7,7 @@ extension PostlineClient {
         let store = try currentStore()
         do {
             try await store.write(isDurable: isDurable, body)
-            engine?.wakeOutbox()
+            engine?.outboxSignal.signal()
             await reload()
         } catch let error as PostlineError {
             throw error

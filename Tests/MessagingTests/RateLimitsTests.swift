@@ -18,6 +18,8 @@ struct RateLimitsTests {
         return RateLimits(rates)
     }
 
+    private let address = AddressKey("192.0.2.1")
+
     @Test("row 47: limits sign-ins by address")
     func addresses() throws {
         let limits = RateLimits(Rates())
@@ -34,10 +36,12 @@ struct RateLimitsTests {
     func costs(cost: Int, times: Int) throws {
         let limits = Self.frozen(burst: 10)
         let user = ID.random()
-        for _ in 0..<times { try limits.takeChange(of: user, cost: cost) }
-        let error = #expect(throws: ProtocolError.self) { try limits.takeChange(of: user, cost: cost) }
+        for _ in 0..<times { try limits.takeChange(of: user, cost: cost, at: address, isGuest: false) }
+        let error = #expect(throws: ProtocolError.self) {
+            try limits.takeChange(of: user, cost: cost, at: address, isGuest: false)
+        }
         #expect(error?.code == .rateLimited)
-        try limits.takeChange(of: .random(), cost: cost)
+        try limits.takeChange(of: .random(), cost: cost, at: address, isGuest: false)
     }
 
     @Test("row 47: limits sign-ins by IPv6 network of 64 bits")
@@ -104,20 +108,37 @@ struct RateLimitsTests {
     func sends() throws {
         let limits = RateLimits(Rates())
         let (one, other) = (ID.random(), ID.random())
-        for _ in 0..<100 { try limits.takeSend(of: one, bytes: 1, guestAddress: nil) }
+        for _ in 0..<100 { try limits.takeSend(of: one, bytes: 1, at: address, isGuest: false) }
         let error = #expect(throws: ProtocolError.self) {
-            for _ in 0..<50 { try limits.takeSend(of: one, bytes: 1, guestAddress: nil) }
+            for _ in 0..<50 { try limits.takeSend(of: one, bytes: 1, at: address, isGuest: false) }
         }
         #expect(error?.code == .rateLimited)
-        try limits.takeSend(of: other, bytes: 1, guestAddress: nil)
+        try limits.takeSend(of: other, bytes: 1, at: address, isGuest: false)
+    }
+
+    @Test("limits the sends and changes of all users at an address to those of 25")
+    func addressWrites() throws {
+        let limits = Self.frozen(burst: 10)
+        for _ in 0..<20 {
+            for _ in 0..<10 { try limits.takeSend(of: .random(), bytes: 1, at: address, isGuest: false) }
+        }
+        for _ in 0..<5 { try limits.takeChange(of: .random(), cost: 10, at: address, isGuest: false) }
+        let error = #expect(throws: ProtocolError.self) {
+            try limits.takeSend(of: .random(), bytes: 1, at: address, isGuest: false)
+        }
+        #expect(error?.code == .rateLimited)
+        try limits.takeSend(of: .random(), bytes: 1, at: AddressKey("192.0.2.2"), isGuest: false)
     }
 
     @Test("limits the bytes of texts by user, and by address for guests")
     func textBytes() throws {
         let limits = RateLimits(Rates())
-        let (one, other, address) = (ID.random(), ID.random(), AddressKey("192.0.2.1"))
+        let (one, other) = (ID.random(), ID.random())
         func sendLargeTexts(_ user: ID, _ count: Int, guestAddress: AddressKey? = nil) throws {
-            for _ in 0..<count { try limits.takeSend(of: user, bytes: 32_768, guestAddress: guestAddress) }
+            for _ in 0..<count {
+                try limits.takeSend(
+                    of: user, bytes: 32_768, at: guestAddress ?? address, isGuest: guestAddress != nil)
+            }
         }
         try sendLargeTexts(one, 16)
         let error = #expect(throws: ProtocolError.self) { try sendLargeTexts(one, 2) }

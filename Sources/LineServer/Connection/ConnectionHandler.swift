@@ -222,7 +222,7 @@ extension ConnectionHandler {
 
     /// Queues a push for the next flush, or writes it directly if `atOnce` is true and nothing is queued before it.
     func push(_ push: Push, _ now: NIODeadline, atOnce: Bool) {
-        guard atOnce, let directWriter, let context, state.acceptsDirectWrite(push) else {
+        guard atOnce, let directWriter, let context, state.queue.acceptsDirectWrite(push) else {
             state.push(push, now)
             return proceed()
         }

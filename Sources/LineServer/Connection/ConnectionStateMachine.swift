@@ -262,9 +262,6 @@ extension ConnectionStateMachine {
         return true
     }
 
-    /// Returns true if a push may be written at once. Otherwise it must be queued, or is not wanted.
-    func acceptsDirectWrite(_ push: Push) -> Bool { queue.acceptsDirectWrite(push) }
-
     /// Notes that a push was written at once. If `isWhole` is false, call ``writeCompleted()`` once the kernel has
     /// accepted the rest. Otherwise no action becomes due.
     mutating func wroteDirectly(_ push: Push, _ now: NIODeadline, isWhole: Bool) {

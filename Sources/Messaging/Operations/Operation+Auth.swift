@@ -24,7 +24,7 @@ extension Operation {
         let account = try await session.accounts.register(
             email: email, password: password, username: params.string("username"), fullName: fullName)
         try await session.accounts.requireConfirmedEmail(of: account.user)
-        return try await session.signIn(account)
+        return try await session.answerSignIn(account)
     }
 
     private static let login = Operation(
@@ -45,10 +45,12 @@ extension Operation {
         }
         try await session.requireNoOtherUser(than: account.user)
         try await session.accounts.requireConfirmedEmail(of: account.user)
-        guard let guestToken = params.string("guest_refresh_token") else { return try await session.signIn(account) }
+        guard let guestToken = params.string("guest_refresh_token") else {
+            return try await session.answerSignIn(account)
+        }
         let merged = try await session.accounts.merge(guestRefreshToken: guestToken, into: account)
         await session.recordWriteTimeAndNotifyFeed()
-        return try await session.signIn(account, adding: [.init(name: "merged", value: merged)])
+        return try await session.answerSignIn(account, adding: [.init(name: "merged", value: merged)])
     }
 
     private static let guest = Operation(
@@ -57,7 +59,8 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         try await session.requireNoOtherUser(than: nil)
         try session.limits.takeSignIn(from: session.peerAddress)
-        return try await session.signIn(try await session.accounts.createGuest(fullName: params.string("full_name")))
+        return try await session.answerSignIn(
+            try await session.accounts.createGuest(fullName: params.string("full_name")))
     }
 
     private static let upgrade = Operation(
@@ -76,7 +79,7 @@ extension Operation {
         let account = try await session.accounts.upgrade(
             token.user, email: email, password: password, fullName: params.string("full_name"))
         await session.recordWriteTimeAndNotifyFeed()
-        return try await session.signIn(account)
+        return try await session.answerSignIn(account)
     }
 
     private static let refresh = Operation(
@@ -120,7 +123,7 @@ extension ConnectionSession {
     fileprivate nonisolated var accounts: Accounts { service.accounts }
 
     /// Opens a session of the account on this connection, and returns its tokens.
-    fileprivate func signIn(
+    fileprivate func answerSignIn(
         _ account: AuthenticatedAccount, adding members: [JSONObject.Member] = []
     ) async throws(ProtocolError) -> Answer {
         Answer(.object(JSONObject(try await signIn(account).tokens.members + members)))

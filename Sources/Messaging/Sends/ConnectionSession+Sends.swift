@@ -77,7 +77,7 @@ extension ConnectionSession {
     private func takeSend(_ params: Params) throws(ProtocolError) {
         let bytes =
             (params.string("content")?.utf8.count ?? 0) + (params.object("attachment")?.text.utf8.count ?? 0)
-        try limits.takeSend(of: token.user, bytes: bytes, guestAddress: isGuest ? addressKey : nil)
+        try limits.takeSend(of: token.user, bytes: bytes, at: addressKey, isGuest: isGuest)
     }
 
     private func text(of params: Params) throws(ProtocolError) -> OutgoingText {

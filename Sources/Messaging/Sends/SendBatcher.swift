@@ -46,8 +46,7 @@ final class SendBatcher: Sendable {
     private let database: Database
     private let logger: Logger
     private let sizes: Recorder
-    private let writeWillBegin: @Sendable () -> Void
-    private let writeDidEnd: @Sendable () -> Void
+    private let feed: Feed
 
     private let queue: Mutex<Queue>
 
@@ -57,16 +56,13 @@ final class SendBatcher: Sendable {
 
     /// - Parameters:
     ///   - waitTimeout: the longest wait of a text in the queue. It is checked when the queue moves.
-    ///   - writeWillBegin: called before each write.
-    ///   - writeDidEnd: called when a write has ended, committed or not.
+    ///   - feed: told of each write's begin and end.
     init(
-        database: Database, waitTimeout: Duration, logger: Logger, metrics: any MetricsFactory,
-        writeWillBegin: @escaping @Sendable () -> Void, writeDidEnd: @escaping @Sendable () -> Void
+        database: Database, feed: Feed, waitTimeout: Duration, logger: Logger, metrics: any MetricsFactory
     ) {
         self.database = database
         self.logger = logger
-        self.writeWillBegin = writeWillBegin
-        self.writeDidEnd = writeDidEnd
+        self.feed = feed
         queue = Mutex(Queue(waitTimeout: waitTimeout))
         sizes = Recorder(label: "postline_send_batch_size", factory: metrics)
     }
@@ -99,7 +95,7 @@ final class SendBatcher: Sendable {
         case .completed(let outcomes): return outcomes
         case .individually:
             sizes.record(1)
-            writeWillBegin()
+            feed.writeWillBegin()
             let outcome = await sendIndividually(texts[0])
             batchEnded(texts)
             return [outcome]
@@ -125,7 +121,7 @@ extension SendBatcher {
 
     private func batchEnded(_ texts: [OutgoingText]) {
         perform(queue.withLock { $0.batchEnded(texts) })
-        writeDidEnd()
+        feed.writeDidEnd()
     }
 
     /// Sends one batch after another until the queue is stopped.
@@ -137,7 +133,7 @@ extension SendBatcher {
             if batch.isEmpty { return }
             let texts = batch.flatMap(\.texts)
             sizes.record(texts.count)
-            writeWillBegin()
+            feed.writeWillBegin()
             let result = await query(texts)
             batchEnded(texts)
             // The next batch goes to the database before the clients of this one resume.

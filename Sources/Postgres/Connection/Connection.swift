@@ -116,12 +116,8 @@ package actor Connection {
     /// - Throws: `server`, `connectionLost`, `deadlineExceeded`, `cancelled` (with the effects of a deadline) and
     ///   `refused`. After a `server` error about a stale prepared statement the connection is closed.
     package func run(_ calls: [Call], deadline: Duration? = nil) async throws(PostgresError) -> [Rows] {
-        try await run(calls, until: deadline.map { .now + $0 })
-    }
-
-    func run(_ calls: [Call], until deadline: ContinuousClock.Instant?) async throws(PostgresError) -> [Rows] {
         if calls.isEmpty { return [] }
-        return try await perform(.pipeline(calls), until: deadline)
+        return try await perform(.pipeline(calls), until: deadline.map { .now + $0 })
     }
 
     /// Executes a script of statements by the simple protocol, and returns the rows of each.

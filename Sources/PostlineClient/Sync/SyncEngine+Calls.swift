@@ -2,9 +2,6 @@ import Concurrency
 
 /// Calls from the app.
 extension SyncEngine {
-    /// Signals that the outbox has a new change.
-    nonisolated func wakeOutbox() { outboxSignal.signal() }
-
     /// Disconnects in the background, and connects again in the foreground.
     func setInBackground(_ isInBackground: Bool) {
         self.isInBackground = isInBackground

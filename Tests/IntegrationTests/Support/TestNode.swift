@@ -7,7 +7,7 @@ import LineServer
 import Logging
 import LineClient
 import Media
-import Messaging
+@testable import Messaging
 import Metering
 import Outbox
 import ServiceLifecycle
@@ -29,6 +29,11 @@ struct TestNode: Sendable {
     /// True if the node is ready for clients.
     var isReady: Bool {
         get async { if case .ready = await service.readiness() { true } else { false } }
+    }
+
+    /// The number of `sync.open` requests that wait for another of their user.
+    var waitingSyncs: Int {
+        get async { await service.sync.userTurns.waitingCount }
     }
 
     /// The HTTP port.
