@@ -15,6 +15,7 @@ struct DoctorCommand: AsyncParsableCommand {
             POSTLINE_ADMIN_DATABASE_URL it also sees which migrations were applied, and other programs' transactions.
             """)
 
+    @OptionGroup var options: SettingOptions
     @OptionGroup var world: DevWorldOptions
 
     @Flag(help: "Print each finding as a JSON object: level, check, message, advice.")
@@ -25,13 +26,14 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await CommandFailure.reported {
-            let settings = await SettingsUnderTest(try world.settings())
+            let settings = await SettingsUnderTest(try world.settings(options))
             let run = DoctorRun(settings, openTransactionSeconds: openTransactionSeconds)
             if await run.report(asJSON: json) { throw ExitCode.failure }
         }
     }
 
     func validate() throws {
+        try world.validate(with: options)
         if openTransactionSeconds < 0 { throw ValidationError("--open-transaction-seconds must not be negative.") }
     }
 }

@@ -14,11 +14,14 @@ struct Token: AsyncParsableCommand {
     @Argument(help: "The user's email address.")
     var email: String
 
+    @OptionGroup var options: SettingOptions
     @OptionGroup var world: DevWorldOptions
+
+    func validate() throws { try world.validate(with: options) }
 
     func run() async throws {
         try await CommandFailure.reported {
-            var settings = try world.settings()
+            var settings = try world.settings(options)
             // Nothing is served, so this command need not be able to read the certificate's key.
             settings.tlsCertificate = nil
             let node = try await Node(settings)

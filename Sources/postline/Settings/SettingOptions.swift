@@ -36,17 +36,17 @@ struct SettingOptions: ParsableArguments, CustomReflectable {
         }
     }
 
-    var customMirror: Mirror {
+    var customMirror: Mirror { Mirror(self, children: Self.options) }
+
+    /// The options, which the parser reads some twenty times in a debug build.
+    private static let options: [(label: String?, value: any Sendable)] = {
         let file = Option<String?>(
             help: """
                 A JSON file of settings, such as {"port": 7432}. Each setting below is a key of it (pool_size), and an \
                 environment variable (POSTLINE_POOL_SIZE); this one is POSTLINE_CONFIG.
                 """, completion: .file())
-        return Mirror(
-            self,
-            children: [(label: Self.config.stringValue, value: file)]
-                + Setting.all.map { (label: $0.key, value: $0.option) })
-    }
+        return [(label: config.stringValue, value: file)] + Setting.all.map { (label: $0.key, value: $0.option) }
+    }()
 
     private static let config = Flag(stringValue: "config")
 
