@@ -1,4 +1,5 @@
 import Postgres
+import Synchronization
 
 /// The data that `select` under row-level security returns to each user, at one moment.
 struct Visibility: Sendable {
@@ -106,8 +107,20 @@ struct Visibility: Sendable {
     }
 
     private static func marks(_ rows: Rows) throws -> Set<String> {
-        var bytes: [UInt8] = []
-        for row in 0..<rows.count { bytes += Array((rows.text(row, 0) ?? "").utf8) }
-        return try Fingerprints.find(in: bytes)
+        var marks: Set<String> = []
+        for row in 0..<rows.count {
+            let text = rows.text(row, 0) ?? ""
+            if let known = knownMarks.withLock({ $0[text] }) {
+                marks.formUnion(known)
+            } else {
+                let found = try Fingerprints.find(in: Array(text.utf8))
+                knownMarks.withLock { $0[text] = found }
+                marks.formUnion(found)
+            }
+        }
+        return marks
     }
+
+    /// The marks of rows that were read before. Most rows are read again, by each user and after each step.
+    private static let knownMarks = Mutex<[String: Set<String>]>([:])
 }

@@ -20,6 +20,9 @@ final class Command: Sendable {
     private let input: FileHandle
     private let state = Mutex(State())
 
+    /// Readable once the process has ended.
+    private let end = Pipe()
+
     /// Starts the process with the minimal environment, without variables of Postline.
     ///
     /// - Parameters:
@@ -74,6 +77,7 @@ final class Command: Sendable {
             for await status in exited.stream {
                 try? FileManager.default.removeItem(at: home)
                 change { $0.status = status }
+                try? end.fileHandleForWriting.write(contentsOf: [0])
             }
         }
     }
@@ -82,19 +86,17 @@ final class Command: Sendable {
     ///
     /// The end of the pipe may never come: a process started at the same moment may hold it open.
     private func follow(_ file: FileHandle, _ take: @escaping @Sendable (inout State, String) -> Void) {
-        let descriptor = file.fileDescriptor
         Thread.detachNewThread { [self] in
             while true {
-                let isOver = state.withLock { $0.status != nil }
-                var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                let ready = unsafe poll(&polled, 1, 20)
-                if ready > 0 {
+                var polled = [file, end.fileHandleForReading].map {
+                    pollfd(fd: $0.fileDescriptor, events: Int16(POLLIN), revents: 0)
+                }
+                // An interrupted call, such as by SIGCHLD, is repeated.
+                guard unsafe poll(&polled, 2, -1) > 0 else { continue }
+                if polled[0].revents != 0 {
                     let data = file.availableData
                     change { take(&$0, String(decoding: data, as: UTF8.self)) }
                     if !data.isEmpty { continue }
-                } else if ready < 0 || !isOver {
-                    // An interrupted call, such as by SIGCHLD, is repeated.
-                    continue
                 }
                 return change { $0.open -= 1 }
             }
