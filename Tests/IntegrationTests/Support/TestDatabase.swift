@@ -34,9 +34,12 @@ struct TestDatabase: Sendable {
     ) async throws -> Value {
         // Each test uses up to a dozen connections and much of a processor.
         await slots.enter()
+        let suite = Test.current?.sourceLocation.fileName.replacing(".swift", with: "") ?? "other"
+        let start = ContinuousClock.now
+        defer { TestDurations.add(ContinuousClock.now - start, to: suite) }
         do {
             if migrated { try await template.value }
-            let name = "test_\(UInt64.random(in: 0 ... .max))"
+            let name = "test_\(suite.lowercased())_\(UInt32.random(in: 0 ... .max))"
             try await create(name, template: migrated ? templateName : "template1")
             let database = TestDatabase(name: name, server: url)
             let value: Value
