@@ -27,6 +27,11 @@ extension TestClient {
 extension TestDatabase {
     /// Waits until the query returns the value.
     func wait(for query: String, toBe wanted: String?) async throws {
-        try await eventually("\(query) to be \(wanted ?? "nothing")") { try await value(query) == wanted }
+        // A new connection each time would cost more than the query.
+        try await withConnection { connection in
+            try await eventually("\(query) to be \(wanted ?? "nothing")") {
+                try await Self.column(query, over: connection).first ?? nil == wanted
+            }
+        }
     }
 }

@@ -76,10 +76,13 @@ struct TestDatabase: Sendable {
 
     /// Returns the first column of a query as the superuser.
     func column(_ sql: String) async throws -> [String?] {
-        try await withConnection { connection in
-            let rows = try await connection.run([Call(Statement("q", sql))], deadline: watchdogLimit)[0]
-            return (0..<rows.count).map { rows.text($0, 0) }
-        }
+        try await withConnection { try await Self.column(sql, over: $0) }
+    }
+
+    /// Returns the first column of a query over a connection.
+    static func column(_ sql: String, over connection: Connection) async throws -> [String?] {
+        let rows = try await connection.run([Call(Statement("q", sql))], deadline: watchdogLimit)[0]
+        return (0..<rows.count).map { rows.text($0, 0) }
     }
 
     /// Returns the single value of a query as the superuser.
