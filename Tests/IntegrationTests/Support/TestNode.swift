@@ -85,7 +85,8 @@ struct TestNode: Sendable {
 struct NodeSettings: Sendable {
     /// The port, or 0 for one of the system's choice.
     var port = 0
-    var poolSize = 4
+    /// Small, since each connection costs 6 ms of processor time. Tests of concurrency set more.
+    var poolSize = 2
     var accountProvider = AccountProvider.builtin
     /// The token keys, or nil for the tests' secret.
     var keys: TokenKeys?
