@@ -15,9 +15,11 @@ package actor ConcurrencyLimiter {
 
     private let width: Int
     private let share: Int?
+    private let groupShare: Int?
     private let waitTimeout: Duration
     private var inside = 0
     private var insideByOwner: [String: Int] = [:]
+    private var insideByGroup: [RequestOwner.Group: Int] = [:]
     private var waiting = FairQueue<Waiter>()
 
     private nonisolated let reactor: Reactor
@@ -29,11 +31,16 @@ package actor ConcurrencyLimiter {
     /// - Parameters:
     ///   - width: the maximum concurrency; by default unlimited.
     ///   - share: the maximum concurrency of one client; nil for no limit.
+    ///   - groupShare: the maximum concurrency of the users, or the guests, of one address; nil for no limit.
     ///   - waitTimeout: the maximum wait. A request that exceeds it fails when its turn comes.
     ///   - reactor: the thread of the database's connections.
-    package init(width: Int = .max, share: Int? = nil, waitTimeout: Duration = .seconds(30), on reactor: Reactor) {
+    package init(
+        width: Int = .max, share: Int? = nil, groupShare: Int? = nil, waitTimeout: Duration = .seconds(30),
+        on reactor: Reactor
+    ) {
         self.width = width
         self.share = share
+        self.groupShare = groupShare
         self.waitTimeout = waitTimeout
         self.reactor = reactor
     }
@@ -50,7 +57,7 @@ package actor ConcurrencyLimiter {
         for owner: RequestOwner? = nil, _ work: @Sendable () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
         let admission: Result<Void, ProtocolError> = await withSuspension { caller in
-            if inside < width, mayEnter(owner) {
+            if inside < width, owner.map({ mayEnter($0.group) && mayEnter($0) }) ?? true {
                 enter(owner)
                 return .resume(.success(()))
             }
@@ -67,14 +74,19 @@ package actor ConcurrencyLimiter {
         return try await work()
     }
 
-    private func mayEnter(_ owner: RequestOwner?) -> Bool {
-        guard let share, let owner else { return true }
-        return insideByOwner[owner.id, default: 0] < share
+    private func mayEnter(_ owner: RequestOwner) -> Bool {
+        share.map { insideByOwner[owner.id, default: 0] < $0 } ?? true
+    }
+
+    private func mayEnter(_ group: RequestOwner.Group) -> Bool {
+        groupShare.map { insideByGroup[group, default: 0] < $0 } ?? true
     }
 
     private func enter(_ owner: RequestOwner?) {
         inside += 1
-        if share != nil, let owner { insideByOwner[owner.id, default: 0] += 1 }
+        guard let owner else { return }
+        if share != nil { insideByOwner[owner.id, default: 0] += 1 }
+        if groupShare != nil { insideByGroup[owner.group, default: 0] += 1 }
     }
 
     /// Passes the free slot to the next request.
@@ -84,8 +96,12 @@ package actor ConcurrencyLimiter {
             let left = insideByOwner[owner.id, default: 1] - 1
             insideByOwner[owner.id] = left > 0 ? left : nil
         }
+        if groupShare != nil, let owner {
+            let left = insideByGroup[owner.group, default: 1] - 1
+            insideByGroup[owner.group] = left > 0 ? left : nil
+        }
         let now = ContinuousClock.now
-        while inside < width, let next = waiting.popFirst(where: { mayEnter($0) }) {
+        while inside < width, let next = waiting.popFirst(from: mayEnter, where: mayEnter) {
             guard next.until >= now else {
                 next.continuation.resume(returning: .failure(.unavailable))
                 continue

@@ -164,10 +164,12 @@ package final class MessagingService: Service, SessionFactory {
         limits = RateLimits(configuration.rates, metrics: metrics)
         requestMetrics = RequestMetrics(factory: metrics)
         connectedSessions = ConnectedSessions(database: database, logger: logger)
+        let pages = max(2, configuration.poolSize / 4)
         sync = Sync(
             database: database, standby: standby,
             userTurns: ConcurrencyLimiter(share: configuration.rates == nil ? nil : 1, on: pool.reactor),
-            limiter: ConcurrencyLimiter(width: max(2, configuration.poolSize / 4), on: pool.reactor),
+            limiter: ConcurrencyLimiter(
+                width: pages, groupShare: configuration.rates == nil ? nil : pages / 2, on: pool.reactor),
             reconnects: ReconnectBatcher(database: database, logger: logger))
         feed = Feed(
             settings: .init(

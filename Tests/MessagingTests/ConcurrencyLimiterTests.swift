@@ -1,5 +1,6 @@
 import BoundedWait
 @testable import DatabaseAccess
+import Foundations
 import Postgres
 import Testing
 @testable import WireProtocol
@@ -89,6 +90,36 @@ struct ConcurrencyLimiterTests {
             }
             try await group.waitForAll()
         }
+    }
+
+    @Test("bounds the share of an address")
+    func groupShares() async throws {
+        let admitted = AdmittedCallers()
+        let limiter = ConcurrencyLimiter(width: 2, groupShare: 1, on: Reactor(name: "test"))
+        func owner(_ number: Int, at address: String) -> RequestOwner {
+            RequestOwner("user \(number)", in: .users(AddressKey(address)))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<5 {
+                group.addTask {
+                    try await limiter.run(for: owner(number, at: "192.0.2.1")) { () throws(ProtocolError) in
+                        await admitted.stay(number)
+                    }
+                }
+                try await eventually("the others to wait") {
+                    await admitted.entered.count + limiter.waitingCount > number
+                }
+            }
+            #expect(await admitted.entered == [0])
+            let other = try await limiter.run(for: owner(9, at: "192.0.2.2")) { () throws(ProtocolError) in 9 }
+            #expect(other == 9)
+            for left in 1...5 {
+                try await eventually("the next to be inside") { await admitted.entered.count == left }
+                await admitted.letOneOut()
+            }
+            try await group.waitForAll()
+        }
+        #expect(await admitted.entered == Array(0..<5))
     }
 
     @Test("does not begin the work of a cancelled caller")
