@@ -59,9 +59,10 @@ package final class LineServer: Service {
     /// - Throws: ``ListenError`` if it cannot listen.
     package func run() async throws {
         let metrics = context.metrics
-        let answers = UnwrittenAnswers(limit: context.configuration.maxUnwrittenBytes)
+        let queuedBytes = QueuedBytes(limit: context.configuration.maxUnwrittenBytes)
         for eventLoop in group.makeIterator() {
-            let loop = try await eventLoop.submit { LineLoop(eventLoop, metrics: metrics, answers: answers) }.get()
+            let loop = try await eventLoop.submit { LineLoop(eventLoop, metrics: metrics, queuedBytes: queuedBytes) }
+                .get()
             loops.withLock { $0[ObjectIdentifier(eventLoop)] = loop }
         }
         let all = loops.withLock { Array($0.values) }

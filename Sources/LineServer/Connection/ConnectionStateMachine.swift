@@ -82,6 +82,9 @@ struct ConnectionStateMachine {
 
     var isClosed: Bool { if case .closed = phase { true } else { false } }
 
+    /// The bytes of unhandled requests and of unwritten responses.
+    var queuedBytes: Int { lines.heldBytes + queue.unwrittenAnswerBytes }
+
     /// True once the goodbye is queued, after which no response is written.
     var isLeaving: Bool {
         switch phase {

@@ -126,7 +126,7 @@ final class ServerContext: Sendable {
 extension Goodbye {
     static let shuttingDown = Goodbye(.shuttingDown, "The server is shutting down.")
     static let overloaded = Goodbye(
-        .slowConsumer, "The server holds too many answers that were not read, and the most of them are yours.")
+        .slowConsumer, "The server holds too many requests and unread responses, and most of them are yours.")
     static let lineTooLong = Goodbye(.lineTooLong, "A line did not end.")
     static let messageTooLong = Goodbye(.lineTooLong, "A message is longer than a line may be.")
 

@@ -15,7 +15,7 @@ final class LineLoop: PushTarget {
     private let budget: NIOLoopBound<TurnBudget>
 
     private let metrics: LineMetrics
-    private let answers: UnwrittenAnswers
+    private let queuedBytes: QueuedBytes
 
     private let inbox = Mutex(Inbox())
     private let local: NIOLoopBound<Local>
@@ -53,7 +53,7 @@ final class LineLoop: PushTarget {
         var waitingBytes = 0
 
         /// The response bytes among `waitingBytes`.
-        var unwrittenAnswerBytes = 0
+        var queuedBytes = 0
 
         /// The items being processed. The array is kept to reuse its memory.
         var reading: [InboxItem] = []
@@ -63,13 +63,13 @@ final class LineLoop: PushTarget {
     }
 
     /// Creates the state. Must be called on `eventLoop`.
-    init(_ eventLoop: any EventLoop, metrics: LineMetrics, answers: UnwrittenAnswers) {
+    init(_ eventLoop: any EventLoop, metrics: LineMetrics, queuedBytes: QueuedBytes) {
         self.eventLoop = eventLoop
         executor = LoopExecutor(eventLoop)
         actor = LoopActor(executor)
         budget = NIOLoopBound(TurnBudget.of(eventLoop), eventLoop: eventLoop)
         self.metrics = metrics
-        self.answers = answers
+        self.queuedBytes = queuedBytes
         self.local = NIOLoopBound(Local(), eventLoop: eventLoop)
     }
 
@@ -201,21 +201,20 @@ final class LineLoop: PushTarget {
             let waiting = self.local.value.connections.reduce(0) { $0 + $1.state.queue.waitingBytes }
             self.metrics.queueBytesChanged(by: waiting - self.local.value.waitingBytes)
             self.local.value.waitingBytes = waiting
-            self.boundUnwrittenAnswers()
+            self.boundQueuedBytes()
             self.flush()
         }
     }
 
-    /// Closes this loop's connections with the most unwritten response bytes until all loops together are within the
-    /// bound.
-    private func boundUnwrittenAnswers() {
+    /// Closes this loop's connections with the most queued bytes until all loops together are within the bound.
+    private func boundQueuedBytes() {
         let local = self.local.value
-        let unwritten = local.connections.reduce(0) { $0 + $1.state.queue.unwrittenAnswerBytes }
-        var excess = answers.changed(by: unwritten - local.unwrittenAnswerBytes)
-        local.unwrittenAnswerBytes = unwritten
+        let queued = local.connections.reduce(0) { $0 + $1.state.queuedBytes }
+        var excess = queuedBytes.changed(by: queued - local.queuedBytes)
+        local.queuedBytes = queued
         guard excess > 0 else { return }
         // Connections with little waiting are within the allowance of each connection.
-        let largest = local.connections.map { (bytes: $0.state.queue.unwrittenAnswerBytes, connection: $0) }
+        let largest = local.connections.map { (bytes: $0.state.queuedBytes, connection: $0) }
             .filter { $0.bytes > 65_536 && !$0.connection.state.isLeaving }.sorted { $0.bytes > $1.bytes }
         for (bytes, connection) in largest where excess > 0 {
             excess -= bytes

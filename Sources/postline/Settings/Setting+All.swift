@@ -281,8 +281,8 @@ extension Setting {
         Setting(
             "max_unwritten_bytes", \.lines.maxUnwrittenBytes, .integer(in: 1_048_576...1_099_511_627_776),
             """
-            The maximum size of responses queued for all clients together. Beyond it, the clients with the most are \
-            disconnected.
+            The maximum size of requests and responses queued for all clients together. Beyond it, the clients with \
+            the most are disconnected.
             """),
         Setting(
             "max_queue_bytes", \.lines.maxQueueBytes, .integer(in: 1_024...1_073_741_824),

@@ -1,5 +1,6 @@
 import LineClient
 import Metering
+import Postgres
 import Testing
 @testable import WireProtocol
 
@@ -139,6 +140,35 @@ struct BackPressureTests {
             while (node.metrics.value(closed) ?? 0) == 0 { try await other.call("me.get") }
             #expect((node.metrics.value(#"postline_connections_closed_total{reason="slow_consumer"}"#) ?? 0) > 0)
             for _ in 0..<50 { try await other.call("me.get") }
+            #expect(try await other.call("me.get")["username"] == "bob")
+            for client in clients { await client.close() }
+        }
+    }
+
+    @Test("unhandled requests count for the total limit of queued bytes")
+    func unhandledRequests() async throws {
+        try await withNode(NodeSettings(maxUnwrittenBytes: 1_048_576)) { node in
+            let other = try await node.signedIn(.bob)
+            let program = try await node.database.connect()
+            _ = try await program.execute(
+                "begin; select from public.user_profiles where id = '\(Person.alice.id)' for update")
+            let text = String(repeating: "x", count: 60_000)
+            var clients: [TestClient] = []
+            for _ in 0..<16 {
+                let client = try await node.signedIn(.alice)
+                try await client.line.send(
+                    line: #"{"jsonrpc":"2.0","id":"0","method":"me.update","params":{"bio":"waits"}}"#)
+                for number in 1...3 {
+                    try await client.line.send(
+                        line: #"{"jsonrpc":"2.0","id":"\#(number)","method":"server.info","params":{"x":"\#(text)"}}"#)
+                }
+                clients.append(client)
+            }
+            while (node.metrics.value("postline_outbound_queue_overflows_total") ?? 0) == 0 {
+                try await other.call("me.get")
+            }
+            _ = try await program.execute("commit")
+            await program.close()
             #expect(try await other.call("me.get")["username"] == "bob")
             for client in clients { await client.close() }
         }
