@@ -294,14 +294,17 @@ extension ConnectionSession {
     ///
     /// Ten affected members, or 8 KiB of parameters, cost as much as another change.
     ///
-    /// - Parameter members: the number of members that it affects.
+    /// - Parameters:
+    ///   - members: the number of members that it affects.
+    ///   - addressCost: the number of changes that it counts as for the client's address; nil for as many as for the
+    ///     user.
     func change(
-        _ function: Statement, _ parameters: [String?], members: Int = 1
+        _ function: Statement, _ parameters: [String?], members: Int = 1, addressCost: Int? = nil
     ) async throws(ProtocolError) -> Answer {
         let bytes = parameters.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
         try limits.takeChange(
-            of: token.user, cost: max(1, (members + 9) / 10) + bytes / 8_192, bytes: bytes, at: addressKey,
-            isGuest: isGuest)
+            of: token.user, cost: max(1, (members + 9) / 10) + bytes / 8_192, addressCost: addressCost, bytes: bytes,
+            at: addressKey, isGuest: isGuest)
         return try await write(function, parameters)
     }
 

@@ -164,13 +164,14 @@ struct RateLimits: Sendable {
     ///
     /// - Parameters:
     ///   - cost: the number of changes that it counts as.
+    ///   - addressCost: the number that it counts as for the address; nil for `cost`.
     ///   - isGuest: true for a guest, as in ``takeSend(of:bytes:at:isGuest:)``.
     /// - Throws: `rate_limited`.
     func takeChange(
-        of user: ID, cost: Int = 1, bytes: Int = 0, at address: AddressKey, isGuest: Bool
+        of user: ID, cost: Int = 1, addressCost: Int? = nil, bytes: Int = 0, at address: AddressKey, isGuest: Bool
     ) throws(ProtocolError) {
         try take(user, from: changes, .changes, cost: Double(cost), "You change things too quickly.")
-        try takeWrite(cost: cost, bytes: bytes, of: user, at: address, isGuest: isGuest)
+        try takeWrite(cost: addressCost ?? cost, bytes: bytes, of: user, at: address, isGuest: isGuest)
     }
 
     /// Counts a search.

@@ -101,11 +101,11 @@ extension Operation {
 }
 
 extension ConnectionSession {
-    /// Runs a change of the user's own data. All who share a conversation with the user receive it, so it counts as a
-    /// change that affects 100 members.
+    /// Runs a change of the user's own data. All who share a conversation with the user receive it, so it counts as ten
+    /// changes, and for the client's address as fifty.
     fileprivate func changeOwnData(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer
     {
-        try await change(function, parameters, members: 100)
+        try await change(function, parameters, members: 100, addressCost: 50)
     }
 }
 
