@@ -60,7 +60,7 @@ final class HTTPConnections: Sendable {
     private let limit: Int?
     private let maxUnwrittenBytes: Int
     private let state = Mutex(State())
-    private let open = OpenConnections()
+    let open = OpenConnections()
 
     init(_ bounds: HTTPBounds) {
         limit = bounds.maxConnections

@@ -66,10 +66,11 @@ package struct HTTPServer: Sendable {
         listening(LineServer.Address(host: local?.ipAddress ?? configuration.host, port: local?.port ?? 0))
         let timeout = configuration.bounds.shutdownTimeout
         try await withTaskCancellationOrGracefulShutdown {
-            try await withThrowingTaskGroup { group in
+            try await withThrowingTaskGroup { [lineServer] group in
                 group.addTask {
                     try await listener.closeFuture.get()
                     await connections.haveEnded()
+                    lineServer?.report(unended: connections.open)
                 }
                 group.addTask {
                     try await gracefulShutdown()

@@ -140,6 +140,7 @@ package final class LineServer: Service {
                 group.addTask {
                     try await listener.closeFuture.get()
                     await context.connections.haveEnded()
+                    context.report(unended: context.connections)
                 }
                 group.addTask {
                     try await gracefulShutdown()
@@ -171,6 +172,9 @@ extension LineServer {
 
     /// Counts a client of the other server that was cut off because too many bytes waited for all of its clients.
     package func overloaded() { context.metrics.overloaded() }
+
+    /// Logs the connections that did not end before their server, if there are any.
+    package func report(unended connections: OpenConnections) { context.report(unended: connections) }
 
     /// Acquires a slot for a client of the other server. A dropped slot must not be kept.
     ///

@@ -110,6 +110,16 @@ struct DisconnectTests {
         }
     }
 
+    @Test("a connection that does not end delays a cancelled wait by a bounded time")
+    func unendedConnection() async {
+        let connections = OpenConnections(cutTimeout: .milliseconds(1))
+        connections.enter()
+        let wait = Task { await connections.haveEnded() }
+        wait.cancel()
+        await wait.value
+        #expect(connections.count == 1)
+    }
+
     @Test("the service ends after its last connection")
     func shutdownEnds() async throws {
         let server = LineServer(configuration: .test(), sessions: StubSessions(echo), logger: Logger(label: "test"))

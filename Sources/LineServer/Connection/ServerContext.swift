@@ -34,6 +34,12 @@ final class ServerContext: Sendable {
                 maxConnectionsPerAddress: configuration.maxConnectionsPerAddress))
     }
 
+    /// Logs the connections that did not end before the server, if there are any.
+    func report(unended connections: OpenConnections) {
+        guard connections.count > 0 else { return }
+        logger.error("connections did not end", metadata: ["count": "\(connections.count)"])
+    }
+
     /// True once shutdown has begun. New clients then get a goodbye.
     var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
