@@ -1,0 +1,188 @@
+import { applyMessages } from './apply-messages.js'
+import { messageRange } from './storage.js'
+
+/** @typedef {import('./draft-writes.js').DraftWrites} DraftWrites */
+/** @typedef {import('../types').Changes} Changes */
+/** @typedef {import('../types').Conversation} Conversation */
+/** @typedef {import('./mirror.js').ConversationRecord} ConversationRecord */
+
+/**
+ * Applies changes from the server by the rules of docs/protocol.md, section 3. Applying them twice, or after newer ones,
+ * changes nothing.
+ *
+ * @param {DraftWrites} draft
+ * @param {Partial<Changes>} changes
+ * @param {{ userID: string, isResponse?: boolean }} options `isResponse`: the changes are the objects of a response,
+ *   which may be ahead of the changes before them.
+ */
+export async function applyChanges(draft, changes, { userID, isResponse = false }) {
+  if (changes.reset) beginReset(draft)
+  const generation = generationOf(draft)
+  let hasLostMembers = false
+  // `left` first: a user who was removed and added again is a member.
+  for (const id of changes.left ?? []) {
+    removeConversation(draft, id)
+    draft.delete('draft', id)
+    hasLostMembers = true
+  }
+  if (changes.me) {
+    const held = draft.get('setting', 'me')
+    if (!held || held.generation !== generation || held.value.version < changes.me.version) {
+      draft.set('me', { generation, value: changes.me })
+    }
+  }
+  for (const profile of changes.profiles ?? []) {
+    const held = draft.get('profile', profile.id)
+    if (!held || held.generation !== generation || held.value.version < profile.version) {
+      draft.put('profile', profile.id, { generation, value: profile })
+    }
+  }
+  for (const conversation of changes.conversations ?? []) {
+    hasLostMembers = applyConversation(draft, conversation) || hasLostMembers
+  }
+  await applyMessages(draft, changes.messages ?? [], { userID, isResponse })
+  for (const read of changes.reads ?? []) applyRead(draft, read, userID)
+  for (const presence of changes.presence ?? []) {
+    draft.put('presence', presence.user_id, { generation, value: presence })
+  }
+  if (changes.cursor) draft.set('cursor', changes.cursor)
+  if (changes.more === false && draft.get('setting', 'is_resetting')) hasLostMembers = endReset(draft) || hasLostMembers
+  if (hasLostMembers && !changes.more) prunePresence(draft)
+}
+
+/**
+ * The number of resets so far.
+ *
+ * @param {DraftWrites} draft
+ * @returns {number}
+ */
+export function generationOf(draft) { return draft.get('setting', 'generation') ?? 0 }
+
+/**
+ * Returns a conversation of the current generation.
+ *
+ * @param {DraftWrites} draft
+ * @param {string} id
+ * @returns {ConversationRecord | undefined}
+ */
+export function currentConversation(draft, id) {
+  const held = draft.get('conversation', id)
+  return held?.generation === generationOf(draft) ? held : undefined
+}
+
+/**
+ * Begins a reset. What is stored stays visible until it is replaced or the last page has come, since the connection may
+ * be lost between the pages.
+ *
+ * @param {DraftWrites} draft
+ */
+function beginReset(draft) {
+  draft.set('generation', generationOf(draft) + 1)
+  draft.set('is_resetting', true)
+}
+
+/**
+ * Deletes the server's objects that did not come with the reset. Drafts and the outbox stay.
+ *
+ * @param {DraftWrites} draft
+ */
+function endReset(draft) {
+  const generation = generationOf(draft)
+  draft.delete('setting', 'is_resetting')
+  for (const table of /** @type {const} */ (['conversation', 'profile', 'presence'])) {
+    for (const [key, record] of draft.entries(table)) {
+      if (record.generation === generation) continue
+      if (table === 'conversation') removeConversation(draft, key)
+      else draft.delete(table, key)
+    }
+  }
+  return true
+}
+
+/**
+ * @param {DraftWrites} draft
+ * @param {string} id
+ */
+function removeConversation(draft, id) {
+  draft.delete('conversation', id)
+  draft.deleteMessages(messageRange(id))
+}
+
+/**
+ * Returns true if the conversation may have lost members.
+ *
+ * @param {DraftWrites} draft
+ * @param {Conversation} conversation
+ */
+function applyConversation(draft, conversation) {
+  const held = currentConversation(draft, conversation.id)
+  if (held) {
+    const value = merge(held.value, conversation)
+    // An object that is the same stays the same, so that views need not be made again. A mute has no version.
+    if (JSON.stringify(value) !== JSON.stringify(held.value)) draft.put('conversation', value.id, { ...held, value })
+    return held.value.version < conversation.version
+  }
+  // A reset tells nothing of edits and deletions, so the messages from before it are of no use.
+  if (draft.get('conversation', conversation.id)) draft.deleteMessages(messageRange(conversation.id))
+  const { last_seq } = conversation
+  draft.put('conversation', conversation.id, {
+    generation: generationOf(draft), first_seq: last_seq + 1, held_seq: last_seq, value: conversation,
+  })
+  return false
+}
+
+/**
+ * Returns the newest of both states: the metadata of the greater version, `last_*` of the greater `last_seq`, and the
+ * greater of each read mark.
+ *
+ * @param {Conversation} held
+ * @param {Conversation} newer
+ * @returns {Conversation}
+ */
+function merge(held, newer) {
+  const [base, other] = held.version > newer.version ? [held, newer] : [newer, held]
+  const last = other.last_seq > base.last_seq ? other : base
+  const marks = new Map(other.members.map((member) => [member.user_id, member.last_read_seq]))
+  return {
+    ...base,
+    last_seq: last.last_seq,
+    last_message_content: last.last_message_content,
+    last_message_time: last.last_message_time,
+    last_message_sender_id: last.last_message_sender_id,
+    last_read_seq: Math.max(base.last_read_seq, other.last_read_seq),
+    members: base.members.map((member) => {
+      const mark = marks.get(member.user_id) ?? 0
+      return mark > member.last_read_seq ? { ...member, last_read_seq: mark } : member
+    }),
+  }
+}
+
+/**
+ * @param {DraftWrites} draft
+ * @param {{ conversation_id: string, user_id: string, last_read_seq: number }} read
+ * @param {string} userID
+ */
+export function applyRead(draft, { conversation_id, user_id, last_read_seq }, userID) {
+  const held = currentConversation(draft, conversation_id)
+  if (!held) return
+  const { value } = held
+  const isOwn = user_id === userID && value.last_read_seq < last_read_seq
+  const isMembers = value.members.some((each) => each.user_id === user_id && each.last_read_seq < last_read_seq)
+  if (!isOwn && !isMembers) return
+  const members = isMembers
+    ? value.members.map((each) => (each.user_id === user_id ? { ...each, last_read_seq } : each)) : value.members
+  draft.put('conversation', conversation_id, {
+    ...held, value: { ...value, members, last_read_seq: isOwn ? last_read_seq : value.last_read_seq },
+  })
+}
+
+/**
+ * Forgets the presence of users who share no conversation: no more of it comes.
+ *
+ * @param {DraftWrites} draft
+ */
+function prunePresence(draft) {
+  const shared = new Set()
+  for (const [, { value }] of draft.entries('conversation')) for (const { user_id } of value.members) shared.add(user_id)
+  for (const [id] of draft.entries('presence')) if (!shared.has(id)) draft.delete('presence', id)
+}

@@ -1,0 +1,139 @@
+import { applyRead, currentConversation } from './apply-changes.js'
+import { messageKey, messageRange } from './storage.js'
+
+/** @typedef {import('./draft-writes.js').DraftWrites} DraftWrites */
+/** @typedef {import('../types').Message} Message */
+/** @typedef {import('./mirror.js').ConversationRecord} ConversationRecord */
+
+/**
+ * Applies messages of any conversations, in any order. Those of a conversation that the user is not in came late, and
+ * are ignored.
+ *
+ * @param {DraftWrites} draft
+ * @param {Message[]} messages
+ * @param {{ userID: string, isResponse: boolean }} options
+ */
+export async function applyMessages(draft, messages, { userID, isResponse }) {
+  /** @type {Map<string, Message[]>} */
+  const groups = new Map()
+  for (const message of messages) {
+    const group = groups.get(message.conversation_id)
+    if (group) group.push(message)
+    else groups.set(message.conversation_id, [message])
+  }
+  for (const [id, group] of groups) {
+    const held = currentConversation(draft, id)
+    if (held) await applyGroup(draft, held, group, { userID, isResponse })
+  }
+}
+
+/**
+ * Applies the older messages that `messages.list` returned for `before_seq`. The server has no others between them and
+ * `before_seq`, and none at all before an empty page.
+ *
+ * @param {DraftWrites} draft
+ * @param {string} conversationID
+ * @param {number} beforeSeq
+ * @param {Message[]} messages
+ */
+export function applyOlderMessages(draft, conversationID, beforeSeq, messages) {
+  const held = currentConversation(draft, conversationID)
+  // The range may have moved while the page was on its way.
+  if (held?.first_seq !== beforeSeq) return
+  for (const message of messages) draft.put('message', messageKey(conversationID, message.seq), message)
+  draft.put('conversation', conversationID, { ...held, first_seq: messages[0]?.seq ?? 1 })
+}
+
+/**
+ * @param {DraftWrites} draft
+ * @param {ConversationRecord} held
+ * @param {Message[]} group
+ * @param {{ userID: string, isResponse: boolean }} options
+ */
+async function applyGroup(draft, held, group, { userID, isResponse }) {
+  const id = held.value.id
+  let { first_seq, held_seq } = held
+  const stored = await storedVersions(draft, held, group)
+  const sorted = group.sort((a, b) => b.seq - a.seq || b.version - a.version)
+    .filter(({ seq }, index, all) => seq !== all[index - 1]?.seq)
+
+  // The newest messages without a gap between them.
+  const above = sorted.filter(({ seq }) => seq > held_seq)
+  let count = 0
+  while (count < above.length && above[count].seq === above[0].seq - count) count += 1
+  if (above.length && above[count - 1].seq > held_seq + 1) {
+    // A response may overtake the messages before it. They come, and this one again.
+    if (isResponse) return
+    // A limited conversation: the server has left out messages after those that are stored.
+    draft.deleteMessages(messageRange(id))
+    first_seq = above[count - 1].seq
+  }
+  if (above.length) held_seq = above[0].seq
+
+  const accepted = []
+  for (const message of sorted) {
+    const { seq } = message
+    if (seq < first_seq - 1) continue
+    if (seq === first_seq - 1) first_seq = seq
+    // The same version is the same message, and is not written again.
+    if ((stored.get(seq) ?? 0) >= message.version) continue
+    draft.put('message', messageKey(id, seq), message)
+    accepted.push(message)
+  }
+  if (!accepted.length) return
+  draft.put('conversation', id, { ...held, first_seq, held_seq, value: withLast(held.value, accepted[0]) })
+  for (const message of accepted) {
+    // Sending moves the sender's own mark.
+    applyRead(draft, { conversation_id: id, user_id: message.sender_id, last_read_seq: message.seq }, userID)
+    if (message.client_id && message.sender_id === userID) removeSend(draft, message.client_id)
+  }
+}
+
+/**
+ * Returns the versions of the stored messages among those of the group, by number.
+ *
+ * @param {DraftWrites} draft
+ * @param {ConversationRecord} held
+ * @param {Message[]} group
+ */
+async function storedVersions(draft, held, group) {
+  const id = held.value.id
+  /** @type {Map<number, number>} */
+  const versions = new Map()
+  const seqs = group.map(({ seq }) => seq).filter((seq) => seq >= held.first_seq && seq <= held.held_seq)
+  if (!seqs.length) return versions
+  const range = messageRange(id, Math.min(...seqs), Math.max(...seqs) + 1)
+  for (const message of await draft.database.read('message', range)) versions.set(message.seq, message.version)
+  for (const seq of seqs) {
+    const written = draft.writtenMessage(messageKey(id, seq))
+    if (written) versions.set(seq, written.version)
+  }
+  return versions
+}
+
+/**
+ * Returns the conversation with the newest message as its last.
+ *
+ * @param {import('../types').Conversation} conversation
+ * @param {Message} message
+ */
+function withLast(conversation, message) {
+  if (message.seq < conversation.last_seq) return conversation
+  return {
+    ...conversation,
+    last_seq: message.seq,
+    last_message_content: message.content && [...message.content.slice(0, 400)].slice(0, 200).join(''),
+    last_message_time: message.created_at,
+    last_message_sender_id: message.sender_id,
+  }
+}
+
+/**
+ * Removes a message from the outbox: the server has it.
+ *
+ * @param {DraftWrites} draft
+ * @param {string} clientID
+ */
+function removeSend(draft, clientID) {
+  for (const [key, { params }] of draft.entries('change')) if (params.client_id === clientID) draft.delete('change', key)
+}

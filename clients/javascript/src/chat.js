@@ -1,0 +1,351 @@
+import { PostlineError } from './errors.js'
+import { MessageViews } from './message-views.js'
+import { messagePicture } from './picture.js'
+import { messageKey, messageRange } from './storage.js'
+
+/** @typedef {import('../types').Message} Message */
+/** @typedef {import('../types').Profile} Profile */
+/** @typedef {import('./message-views.js').MessageView} MessageView */
+/** @typedef {import('./conversation-views.js').ConversationView} ConversationView */
+/** @typedef {Omit<import('../types').MethodParams['messages.send'], 'conversation_id' | 'content' | 'client_id'>} SendOptions */
+/**
+ * What a chat shows. The object and its members stay the same until their content differs.
+ *
+ * - `conversation`: null if the user is not a member, or before the first sync.
+ * - `messages`: the server's by number, followed by unsent ones.
+ * - `hasOlder`: true if the device or the server has older messages.
+ * - `typing`: the other members who are typing.
+ * - `isLoaded`: true once the device's messages are shown.
+ *
+ * @typedef {object} ChatSnapshot
+ * @property {ConversationView | null} conversation
+ * @property {readonly MessageView[]} messages
+ * @property {boolean} hasOlder
+ * @property {readonly Profile[]} typing
+ * @property {boolean} isLoaded
+ */
+
+/**
+ * What a chat needs of its client.
+ *
+ * @typedef {object} ChatClient
+ * @property {Promise<void>} ready
+ * @property {(conversationID: string) => Promise<void>} fetchOlder
+ * @property {(conversationID: string) => void} messageSent
+ * @property {(conversationID: string, isTyping: boolean) => void} setTyping
+ * @property {(chat: Chat, isKept: boolean) => void} keep
+ */
+
+const pageSize = 50
+
+/** @type {ChatSnapshot} */
+const emptySnapshot = Object.freeze({
+  conversation: null, messages: Object.freeze([]), hasOlder: false, typing: Object.freeze([]), isLoaded: false,
+})
+
+/** The messages of one conversation: the newest, and older ones on demand. `client.chat(id)` returns it. */
+export class Chat {
+  /** @type {import('./user-data.js').UserData | null} */
+  #user = null
+  #client
+  /**
+   * The loaded messages by number.
+   *
+   * @type {Map<number, Message>}
+   */
+  #messages = new Map()
+  /** All stored messages from this number on are loaded. */
+  #from = Infinity
+  /** @type {MessageViews | null} */
+  #views = null
+  /** @type {Promise<void> | null} */
+  #loading = null
+  #snapshot = emptySnapshot
+  /** @type {Set<() => void>} */
+  #listeners = new Set()
+
+  /**
+   * @param {string} id
+   * @param {ChatClient} client
+   */
+  constructor(id, client) {
+    /** The conversation's id. */
+    this.id = id
+    this.#client = client
+  }
+
+  /** Everything that the chat shows. The object stays the same until its content differs. */
+  get snapshot() { return this.#snapshot }
+
+  get conversation() { return this.#snapshot.conversation }
+
+  get messages() { return this.#snapshot.messages }
+
+  get hasOlder() { return this.#snapshot.hasOlder }
+
+  get typing() { return this.#snapshot.typing }
+
+  /** The text that the user typed and has not sent. */
+  get draft() { return this.conversation?.draft ?? '' }
+
+  /**
+   * Calls a listener after each change. Returns a function that ends this.
+   *
+   * @param {() => void} listener
+   */
+  subscribe(listener) {
+    this.#listeners.add(listener)
+    this.#client.keep(this, true)
+    return () => {
+      this.#listeners.delete(listener)
+      if (!this.#listeners.size) this.#client.keep(this, false)
+    }
+  }
+
+  /** Resolves once the device's messages are shown. */
+  async load() {
+    await this.#client.ready
+    await this.#loading
+  }
+
+  /**
+   * Shows the data of a user, or none. The client calls it.
+   *
+   * @param {import('./user-data.js').UserData | null} user
+   */
+  attach(user) {
+    if (this.#user === user) return
+    this.#user = user
+    this.#messages.clear()
+    this.#from = Infinity
+    this.#views = user && new MessageViews(user.messageContext)
+    this.#loading = user && this.#read(user).catch(() => {})
+    this.update()
+  }
+
+  /** @param {import('./user-data.js').UserData} user */
+  async #read(user) {
+    await user.store.alone(async () => {
+      const stored = await user.store.database.read('message', { ...messageRange(this.id), limit: pageSize })
+      if (this.#user !== user) return
+      const first = user.store.mirror.conversation.get(this.id)?.first_seq ?? 1
+      for (const message of stored) if (message.seq >= first) this.#messages.set(message.seq, message)
+      // Fewer than a page: these are all.
+      this.#from = stored.length < pageSize ? first : Math.max(first, stored[0].seq)
+    })
+    if (this.#user === user) this.update()
+  }
+
+  /**
+   * Takes the writes of a commit. The client calls it.
+   *
+   * @param {import('./storage.js').Write[]} writes
+   */
+  receive(writes) {
+    // Until they are read, the database has them all.
+    if (this.#from === Infinity) return
+    const { from, to } = messageRange(this.id)
+    for (const write of writes) {
+      if (write.table !== 'message') continue
+      if ('from' in write) {
+        if (write.from === from) for (const seq of [...this.#messages.keys()]) this.#messages.delete(seq)
+      } else if (write.key >= from && write.key < to && write.value) this.#messages.set(write.value.seq, write.value)
+    }
+    const record = this.#user?.store.mirror.conversation.get(this.id)
+    if (!record) return
+    // A gap is not shown.
+    if (record.first_seq > this.#from) this.#from = record.first_seq
+    for (const seq of this.#messages.keys()) if (seq < this.#from) this.#messages.delete(seq)
+  }
+
+  /** Makes the snapshot anew. The client calls it when something that the chat shows may differ. */
+  update() {
+    const snapshot = this.#user && this.#views ? this.#makeSnapshot(this.#user, this.#views) : emptySnapshot
+    const former = this.#snapshot
+    const names = /** @type {(keyof ChatSnapshot)[]} */ (Object.keys(emptySnapshot))
+    for (const name of /** @type {const} */ (['messages', 'typing'])) {
+      if (isSameList(former[name], snapshot[name])) /** @type {any} */ (snapshot)[name] = former[name]
+    }
+    if (names.every((name) => former[name] === snapshot[name])) return
+    this.#snapshot = Object.freeze(snapshot)
+    for (const listener of [...this.#listeners]) listener()
+  }
+
+  /**
+   * @param {import('./user-data.js').UserData} user
+   * @param {MessageViews} views
+   * @returns {ChatSnapshot}
+   */
+  #makeSnapshot(user, views) {
+    const { mirror } = user.store
+    const conversation = user.views.get(this.id)
+    const others = conversation?.members.filter((member) => member.user_id !== user.id) ?? []
+    const readMark = others.length ? Math.min(...others.map((member) => member.last_read_seq)) : 0
+    const messages = [...this.#messages.values()].sort((a, b) => a.seq - b.seq)
+    const changes = mirror.change.size ? mirror.changes.filter((change) => change.queue === this.id) : []
+    return {
+      conversation,
+      messages: conversation || changes.length ? views.update(messages, changes, readMark) : emptySnapshot.messages,
+      hasOlder: conversation !== null && conversation.last_seq > 0 && this.#from !== Infinity && this.#from > 1,
+      typing: conversation ? (user.typists.snapshot[this.id] ?? []).flatMap((id) => {
+        return others.some((member) => member.user_id === id) ? user.views.profile(id) ?? [] : []
+      }) : emptySnapshot.typing,
+      isLoaded: this.#from !== Infinity,
+    }
+  }
+
+  /**
+   * Shows 50 older messages, from the device or else from the server. Does nothing if there are none.
+   *
+   * @throws {PostlineError} `offline` if the device has no more and there is no connection.
+   */
+  async loadOlder() {
+    await this.load()
+    const user = this.#user
+    if (!user || !this.hasOlder) return
+    if (!await this.#readOlder(user)) {
+      await this.#client.fetchOlder(this.id)
+      await this.#readOlder(user)
+    }
+    if (this.#user === user) this.update()
+  }
+
+  /**
+   * Reads older messages of the device. Returns false if it has none.
+   *
+   * @param {import('./user-data.js').UserData} user
+   */
+  async #readOlder(user) {
+    const before = this.#from
+    await user.store.alone(async () => {
+      const first = user.store.mirror.conversation.get(this.id)?.first_seq ?? 1
+      if (first >= this.#from || this.#user !== user) return
+      const range = { from: messageKey(this.id, first), to: messageKey(this.id, this.#from), limit: pageSize }
+      const stored = await user.store.database.read('message', range)
+      for (const message of stored) this.#messages.set(message.seq, message)
+      this.#from = stored.length < pageSize ? first : stored[0].seq
+    })
+    return this.#from < before
+  }
+
+  /**
+   * Sends a message. When this resolves, the message is stored on the device and shown; its `delivery` says if the
+   * server has it.
+   *
+   * @param {string} content 1 to 8,000 characters, or none with an attachment. The server refuses other lengths.
+   * @param {SendOptions} [options] More params of `messages.send`, such as an `attachment`.
+   * @returns {Promise<string>} The message's id.
+   * @throws {PostlineError} `signed_out`, `store_unusable`
+   */
+  send(content, options = {}) {
+    return this.#queueMessage({ content, ...options.attachment && { kind: 'image' }, ...options })
+  }
+
+  /**
+   * Sends a picture, scaled down to 2,048 pixels. When this resolves, it is stored on the device and shown. Its upload
+   * goes on after a reload; `discard` ends it.
+   *
+   * @param {Blob} file
+   * @param {SendOptions & { content?: string }} [options]
+   * @returns {Promise<string>} The message's id.
+   * @throws {PostlineError} `invalid_params` if the file is no picture; `signed_out`, `store_unusable`.
+   */
+  async sendPicture(file, options = {}) {
+    return this.#queueMessage({ content: '', kind: 'image', ...options }, await messagePicture(file))
+  }
+
+  /**
+   * @param {object} params
+   * @param {import('./picture.js').Picture} [picture]
+   */
+  async #queueMessage(params, picture) {
+    const user = await this.#requireUser()
+    const id = await user.queueMessage(this.id, params, picture)
+    this.#client.messageSent(this.id)
+    return id
+  }
+
+  /**
+   * Edits one of the user's own messages.
+   *
+   * @param {MessageView} message
+   * @param {string} content
+   * @throws {PostlineError} `not_found` if the server does not have the message yet; `signed_out`, `store_unusable`.
+   */
+  async edit(message, content) {
+    const user = await this.#requireUser()
+    if (message.seq === null) throw new PostlineError('not_found', 'The message is not sent yet: discard it instead.')
+    await user.queue('messages.edit', this.id, { conversation_id: this.id, seq: message.seq, content })
+  }
+
+  /**
+   * Deletes a message for all members. One that is not sent yet is discarded.
+   *
+   * @param {MessageView} message
+   * @throws {PostlineError} `signed_out`, `store_unusable`
+   */
+  async delete(message) {
+    const user = await this.#requireUser()
+    if (message.seq === null) return this.discard(message)
+    await user.queue('messages.delete', this.id, { conversation_id: this.id, seq: message.seq })
+  }
+
+  /**
+   * Sends a refused message, edit or deletion again.
+   *
+   * @param {MessageView} message
+   */
+  async retry({ change }) { if (change) await (await this.#requireUser()).retry(change) }
+
+  /**
+   * Removes an unsent message, or a refused edit or deletion. What is being sent may still be done.
+   *
+   * @param {MessageView} message
+   */
+  async discard({ change }) { if (change) await (await this.#requireUser()).discard(change) }
+
+  /**
+   * Marks the conversation as read, up to a message or entirely. A mark never goes back.
+   *
+   * @param {MessageView} [message]
+   * @throws {PostlineError} `signed_out`, `store_unusable`
+   */
+  async markRead(message) {
+    const user = await this.#requireUser()
+    const conversation = user.views.get(this.id)
+    const seq = message ? message.seq ?? 0 : conversation?.last_seq ?? 0
+    if (conversation && seq > conversation.last_read_seq) await user.queueReadMark(this.id, seq)
+  }
+
+  /**
+   * Stores the text that the user typed, on this device only. The other members see that the user is typing.
+   *
+   * @param {string} content An empty text removes the draft.
+   */
+  async setDraft(content) {
+    const user = await this.#requireUser()
+    if (content === this.draft) return
+    this.setTyping(content !== '')
+    await user.setDraft(this.id, content)
+  }
+
+  /**
+   * Tells the other members that the user is typing, or has stopped. Call it at every keystroke: no more notices are
+   * sent than the server passes on.
+   *
+   * @param {boolean} isTyping
+   */
+  setTyping(isTyping) { this.#client.setTyping(this.id, isTyping) }
+
+  async #requireUser() {
+    await this.load()
+    if (!this.#user) throw new PostlineError('signed_out', 'No user is signed in.')
+    return this.#user
+  }
+}
+
+/**
+ * @param {readonly any[]} a
+ * @param {readonly any[]} b
+ */
+function isSameList(a, b) { return a.length === b.length && a.every((each, index) => each === b[index]) }

@@ -1,0 +1,439 @@
+import { Chats } from './chats.js'
+import { offlineError, PostlineError } from './errors.js'
+import { perform } from './leader-calls.js'
+import { lineURL } from './line-url.js'
+import { memoryStorage } from './memory-storage.js'
+import { isPageVisible, listenToPage } from './page-events.js'
+import { RemoteEngine } from './remote-engine.js'
+import { databaseName, moveGuest, withConnection } from './sign-in.js'
+import { SyncEngine } from './sync-engine.js'
+import { Tabs } from './tabs.js'
+import { TokenKeeper } from './tokens.js'
+import { UserData } from './user-data.js'
+
+/** @typedef {import('./tokens.js').Session} Session */
+/** @typedef {import('./sync-engine.js').ConnectionState} ConnectionState */
+/** @typedef {{ id: string, isGuest: boolean }} Account */
+
+/** The parts of a client and how they change: the user's data, the engine, and the other tabs. */
+export class ClientCore {
+  /** @type {ConnectionState} */
+  state = Object.freeze({ name: 'loading' })
+  /** @type {Account | null} */
+  account = null
+  /** @type {UserData | null} */
+  user = null
+  /** @type {SyncEngine | RemoteEngine | null} */
+  engine = null
+  /** @type {PostlineError | null} */
+  storeError = null
+  /** @type {Session | null} */
+  session = null
+  /** @type {import('./storage.js').Database | null} */
+  #device = null
+  #tabs
+  /** @type {TokenKeeper | null} */
+  #tokens = null
+  /**
+   * The access tokens of `signIn`, for as long as this page.
+   *
+   * @type {import('./tokens.js').AccessTokenProvider | undefined}
+   */
+  #provider
+  #isDisconnected = false
+  #isClosed = false
+  #isVisible = isPageVisible()
+  /**
+   * The other tabs that the user sees.
+   *
+   * @type {Set<string>}
+   */
+  #visibleTabs = new Set()
+  /**
+   * Changes of the user take turns.
+   *
+   * @type {Promise<any>}
+   */
+  #lifecycle = Promise.resolve()
+  #stopListening = () => {}
+  /** Called after each change of what the client shows. */
+  onChange = () => {}
+  /** Called with each message that is new to the user. */
+  onMessage = (/** @type {import('../types').Message} */ _message) => {}
+
+  /** @param {import('./client.js').ClientOptions} options */
+  constructor({ url, storage = memoryStorage(), WebSocket = globalThis.WebSocket, onLine, tabs, accessToken }) {
+    if (!WebSocket) throw new TypeError('There is no global WebSocket: pass one as the option WebSocket.')
+    this.storage = storage
+    this.connectionOptions = { url: lineURL(url), WebSocket, onLine }
+    this.accessToken = accessToken
+    this.#tabs = new Tabs(storage, tabs ?? {
+      locks: globalThis.navigator?.locks, BroadcastChannel: globalThis.BroadcastChannel,
+    })
+    this.#tabs.onMessage = (message) => this.#receive(message)
+    this.#tabs.onLead = () => this.exclusively(async () => this.#replaceEngine())
+    /**
+     * Resolves once the device's data are shown.
+     *
+     * @type {Promise<void>}
+     */
+    this.ready = this.exclusively(() => this.#start())
+    this.chats = new Chats({
+      ready: this.ready,
+      fetchOlder: (id) => this.call('.older', { conversation_id: id }),
+      messageSent: (id) => this.engine?.messageSent(id),
+      setTyping: (id, isTyping) => this.engine?.setTyping(id, isTyping),
+    })
+  }
+
+  async #start() {
+    try {
+      this.#device = await this.storage.open('device')
+    } catch (error) {
+      // As in some private windows. The data then last as long as the page.
+      this.storage = memoryStorage()
+      this.#device = await this.storage.open('device')
+      this.storeError = new PostlineError('store_unusable', `The device stores nothing: ${/** @type {any} */ (error)?.message}`)
+    }
+    // Writes of other tabs queue up behind the first read.
+    this.#tabs.start()
+    await this.#openUser()
+    this.#stopListening = listenToPage({
+      onVisible: (isVisible) => this.setVisible(isVisible),
+      onNetwork: () => this.engine?.retryNow(),
+      onHide: () => this.#tabs.post({ type: 'visible', isVisible: false }),
+    })
+    this.#startEngine()
+  }
+
+  /**
+   * Runs an action after those before it.
+   *
+   * @template Value
+   * @param {() => Promise<Value>} action
+   * @returns {Promise<Value>}
+   */
+  exclusively(action) {
+    const done = this.#lifecycle.then(action)
+    this.#lifecycle = done.catch(() => {})
+    return done
+  }
+
+  /**
+   * Shows the stored data of the device's user.
+   *
+   * @param {PostlineError} [error] Why there is no user.
+   */
+  async #openUser(error) {
+    this.#setSession(await this.#loadSession())
+    if (this.session) {
+      const database = await this.storage.open(databaseName(this.session.userID))
+      const user = new UserData(database, this.session.userID, (id) => {
+        this.chats.update(id)
+        this.onChange()
+      })
+      user.store.onCommit = (writes) => this.#tabs.post({ type: 'writes', userID: user.id, writes })
+      user.onChange = (touched, writes) => this.#show(user, touched, writes)
+      this.user = user
+      await user.load()
+    }
+    this.chats.each((chat) => chat.attach(this.user))
+    this.#setState(this.user ? { name: this.#isDisconnected ? 'offline' : 'connecting' }
+      : { name: 'signed_out', ...error && { error } })
+  }
+
+  /** @param {PostlineError} [error] */
+  async #restart(error) {
+    if (this.#isClosed) return
+    this.#stopEngine()
+    const former = this.user
+    this.user = null
+    this.chats.each((chat) => chat.attach(null))
+    former?.close()
+    await this.#openUser(error)
+    this.#startEngine()
+  }
+
+  /**
+   * Begins or ends to lead. The data in memory are consistent with their cursor, so they need not be read again, even if
+   * the last writes of a tab that crashed are missing: the sync brings them.
+   */
+  #replaceEngine() {
+    if (this.engine instanceof SyncEngine === this.#tabs.isLeader) return
+    this.#stopEngine()
+    this.#startEngine()
+  }
+
+  #stopEngine() {
+    this.engine?.stop()
+    this.engine = null
+  }
+
+  #startEngine() {
+    if (this.engine || this.#isClosed || this.#isDisconnected) return
+    if (!this.#tabs.isLeader) {
+      this.engine = new RemoteEngine(this.#tabs)
+      this.#tabs.post({ type: 'hello' })
+      this.#tellVisibility()
+      return
+    }
+    const { user, session } = this
+    if (!user || !session) return
+    this.#tokens = new TokenKeeper(session, {
+      load: () => this.#loadSession(), save: (renewed) => this.#saveSession(renewed),
+    }, this.accessToken ?? this.#provider)
+    const isCurrent = () => this.engine === engine
+    const engine = new SyncEngine({
+      store: user.store, tokens: this.#tokens, connection: this.connectionOptions, isVisible: this.#isAnyVisible,
+      onState: (state) => { if (isCurrent()) this.#setState(state) },
+      onTyping: (notice) => {
+        user.typists.receive(notice)
+        this.#tabs.post({ type: 'typing', notice })
+      },
+      onProgress: (key, part) => {
+        this.#showProgress(key, part)
+        this.#tabs.post({ type: 'progress', key, part })
+      },
+      onSessionEnd: (error) => { if (isCurrent()) this.exclusively(() => this.endSession({ error })) },
+    })
+    this.engine = engine
+    engine.run()
+  }
+
+  /**
+   * Calls a method in the tab that leads. Without a user it opens a connection for the call.
+   *
+   * @param {string} method A method of the protocol, or one of `perform`.
+   * @param {object} [params]
+   * @returns {Promise<any>}
+   */
+  async call(method, params) {
+    await this.ready
+    const { user, engine } = this
+    if (!user) {
+      if (method.startsWith('.')) this.requireUser()
+      return withConnection(this.connectionOptions, (connection) => connection.call(method, params))
+    }
+    if (!engine) throw offlineError()
+    if (engine instanceof SyncEngine) return this.#perform(engine, method, params)
+    const result = await engine.call(method, params)
+    // The objects of the result came before it.
+    await user.store.settled()
+    return result
+  }
+
+  /**
+   * @param {SyncEngine} engine
+   * @param {string} method
+   * @param {any} [params]
+   */
+  #perform(engine, method, params) {
+    return perform({ engine, user: this.requireUser(), tokens: /** @type {TokenKeeper} */ (this.#tokens) }, method, params)
+  }
+
+  requireUser() {
+    if (!this.user) throw new PostlineError('signed_out', 'No user is signed in.')
+    return this.user
+  }
+
+  /**
+   * Signs in on a connection of its own, and switches to that user.
+   *
+   * @param {(connection: import('./connection.js').Connection, guest: Session | null) => Promise<import('./sign-in.js').SignIn>} request
+   */
+  signIn(request) {
+    return this.exclusively(async () => {
+      const guest = this.session
+      // A guest's tokens must not be renewed meanwhile.
+      if (guest) this.#stopEngine()
+      /** @type {import('./sign-in.js').MergeResult | null} */
+      let merged = null
+      try {
+        const result = await withConnection(this.connectionOptions, (connection) => request(connection, guest))
+        merged = result.merged
+        await this.user?.store.settled()
+        if (guest) await moveGuest(this.storage, guest.userID, result.session.userID)
+        this.#provider = result.provider
+        await this.#saveSession(result.session)
+      } catch (error) {
+        this.#startEngine()
+        throw error
+      }
+      await this.#restart()
+      this.#tabs.post({ type: 'session' })
+      return merged
+    })
+  }
+
+  /**
+   * Ends the session on this device.
+   *
+   * @param {{ error?: PostlineError, erase?: boolean }} options
+   */
+  async endSession({ error, erase = false }) {
+    this.#stopEngine()
+    this.#provider = undefined
+    await this.#saveSession(null)
+    const { store } = this.user ?? {}
+    if (erase && store) await store.alone(() => store.database.erase())
+    await this.#restart(error)
+    this.#tabs.post({ type: 'session', error: error?.toJSON() })
+  }
+
+  /** @returns {Promise<Session | null>} */
+  async #loadSession() {
+    const settings = await this.#device?.read('setting')
+    return settings?.find(({ name }) => name === 'session')?.value ?? null
+  }
+
+  /** @param {Session | null} session */
+  async #saveSession(session) {
+    const value = session ? { name: 'session', value: session } : undefined
+    await this.#device?.write([{ table: 'setting', key: 'session', value }])
+    // Renewed tokens, and those of an upgrade. Another user's data are opened first.
+    if (!session || session.userID !== this.session?.userID) return
+    if (session.isGuest !== this.session.isGuest) this.#tabs.post({ type: 'session' })
+    this.#setSession(session)
+  }
+
+  /** @param {Session | null} session */
+  #setSession(session) {
+    this.session = session
+    if (session?.userID === this.account?.id && session?.isGuest === this.account?.isGuest) return
+    this.account = session && Object.freeze({ id: session.userID, isGuest: session.isGuest })
+    this.onChange()
+  }
+
+  /** @param {ConnectionState} state */
+  #setState(state) {
+    this.state = Object.freeze(state)
+    this.user?.setLive(state.name === 'live')
+    if (this.#tabs.isLeader) this.#postState()
+    this.chats.each((chat) => chat.update())
+    this.onChange()
+  }
+
+  #postState() {
+    const { error, ...state } = this.state
+    this.#tabs.post({ type: 'state', state, error: error?.toJSON(), hello: this.engine?.hello })
+  }
+
+  /**
+   * @param {UserData} user
+   * @param {import('./mirror.js').Touched} touched
+   * @param {import('./storage.js').Write[]} writes
+   */
+  #show(user, touched, writes) {
+    if (user !== this.user) return
+    this.chats.each((chat) => {
+      if (touched.messages.has(chat.id)) chat.receive(writes)
+      chat.update()
+    })
+    if (touched.changes) this.engine?.wakeOutbox()
+    this.onChange()
+    for (const message of touched.news) this.onMessage(message)
+  }
+
+  /**
+   * @param {string} key
+   * @param {number} part
+   */
+  #showProgress(key, part) {
+    const conversationID = this.user?.setProgress(key, part)
+    if (conversationID) this.chats.update(conversationID)
+  }
+
+  connect() {
+    const wasDisconnected = this.#isDisconnected
+    this.#isDisconnected = false
+    if (wasDisconnected) this.exclusively(async () => this.#startEngine())
+    else this.engine?.retryNow()
+  }
+
+  disconnect() {
+    this.#isDisconnected = true
+    this.#stopEngine()
+    if (this.user) this.#setState({ name: 'offline', error: offlineError('The app has disconnected.') })
+  }
+
+  /** @param {boolean} isVisible */
+  setVisible(isVisible) {
+    this.#isVisible = isVisible
+    if (isVisible) this.engine?.retryNow()
+    this.#tellVisibility()
+  }
+
+  /** The user is online if it sees any of the tabs. */
+  get #isAnyVisible() { return this.#isVisible || this.#visibleTabs.size > 0 }
+
+  #tellVisibility() {
+    this.engine?.setVisible(this.engine instanceof SyncEngine ? this.#isAnyVisible : this.#isVisible)
+  }
+
+  async close() {
+    if (this.#isClosed) return
+    await this.ready.catch(() => {})
+    this.#isClosed = true
+    this.#stopListening()
+    this.#stopEngine()
+    this.#tabs.close()
+    await this.user?.store.settled()
+    this.user?.close()
+    this.#device?.close()
+  }
+
+  /**
+   * Takes a message of another tab.
+   *
+   * @param {any} message
+   */
+  #receive(message) {
+    const { type, from } = message
+    const { engine, user } = this
+    if (type === 'session') this.exclusively(() => this.#adoptSession(message.error))
+    else if (type === 'writes' && message.userID === user?.id) user?.store.receive(message.writes)
+    else if (engine instanceof SyncEngine) {
+      if (type === 'hello') this.#postState()
+      else if (type === 'call') this.#answer(engine, message)
+      else if (type === 'retry') engine.retryNow()
+      else if (type === 'set-typing') engine.setTyping(message.conversationID, message.isTyping)
+      else if (type === 'message-sent') engine.messageSent(message.conversationID)
+      else if (type === 'visible') {
+        this.#visibleTabs[message.isVisible ? 'add' : 'delete'](from)
+        this.#tellVisibility()
+      }
+    } else if (engine instanceof RemoteEngine && user) {
+      if (type === 'state') {
+        engine.follow(from, message.hello)
+        this.#setState({ ...message.state, ...message.error && { error: PostlineError.fromJSON(message.error) } })
+      } else if (type === 'answer') engine.receive(message)
+      else if (type === 'typing') user.typists.receive(message.notice)
+      else if (type === 'progress') this.#showProgress(message.key, message.part)
+    }
+  }
+
+  /**
+   * Follows a sign-in, upgrade or sign-out in another tab.
+   *
+   * @param {any} [error]
+   */
+  async #adoptSession(error) {
+    const session = await this.#loadSession()
+    if (session && session.userID === this.session?.userID) return this.#setSession(session)
+    await this.#restart(error && PostlineError.fromJSON(error))
+  }
+
+  /**
+   * @param {SyncEngine} engine
+   * @param {{ from: string, id: string, method: string, params: any }} message
+   */
+  async #answer(engine, { from, id, method, params }) {
+    try {
+      const result = await this.#perform(engine, method, params)
+      this.#tabs.post({ type: 'answer', to: from, id, result })
+    } catch (error) {
+      const known = error instanceof PostlineError ? error : offlineError(String(error))
+      this.#tabs.post({ type: 'answer', to: from, id, error: known.toJSON() })
+    }
+  }
+}

@@ -1,0 +1,391 @@
+import { ClientCore } from './client-core.js'
+import { PostlineError } from './errors.js'
+import { avatarPicture } from './picture.js'
+import { PictureURLs } from './picture-urls.js'
+import { requestTokens, signInWith } from './sign-in.js'
+import { upload } from './upload.js'
+
+/** @typedef {import('../types').MethodName} MethodName */
+/** @typedef {import('../types').MethodParams} MethodParams */
+/** @typedef {import('../types').MethodResults} MethodResults */
+/** @typedef {import('./tokens.js').Session} Session */
+/** @typedef {import('./sync-engine.js').ConnectionState} ConnectionState */
+/** @typedef {{ id: string, isGuest: boolean }} Account */
+/**
+ * @typedef {object} ClientOptions
+ * @property {string | URL} url The server, such as `wss://chat.example.com/v1/line`, or `/` on a page of the server.
+ * @property {import('./storage.js').Storage} [storage] The place for the data; by default the process's memory.
+ * @property {any} [WebSocket] The constructor, where it is not global.
+ * @property {import('./tokens.js').AccessTokenProvider} [accessToken] Returns a new access token of an external account.
+ *   It is called when the last one has expired.
+ * @property {(direction: 'in' | 'out', line: any) => void} [onLine] Called with each line, such as for a log. Lines
+ *   contain tokens and passwords.
+ * @property {import('./tabs.js').TabEnvironment} [tabs] What finds other tabs; by default the browser's.
+ */
+/** The time for the server to end a session on sign-out. The tokens are erased in any case. */
+const signOutTimeout = 2000
+/** The time to send a guest's changes before it is merged. What is left is sent by the account. */
+const drainTimeout = 5000
+
+/**
+ * The client of a Postline server: the signed-in user, the data to show, and the actions.
+ *
+ * It shows data from the device at once, also without a network, and syncs them with the server. Changes are stored on
+ * the device first and then sent, and the server applies each once. Objects have the members of docs/protocol.md.
+ */
+export class PostlineClient {
+  #core
+  /** @type {Set<() => void>} */
+  #listeners = new Set()
+  /** @type {Set<(message: import('../types').Message) => void>} */
+  #messageListeners = new Set()
+  #pictureURLs = new PictureURLs((method, params) => this.call(method, params))
+  #isSigningIn = false
+  /** @type {{ list: any, count: number }} */
+  #unread = { list: null, count: 0 }
+
+  /** @param {ClientOptions} options */
+  constructor(options) {
+    this.#core = new ClientCore(options)
+    this.#core.onChange = () => { for (const listener of [...this.#listeners]) listener() }
+    this.#core.onMessage = (message) => { for (const listener of [...this.#messageListeners]) listener(message) }
+    /**
+     * Resolves once the device's data are shown.
+     *
+     * @type {Promise<void>}
+     */
+    this.ready = this.#core.ready
+  }
+
+  // The snapshots. Each stays the same until its content differs.
+
+  /** The state of the connection. */
+  get state() { return this.#core.state }
+
+  /** The signed-in user, or null. */
+  get account() { return this.#core.account }
+
+  /** The user's own data, with edits that are not sent yet. Null before the first sync. */
+  get me() { return this.#core.user?.me ?? null }
+
+  /** All conversations, the newest first. */
+  get conversations() { return this.#core.user?.views.list ?? noConversations }
+
+  /** The changes that the server refused, until they are retried or discarded. The oldest is first. */
+  get refusedChanges() { return this.#core.user?.refusedChanges ?? noChanges }
+
+  /** The number of changes that wait for the server. */
+  get pendingCount() { return this.#core.user?.pendingCount ?? 0 }
+
+  /** The ids of users who are typing, by conversation. */
+  get typing() { return this.#core.user?.typists.snapshot ?? noTyping }
+
+  /** The number of unread messages in all conversations. */
+  get unreadCount() {
+    const list = this.conversations
+    if (this.#unread.list !== list) {
+      this.#unread = { list, count: list.reduce((sum, { unread_count }) => sum + unread_count, 0) }
+    }
+    return this.#unread.count
+  }
+
+  /** Why the device's storage cannot be used, as on a full disk. Null if it can. */
+  get storeError() { return this.#core.storeError }
+
+  /** The server's hello on the current connection, or null. */
+  get hello() { return this.#core.engine?.hello ?? null }
+
+  /**
+   * Returns true if the client is live and the server has a feature, such as `media`.
+   *
+   * @param {string} feature
+   */
+  has(feature) { return this.#core.state.name === 'live' && this.hello?.features.includes(feature) === true }
+
+  /**
+   * Returns a conversation, or null if the user is not a member.
+   *
+   * @param {string} id
+   */
+  conversation(id) { return this.#core.user?.views.get(id) ?? null }
+
+  /**
+   * Returns the newest profile of a user that the device has, or null.
+   *
+   * @param {string} userID
+   */
+  profile(userID) { return this.#core.user?.views.profile(userID) ?? null }
+
+  /**
+   * Returns a user's presence, or null if it is unknown. Without a connection no user is online.
+   *
+   * @param {string} userID
+   */
+  presence(userID) { return this.#core.user?.presence(userID) ?? null }
+
+  /**
+   * Calls a listener after each change of a snapshot, once for any number of changes that arrive together. Returns a
+   * function that ends this.
+   *
+   * @param {() => void} listener
+   */
+  subscribe(listener) {
+    this.#listeners.add(listener)
+    return () => { this.#listeners.delete(listener) }
+  }
+
+  /**
+   * Calls a listener with each message that is new to the user, also with those from the time without a connection, and
+   * with the user's own. Messages of the first sync and of a reset are not new. Returns a function that ends this.
+   *
+   * @param {(message: import('../types').Message) => void} listener
+   */
+  onMessage(listener) {
+    this.#messageListeners.add(listener)
+    return () => { this.#messageListeners.delete(listener) }
+  }
+
+  /**
+   * Returns the chat of a conversation. The same conversation has the same object.
+   *
+   * @param {string} conversationID
+   */
+  chat(conversationID) { return this.#core.chats.get(conversationID, this.#core.user) }
+
+  // The account.
+
+  /**
+   * Signs in.
+   *
+   * @param {import('./sign-in.js').Credentials} credentials
+   * @returns {Promise<import('./sign-in.js').MergeResult | null>} What a merged guest brought along.
+   * @throws {PostlineError} `invalid_credentials`, `email_unconfirmed`, `invalid_token`, `offline`, `rate_limited`;
+   *   `invalid_request` if a user is signed in.
+   */
+  signIn(credentials) {
+    const mergesGuest = !('accessToken' in credentials) || credentials.guestAccessToken !== undefined
+    return this.#signIn(mergesGuest, (connection, guest) => signInWith(connection, credentials, guest))
+  }
+
+  /**
+   * Creates a guest, who can use everything and become an account later.
+   *
+   * @param {{ fullName?: string }} [options]
+   */
+  async signInAsGuest(options = {}) {
+    const { fullName } = options
+    const params = fullName ? { full_name: fullName } : {}
+    await this.#signIn(false, (connection) => requestTokens(connection, 'auth.guest', params))
+  }
+
+  /**
+   * Creates an account and signs in to it. A guest becomes the account, with its data.
+   *
+   * @param {{ email: string, password: string, fullName: string, username?: string }} account
+   * @throws {PostlineError} `email_taken`, `username_taken`, `invalid_params`, `email_unconfirmed`, `offline`,
+   *   `rate_limited`; `invalid_request` if a user is signed in.
+   */
+  async register({ email, password, fullName, username }) {
+    if (this.#core.account?.isGuest) {
+      await this.upgrade({ email, password, fullName })
+      if (username) await this.updateProfile({ username })
+      return
+    }
+    const params = { email, password, full_name: fullName, ...username && { username } }
+    await this.#signIn(false, (connection) => requestTokens(connection, 'auth.register', params))
+  }
+
+  /**
+   * Turns the guest into an account with the same id and data.
+   *
+   * @param {{ email: string, password: string, fullName?: string }} account
+   * @throws {PostlineError} `email_taken`, `invalid_params`, `forbidden`, `offline`
+   */
+  async upgrade({ email, password, fullName }) {
+    await this.#core.call('.upgrade', { email, password, ...fullName && { full_name: fullName } })
+  }
+
+  /**
+   * Signs out and erases the tokens. The user's data and unsent changes stay on the device for the next sign-in.
+   *
+   * @param {{ everywhere?: boolean, erase?: boolean }} [options] `everywhere` ends the sessions on all devices; `erase`
+   *   removes the user's data from this one.
+   * @throws {PostlineError} `offline`, only with `everywhere`: the user stays signed in.
+   */
+  async signOut(options = {}) {
+    const { everywhere = false, erase = false } = options
+    await this.ready
+    if (!this.#core.session) return
+    if (everywhere) await this.call('auth.logout', { all: true })
+    else if (this.#core.state.name === 'live') await within(signOutTimeout, this.call('auth.logout').catch(() => {}))
+    await this.#core.exclusively(() => this.#core.endSession({ erase }))
+  }
+
+  /**
+   * Deletes the account, and its data on this device.
+   *
+   * @param {MethodParams['me.delete']} [params] The password, or Apple's identity token; none for a guest.
+   */
+  async deleteAccount(params = {}) {
+    await this.call('me.delete', params)
+    await this.#core.exclusively(() => this.#core.endSession({ erase: true }))
+  }
+
+  /**
+   * Returns an access token for the app's own HTTP requests, valid for a while.
+   *
+   * @returns {Promise<string>}
+   */
+  accessToken() { return this.#core.call('.access-token') }
+
+  // The server.
+
+  /**
+   * Calls a method of the protocol. Objects in its result are shown at once. Without a user it opens a connection for
+   * the call, for methods that need none.
+   *
+   * @template {MethodName} Method
+   * @param {Method} method
+   * @param {MethodParams[Method]} [params]
+   * @returns {Promise<MethodResults[Method]>}
+   * @throws {PostlineError} The server's error, or `offline`: the call may have been done.
+   */
+  call(method, params) { return this.#core.call(method, params) }
+
+  /** Waits until the device has all changes that the server has now. @throws {PostlineError} `offline` */
+  async refresh() { await this.#core.call('.refresh') }
+
+  /**
+   * Opens the direct conversation with a user, and returns its id.
+   *
+   * @param {string} userID
+   */
+  async openConversation(userID) {
+    return (await this.call('conversations.open', { user_id: userID, profiles: true })).id
+  }
+
+  /**
+   * Creates a group, and returns its id.
+   *
+   * @param {string} title
+   * @param {string[]} userIDs
+   */
+  async createGroup(title, userIDs) {
+    return (await this.call('conversations.create_group', { title, member_ids: userIDs, profiles: true })).id
+  }
+
+  /**
+   * Edits the user's own data. When this resolves, the edit is stored on the device and shown.
+   *
+   * @param {MethodParams['me.save']} fields
+   */
+  async updateProfile(fields) {
+    await this.#core.requireUser().queue('me.save', 'me', fields)
+  }
+
+  /**
+   * Uploads a picture and makes it the avatar.
+   *
+   * @param {Blob} file
+   * @param {{ onProgress?: (part: number) => void, signal?: AbortSignal }} [options]
+   */
+  async setAvatar(file, options = {}) {
+    const picture = await avatarPicture(file)
+    const call = (/** @type {any} */ method, /** @type {any} */ params) => this.call(method, params)
+    const id = await upload(call, picture, { purpose: 'avatar', ...options })
+    await this.call('me.set_avatar', { avatar_type: 'custom', media_id: id })
+  }
+
+  /**
+   * Returns the URL of a message's picture for some minutes, or null if it is gone.
+   *
+   * @param {{ media_id?: string | null, url?: string | null }} attachment
+   */
+  async pictureURL({ media_id, url }) { return media_id ? this.#pictureURLs.get(media_id) : url ?? null }
+
+  /**
+   * Sends a refused change again.
+   *
+   * @param {string} change
+   */
+  async retry(change) { await this.#core.requireUser().retry(change) }
+
+  /**
+   * Removes a change from the outbox. One that is being sent may still be done.
+   *
+   * @param {string} change
+   */
+  async discard(change) { await this.#core.requireUser().discard(change) }
+
+  // The connection.
+
+  /** Connects now, without waiting for the next attempt, or checks the connection. */
+  connect() { this.#core.connect() }
+
+  /** Disconnects until `connect` is called, such as when a mobile app goes to the background. */
+  disconnect() { this.#core.disconnect() }
+
+  /**
+   * Sets whether the user sees the app, outside of browsers. A user who does not is not online.
+   *
+   * @param {boolean} isVisible
+   */
+  setVisible(isVisible) { this.#core.setVisible(isVisible) }
+
+  /** Ends the client: the connection, the timers, and the lead among the tabs. */
+  close() { return this.#core.close() }
+
+  /**
+   * @param {boolean} mergesGuest
+   * @param {(connection: import('./connection.js').Connection, guest: import('./tokens.js').Session | null) => Promise<import('./sign-in.js').SignIn>} request
+   */
+  async #signIn(mergesGuest, request) {
+    await this.ready
+    const { session } = this.#core
+    if (this.#isSigningIn) throw new PostlineError('invalid_request', 'A sign-in is in progress.')
+    if (session && !session.isGuest) throw new PostlineError('invalid_request', 'A user is signed in. Sign out first.')
+    if (session && !mergesGuest) {
+      throw new PostlineError('invalid_request', 'A guest is signed in, whose data would be lost. Sign out first.')
+    }
+    this.#isSigningIn = true
+    try {
+      if (session) await within(drainTimeout, this.#drained())
+      return await this.#core.signIn(request)
+    } finally {
+      this.#isSigningIn = false
+    }
+  }
+
+  /** Resolves once the outbox is empty, or there is no connection. */
+  #drained() {
+    const isDrained = () => this.pendingCount === 0 || this.state.name !== 'live'
+    return new Promise((/** @type {(value?: any) => void} */ resolve) => {
+      if (isDrained()) return resolve()
+      const end = this.subscribe(() => {
+        if (!isDrained()) return
+        end()
+        resolve()
+      })
+    })
+  }
+}
+
+/** @type {readonly import('./conversation-views.js').ConversationView[]} */
+const noConversations = Object.freeze([])
+/** @type {readonly import('./user-data.js').RefusedChange[]} */
+const noChanges = Object.freeze([])
+/** @type {Readonly<Record<string, string[]>>} */
+const noTyping = Object.freeze({})
+
+/**
+ * Waits for a promise, at most for a time.
+ *
+ * @param {number} milliseconds
+ * @param {Promise<any>} promise
+ */
+async function within(milliseconds, promise) {
+  /** @type {any} */
+  let timer
+  await Promise.race([promise, new Promise((resolve) => { timer = setTimeout(resolve, milliseconds) })])
+  clearTimeout(timer)
+}

@@ -1,0 +1,209 @@
+import { offlineError, PostlineError } from './errors.js'
+
+/** The server ends a statement after 10 s, so an answer that is missing by then does not come. */
+const answerTimeout = 20_000
+const openTimeout = 10_000
+
+/** @typedef {import('../types').MethodResults['server.info']} ServerHello */
+/** @typedef {{ code: string, message: string, reconnect: boolean }} Goodbye */
+/**
+ * @typedef {object} ConnectionOptions
+ * @property {string} url
+ * @property {any} WebSocket The constructor, with the interface of browsers.
+ * @property {(method: string, params: any) => void} [onPush] Called with each push, in order.
+ * @property {(direction: 'in' | 'out', line: any) => void} [onLine] Called with each line, such as for a log.
+ */
+
+/** One connection that speaks the line protocol over a WebSocket. Each text message is one line. */
+export class Connection {
+  #socket
+  #onPush
+  #onLine
+  #nextID = 1
+  /** @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void, timer: any }>} */
+  #requests = new Map()
+  /** @type {(loss: Loss) => void} */
+  #end = () => {}
+  /** @type {Goodbye | null} */
+  #goodbye = null
+  #hasEnded = false
+  /**
+   * Resolves once the connection has ended.
+   *
+   * @type {Promise<Loss>}
+   */
+  ended = new Promise((resolve) => { this.#end = resolve })
+  /** The time of the last line from the server. */
+  lastHeard = Date.now()
+  /**
+   * The server's hello.
+   *
+   * @type {ServerHello}
+   */
+  hello = /** @type {any} */ (undefined)
+
+  /**
+   * Resolves with the connection once the server has said hello.
+   *
+   * @param {ConnectionOptions} options
+   */
+  static async open(options) {
+    /** @type {() => void} */
+    let greeted = () => {}
+    const hello = new Promise((/** @type {(value?: any) => void} */ resolve) => { greeted = resolve })
+    const connection = new Connection(options, greeted)
+    const timer = setTimeout(() => connection.close('The server did not answer in time.'), openTimeout)
+    const loss = await Promise.race([hello, connection.ended])
+    clearTimeout(timer)
+    if (loss) throw loss.error
+    return connection
+  }
+
+  /**
+   * @param {ConnectionOptions} options
+   * @param {() => void} onHello
+   */
+  constructor({ url, WebSocket, onPush = () => {}, onLine = () => {} }, onHello) {
+    this.#onPush = onPush
+    this.#onLine = onLine
+    const socket = new WebSocket(url, 'postline.v1')
+    this.#socket = socket
+    socket.onmessage = (/** @type {{ data: string }} */ event) => this.#receive(event.data, onHello)
+    socket.onclose = (/** @type {{ code: number }} */ event) => this.#finish(event.code)
+    // Without a listener some implementations throw. The close event follows.
+    socket.onerror = () => {}
+  }
+
+  get isOpen() { return !this.#hasEnded && this.hello !== undefined }
+
+  /**
+   * Calls a method.
+   *
+   * @param {string} method
+   * @param {object} [params]
+   * @param {{ timeout?: number, onResult?: (result: any) => void }} [options] `onResult` is called with the result
+   *   before any later line is handled.
+   * @returns {Promise<any>}
+   * @throws {PostlineError} The server's error, or `offline`.
+   */
+  call(method, params = {}, options = {}) {
+    const { timeout = answerTimeout, onResult } = options
+    if (!this.isOpen) return Promise.reject(offlineError())
+    const id = this.#nextID++
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.close('The server does not answer.'), timeout)
+      this.#requests.set(id, {
+        timer, reject,
+        resolve: (result) => {
+          onResult?.(result)
+          resolve(result)
+        },
+      })
+      this.#send({ jsonrpc: '2.0', id, method, params })
+    })
+  }
+
+  /**
+   * Calls a method without waiting for an answer.
+   *
+   * @param {string} method
+   * @param {object} params
+   */
+  notify(method, params) {
+    if (this.isOpen) this.#send({ jsonrpc: '2.0', method, params })
+  }
+
+  /** @param {object} line */
+  #send(line) {
+    this.#onLine('out', line)
+    this.#socket.send(JSON.stringify(line))
+  }
+
+  /**
+   * Ends the connection now. A peer that is gone would not answer a closing handshake.
+   *
+   * @param {string} [reason]
+   */
+  close(reason) {
+    if (this.#hasEnded) return
+    try {
+      this.#socket.close(1000)
+    } catch {
+      // It was not open yet, or is closed already.
+    }
+    this.#finish(1006, reason)
+  }
+
+  /**
+   * @param {string} text
+   * @param {() => void} onHello
+   */
+  #receive(text, onHello) {
+    if (this.#hasEnded) return
+    this.lastHeard = Date.now()
+    let line
+    try {
+      line = JSON.parse(text)
+    } catch {
+      return this.close('The server sent a line that is not JSON.')
+    }
+    this.#onLine('in', line)
+    if (line.method === 'server.hello') {
+      this.hello = line.params
+      onHello()
+    } else if (line.method === 'server.goodbye') {
+      this.#goodbye = line.params
+    } else if (line.method) {
+      this.#onPush(line.method, line.params)
+    } else {
+      this.#answer(line)
+    }
+  }
+
+  /** @param {any} line */
+  #answer(line) {
+    const request = this.#requests.get(line.id)
+    if (!request) return
+    this.#requests.delete(line.id)
+    clearTimeout(request.timer)
+    if (line.error) request.reject(PostlineError.fromResponse(line.error))
+    else request.resolve(line.result)
+  }
+
+  /**
+   * @param {number} code
+   * @param {string} [reason]
+   */
+  #finish(code, reason) {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    const loss = new Loss(code, this.#goodbye, reason)
+    for (const { timer, reject } of this.#requests.values()) {
+      clearTimeout(timer)
+      reject(loss.error)
+    }
+    this.#requests.clear()
+    this.#end(loss)
+  }
+}
+
+/** The end of a connection. */
+export class Loss {
+  /**
+   * @param {number} code
+   * @param {Goodbye | null} goodbye
+   * @param {string} [reason]
+   */
+  constructor(code, goodbye, reason) {
+    this.goodbye = goodbye
+    this.error = offlineError(reason ?? goodbye?.message ?? 'The connection to the server was lost.')
+    /** The goodbye's code, or that of the close frame if no goodbye arrived. */
+    this.code = goodbye?.code ?? code
+  }
+
+  /** True if the client should connect again by itself. */
+  get mayReconnect() { return this.goodbye ? this.goodbye.reconnect : this.code !== 1009 }
+
+  /** True if the server has ended the session. Close code 1008 may also be an expired token: the next try tells. */
+  get endsSession() { return this.goodbye?.code === 'session_revoked' }
+}

@@ -1,0 +1,165 @@
+/** @typedef {import('../types').Profile} Profile */
+/** @typedef {import('../types').Presence} Presence */
+/** @typedef {import('./mirror.js').Mirror} Mirror */
+/** @typedef {import('./mirror.js').ChangeRecord} ChangeRecord */
+/**
+ * A conversation of the protocol, with what the device adds.
+ *
+ * - `name`: the title of a group, or the name of the other user; null if that user is deleted.
+ * - `people`: the members' newest profiles.
+ * - `other`: the other user of a direct conversation.
+ * - `presence`: the other members' presence, by user. Without a live connection no user is online.
+ * - `draft`: the text that the user typed and has not sent.
+ *
+ * `last_*`, `last_read_seq` and `unread_count` include what the outbox has not sent yet.
+ *
+ * @typedef {import('../types').Conversation & {
+ *   name: string | null, people: Profile[], other: Profile | null, presence: Readonly<Record<string, Presence>>,
+ *   draft: string
+ * }} ConversationView
+ */
+
+const noPresence = Object.freeze({})
+
+/**
+ * Returns a user's name, or null if it has none.
+ *
+ * @param {Pick<Profile, 'full_name' | 'username'> | null} [profile]
+ */
+export function displayName(profile) { return profile?.full_name ?? profile?.username ?? null }
+
+/**
+ * The conversation list. Its array, and each object in it, stay the same until their content differs, so that a view
+ * can compare them by `===`.
+ */
+export class ConversationViews {
+  /** @type {Map<string, ConversationView>} */
+  #views = new Map()
+  /**
+   * All conversations, the newest first.
+   *
+   * @type {readonly ConversationView[]}
+   */
+  list = []
+
+  /**
+   * @param {Mirror} mirror
+   * @param {string} userID
+   */
+  constructor(mirror, userID) {
+    this.mirror = mirror
+    this.userID = userID
+  }
+
+  /**
+   * @param {string} id
+   * @returns {ConversationView | null}
+   */
+  get(id) { return this.#views.get(id) ?? null }
+
+  /**
+   * Makes the views anew that differ.
+   *
+   * @param {{ conversations?: Set<string>, users?: Set<string> }} touched Without `conversations`, all are made.
+   * @param {boolean} isLive
+   */
+  update({ conversations, users }, isLive) {
+    const { conversation: records } = this.mirror
+    const ids = new Set(conversations ?? records.keys())
+    if (users?.size) {
+      for (const [id, { value }] of records) if (value.members.some((each) => users.has(each.user_id))) ids.add(id)
+    }
+    if (!ids.size) return
+    const changes = this.#changesByConversation()
+    for (const id of ids) {
+      const record = records.get(id)
+      if (record) this.#views.set(id, this.#view(record.value, changes.get(id) ?? [], isLive))
+      else this.#views.delete(id)
+    }
+    if (!conversations) for (const id of this.#views.keys()) if (!records.has(id)) this.#views.delete(id)
+    // The former order first: an array that is almost sorted takes almost no time to sort.
+    const kept = this.list.flatMap(({ id }) => this.#views.get(id) ?? [])
+    const known = new Set(kept.map(({ id }) => id))
+    if (known.size < this.#views.size) for (const [id, view] of this.#views) if (!known.has(id)) kept.push(view)
+    this.list = Object.freeze(kept.sort(byActivity))
+  }
+
+  #changesByConversation() {
+    /** @type {Map<string, ChangeRecord[]>} */
+    const groups = new Map()
+    if (!this.mirror.change.size) return groups
+    for (const change of this.mirror.changes) {
+      if (!change.refusal) groups.set(change.queue, [...groups.get(change.queue) ?? [], change])
+    }
+    return groups
+  }
+
+  /**
+   * @param {import('../types').Conversation} value
+   * @param {ChangeRecord[]} changes
+   * @param {boolean} isLive
+   * @returns {ConversationView}
+   */
+  #view(value, changes, isLive) {
+    const people = []
+    /** @type {Profile | null} */
+    let other = null
+    /** @type {Record<string, Presence> | undefined} */
+    let presence
+    for (const { user_id } of value.members) {
+      const profile = this.profile(user_id)
+      if (profile) people.push(profile)
+      if (user_id === this.userID) continue
+      if (value.kind === 'direct') other = profile
+      const known = this.presence(user_id, isLive)
+      if (known) (presence ??= {})[user_id] = known
+    }
+    const mark = changes.reduce((most, { method, params }) => {
+      return method === 'messages.mark_read' ? Math.max(most, params.seq) : most
+    }, value.last_read_seq)
+    const view = {
+      ...value, people, other, presence: presence ?? noPresence, draft: this.mirror.draft.get(value.id)?.content ?? '',
+      name: value.kind === 'direct' ? displayName(other) : value.title,
+      last_read_seq: mark, unread_count: Math.max(0, value.last_seq - mark),
+    }
+    const sends = changes.filter(({ method }) => method === 'messages.send')
+    const last = sends[sends.length - 1]
+    // An unsent message is the newest.
+    return !last ? view : {
+      ...view, last_message_content: last.params.content ?? null, last_message_time: last.created_at,
+      last_message_sender_id: this.userID,
+    }
+  }
+
+  /**
+   * Returns a user's newest profile.
+   *
+   * @param {string} id
+   * @returns {Profile | null}
+   */
+  profile(id) {
+    return (id === this.userID ? this.mirror.serverMe : this.mirror.profile.get(id)?.value) ?? null
+  }
+
+  /**
+   * @param {string} id
+   * @param {boolean} isLive
+   * @returns {Presence | null}
+   */
+  presence(id, isLive) {
+    const presence = this.mirror.presence.get(id)?.value
+    if (!presence) return null
+    return presence.is_online && !isLive ? { ...presence, is_online: false } : presence
+  }
+}
+
+/**
+ * @param {ConversationView} a
+ * @param {ConversationView} b
+ */
+function byActivity(a, b) {
+  const first = a.last_message_time ?? a.created_at
+  const second = b.last_message_time ?? b.created_at
+  if (first !== second) return first > second ? -1 : 1
+  return a.id < b.id ? -1 : 1
+}

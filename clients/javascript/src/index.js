@@ -1,0 +1,7 @@
+export { Chat } from './chat.js'
+export { PostlineClient } from './client.js'
+export { displayName } from './conversation-views.js'
+export { PostlineError } from './errors.js'
+export { indexedDBStorage } from './indexeddb-storage.js'
+export { memoryStorage } from './memory-storage.js'
+export { avatarPicture, messagePicture } from './picture.js'

@@ -1,0 +1,137 @@
+import { tables } from './storage.js'
+
+/** @typedef {import('./storage.js').Database} Database */
+/** @typedef {import('./storage.js').Table} Table */
+
+/**
+ * Returns a storage in the browser's IndexedDB, which survives a reload and is shared by tabs. Each user has a database
+ * of its own.
+ *
+ * @param {string} name The common prefix of the databases' names.
+ * @returns {import('./storage.js').Storage}
+ */
+export function indexedDBStorage(name) {
+  return {
+    name,
+    isShared: true,
+    async open(database) { return new IndexedDBDatabase(await open(`${name}/${database}`)) },
+  }
+}
+
+/**
+ * @param {string} name
+ * @returns {Promise<IDBDatabase>}
+ */
+function open(name) {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(name, 1)
+    request.onupgradeneeded = () => { for (const table of tables) request.result.createObjectStore(table) }
+    request.onsuccess = () => {
+      // Another tab that deletes the database does not wait for this one.
+      request.result.onversionchange = () => request.result.close()
+      resolve(request.result)
+    }
+    request.onerror = () => reject(request.error)
+  })
+}
+
+/** @implements {Database} */
+class IndexedDBDatabase {
+  #database
+
+  /** @param {IDBDatabase} database */
+  constructor(database) { this.#database = database }
+
+  /**
+   * @param {Table} table
+   * @param {import('./storage.js').Range} [range]
+   * @returns {Promise<any[]>}
+   */
+  async read(table, range = {}) {
+    const { from, to, limit = Infinity } = range
+    const store = this.#database.transaction(table).objectStore(table)
+    const bounds = rangeOf(from, to)
+    if (limit === Infinity) return result(store.getAll(bounds))
+    // `getAll` has no direction: the last keys come by a cursor, which reads no values, and then their values at once.
+    const first = await lastKey(store, bounds, limit)
+    return first === undefined ? [] : result(store.getAll(rangeOf(first, to)))
+  }
+
+  /**
+   * @param {import('./storage.js').Write[]} writes
+   * @returns {Promise<void>}
+   */
+  write(writes) {
+    if (!writes.length) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      // Not flushed to the disk: that costs 10 ms or more per write, and only a crash of the system would need it.
+      const transaction = this.#database.transaction(
+        [...new Set(writes.map(({ table }) => table))], 'readwrite', { durability: 'relaxed' })
+      transaction.oncomplete = () => resolve()
+      transaction.onabort = () => reject(transaction.error)
+      for (const write of writes) {
+        const store = transaction.objectStore(write.table)
+        if ('from' in write) store.delete(IDBKeyRange.bound(write.from, write.to, false, true))
+        else if (write.value === undefined) store.delete(write.key)
+        else store.put(write.value, write.key)
+      }
+    })
+  }
+
+  erase() {
+    return new Promise((/** @type {(value?: any) => void} */ resolve, reject) => {
+      const transaction = this.#database.transaction(tables, 'readwrite')
+      transaction.oncomplete = () => resolve()
+      transaction.onabort = () => reject(transaction.error)
+      for (const table of tables) transaction.objectStore(table).clear()
+    })
+  }
+
+  close() { this.#database.close() }
+}
+
+/**
+ * @param {string} [from]
+ * @param {string} [to]
+ */
+function rangeOf(from, to) {
+  if (from !== undefined && to !== undefined) return IDBKeyRange.bound(from, to, false, true)
+  if (from !== undefined) return IDBKeyRange.lowerBound(from)
+  return to === undefined ? null : IDBKeyRange.upperBound(to, true)
+}
+
+/**
+ * @template Value
+ * @param {IDBRequest<Value>} request
+ * @returns {Promise<Value>}
+ */
+function result(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error)
+  })
+}
+
+/**
+ * Returns the key at which the last `limit` records of a range begin, or undefined if the range is empty.
+ *
+ * @param {IDBObjectStore} store
+ * @param {IDBKeyRange | null} range
+ * @param {number} limit
+ * @returns {Promise<string | undefined>}
+ */
+function lastKey(store, range, limit) {
+  return new Promise((resolve, reject) => {
+    let isAdvanced = false
+    const request = store.openKeyCursor(range, 'prev')
+    request.onerror = () => reject(request.error)
+    request.onsuccess = () => {
+      const cursor = request.result
+      // The range has fewer records than `limit`, or none.
+      if (!cursor) return resolve(isAdvanced ? range?.lower ?? '' : undefined)
+      if (isAdvanced || limit === 1) return resolve(/** @type {string} */ (cursor.key))
+      isAdvanced = true
+      cursor.advance(limit - 1)
+    }
+  })
+}

@@ -1,0 +1,134 @@
+import { PostlineError } from './errors.js'
+
+/** @typedef {import('../types').Message} Message */
+/** @typedef {import('../types').Profile} Profile */
+/** @typedef {import('./mirror.js').ChangeRecord} ChangeRecord */
+/**
+ * A message of the protocol, with what the device adds.
+ *
+ * - `id`: stays the same from the moment the message is queued.
+ * - `seq`: null until the server has the message.
+ * - `sender`: the newest profile of the sender, as far as known.
+ * - `delivery`: `sent`, `queued`, or `refused` because of `error`. An edited message may be queued or refused again.
+ * - `change`: the key for `retry` and `discard`, unless the message is sent.
+ * - `preview`: an object URL of the picture while it is on the device.
+ * - `progress`: the uploaded part of the picture, from 0 to 1.
+ *
+ * @typedef {Omit<Message, 'seq' | 'sender'> & {
+ *   seq: number | null, sender: Message['sender'] | Profile | null, delivery: 'sent' | 'queued' | 'refused',
+ *   error: PostlineError | null, change: string | null, preview: string | null, progress: number | null
+ * }} MessageView
+ */
+/**
+ * @typedef {object} MessageContext
+ * @property {string} userID
+ * @property {(id: string) => Profile | null} profile
+ * @property {(key: string, blob: Blob) => string | null} preview
+ * @property {(mediaID: string) => string | null} sentPreview
+ * @property {(key: string) => number | null} progress
+ */
+
+/** The messages of a conversation as views. An object stays the same until its content differs. */
+export class MessageViews {
+  /** @type {Map<string, { key: any[], view: MessageView }>} */
+  #cache = new Map()
+
+  /** @param {MessageContext} context */
+  constructor(context) { this.context = context }
+
+  /**
+   * @param {Message[]} messages The server's messages, ascending.
+   * @param {ChangeRecord[]} changes The conversation's changes in the outbox, the oldest first.
+   * @param {number} readMark The number up to which all other members have read.
+   * @returns {readonly MessageView[]}
+   */
+  update(messages, changes, readMark) {
+    const former = this.#cache
+    this.#cache = new Map()
+    /** @type {Map<number, ChangeRecord>} */
+    const edits = new Map()
+    for (const change of changes) {
+      if (change.method === 'messages.edit' || change.method === 'messages.delete') edits.set(change.params.seq, change)
+    }
+    const sent = messages.map((message) => {
+      const { userID, profile, sentPreview } = this.context
+      const isOwn = message.sender_id === userID
+      const id = isOwn ? message.client_id ?? message.id : message.id
+      const sender = profile(message.sender_id) ?? message.sender ?? null
+      const preview = isOwn && message.attachment?.media_id ? sentPreview(message.attachment.media_id) : null
+      const key = [message, sender, message.seq <= readMark, edits.get(message.seq), preview]
+      return this.#cached(former, id, key, () => sentView(id, message, sender, message.seq <= readMark, preview, edits.get(message.seq)))
+    })
+    const queued = changes.filter(({ method }) => method === 'messages.send').map((change) => {
+      const { userID, profile } = this.context
+      const sender = profile(userID)
+      const preview = change.picture ? this.context.preview(change.key, change.picture.blob) : null
+      const progress = change.picture ? this.context.progress(change.key) : null
+      const id = change.params.client_id
+      return this.#cached(former, id, [change, sender, preview, progress], () => ({
+        ...queuedView(change, userID), id, sender, preview, progress,
+      }))
+    })
+    return Object.freeze([...sent, ...queued])
+  }
+
+  /**
+   * @param {Map<string, { key: any[], view: MessageView }>} former
+   * @param {string} id
+   * @param {any[]} key
+   * @param {() => MessageView} make
+   */
+  #cached(former, id, key, make) {
+    const held = former.get(id)
+    const isSame = held?.key.length === key.length && key.every((each, index) => each === held.key[index])
+    const entry = held && isSame ? held : { key, view: make() }
+    this.#cache.set(id, entry)
+    return entry.view
+  }
+}
+
+/**
+ * @param {string} id
+ * @param {Message} message
+ * @param {MessageView['sender']} sender
+ * @param {boolean} isRead
+ * @param {string | null} preview
+ * @param {ChangeRecord} [edit]
+ * @returns {MessageView}
+ */
+function sentView(id, message, sender, isRead, preview, edit) {
+  const view = { ...message, id, sender, is_read: isRead, preview, progress: null, ...deliveryOf(edit) }
+  if (!edit || edit.refusal) return view
+  return edit.method === 'messages.edit' ? { ...view, content: edit.params.content }
+    : { ...view, content: null, attachment: null }
+}
+
+/**
+ * @param {ChangeRecord} change
+ * @param {string} userID
+ */
+function queuedView(change, userID) {
+  const { params, picture, created_at } = change
+  const { url = '', mime_type = null, width = null, height = null, bytes = null, media_id = null, blurhash = null } =
+    params.attachment ?? {}
+  const size = { mime_type: picture?.type ?? null, width: picture?.width ?? null, height: picture?.height ?? null }
+  return {
+    conversation_id: params.conversation_id, seq: null, sender_id: userID, client_id: params.client_id,
+    kind: params.kind ?? 'text', content: params.content ?? null,
+    attachment: params.attachment ? { url, mime_type, width, height, bytes, media_id, blurhash }
+      : picture ? { ...size, url, bytes: picture.blob.size, media_id, blurhash } : null,
+    is_read: false, version: 0, created_at, edited_at: null, deleted_at: null, ...deliveryOf(change),
+  }
+}
+
+/**
+ * @param {ChangeRecord} [change]
+ * @returns {Pick<MessageView, 'delivery' | 'error' | 'change'>}
+ */
+function deliveryOf(change) {
+  if (!change) return { delivery: 'sent', error: null, change: null }
+  return {
+    delivery: change.refusal ? 'refused' : 'queued', change: change.key,
+    error: change.refusal && PostlineError.fromJSON(change.refusal),
+  }
+}

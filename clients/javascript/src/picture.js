@@ -1,0 +1,114 @@
+import { PostlineError } from './errors.js'
+
+/** @typedef {{ blob: Blob, type: string, width?: number, height?: number, name?: string }} Picture */
+
+const longestSide = 2048
+const quality = 0.85
+/** A picture that is no photograph stays as it is up to this size: sharp, transparent or moving. */
+const keptBytes = 2 * 2 ** 20
+const keptTypes = ['image/png', 'image/gif', 'image/webp']
+
+/**
+ * Returns a file as the picture of a message: at most 2,048 pixels long. A photograph is always drawn again, which
+ * removes where it was taken. Where there is no canvas, as in Node, the file is taken as it is.
+ *
+ * @param {Blob} file
+ * @returns {Promise<Picture>}
+ * @throws {PostlineError} `invalid_params` if the browser cannot read the file.
+ */
+export async function messagePicture(file) {
+  /** @type {string | undefined} */
+  const name = /** @type {any} */ (file).name
+  if (!canDraw()) return { blob: file, type: await pictureType(file), name }
+  const image = await read(file)
+  try {
+    const { width, height } = image
+    if (keptTypes.includes(file.type) && Math.max(width, height) <= longestSide && file.size <= keptBytes) {
+      return { blob: file, type: file.type, width, height, name }
+    }
+    const scale = Math.min(1, longestSide / Math.max(width, height))
+    const part = { x: 0, y: 0, width, height }
+    return { ...await draw(image, part, scaled(width, scale), scaled(height, scale)), name }
+  } finally {
+    image.close()
+  }
+}
+
+/**
+ * Returns the middle square of a file as an avatar, at most 512 pixels wide.
+ *
+ * @param {Blob} file
+ * @returns {Promise<Picture>}
+ * @throws {PostlineError} `invalid_params` if the browser cannot read the file.
+ */
+export async function avatarPicture(file) {
+  if (!canDraw()) return { blob: file, type: await pictureType(file) }
+  const image = await read(file)
+  try {
+    const side = Math.min(image.width, image.height)
+    const part = { x: (image.width - side) / 2, y: (image.height - side) / 2, width: side, height: side }
+    return await draw(image, part, Math.min(512, side), Math.min(512, side))
+  } finally {
+    image.close()
+  }
+}
+
+function canDraw() { return typeof createImageBitmap === 'function' && typeof document === 'object' }
+
+/** @param {Blob} file */
+async function read(file) {
+  try {
+    return await createImageBitmap(file)
+  } catch {
+    throw new PostlineError('invalid_params', 'The file is not a picture that this browser can read.', { field: 'picture' })
+  }
+}
+
+/**
+ * @param {ImageBitmap} image
+ * @param {{ x: number, y: number, width: number, height: number }} part
+ * @param {number} width
+ * @param {number} height
+ * @returns {Promise<Picture>}
+ */
+async function draw(image, part, width, height) {
+  const canvas = document.createElement('canvas')
+  canvas.width = width
+  canvas.height = height
+  const context = canvas.getContext('2d')
+  if (context) {
+    // JPEG has no transparency, which would become black.
+    context.fillStyle = '#ffffff'
+    context.fillRect(0, 0, width, height)
+    context.imageSmoothingQuality = 'high'
+    context.drawImage(image, part.x, part.y, part.width, part.height, 0, 0, width, height)
+  }
+  const type = 'image/jpeg'
+  const blob = await new Promise((/** @type {(blob: Blob | null) => void} */ resolve) => {
+    canvas.toBlob(resolve, type, quality)
+  })
+  if (!blob) throw new PostlineError('invalid_params', 'The browser cannot scale the picture down.', { field: 'picture' })
+  return { blob, type, width, height }
+}
+
+/**
+ * @param {number} length
+ * @param {number} scale
+ */
+function scaled(length, scale) { return Math.max(1, Math.round(length * scale)) }
+
+/**
+ * Returns the media type of a picture by its first bytes.
+ *
+ * @param {Blob} file
+ */
+async function pictureType(file) {
+  const bytes = new Uint8Array(await file.slice(0, 12).arrayBuffer())
+  const text = String.fromCharCode(...bytes)
+  if (text.startsWith('\xff\xd8\xff')) return 'image/jpeg'
+  if (text.startsWith('\x89PNG')) return 'image/png'
+  if (text.startsWith('GIF8')) return 'image/gif'
+  if (text.startsWith('RIFF') && text.slice(8) === 'WEBP') return 'image/webp'
+  if (text.slice(4, 8) === 'ftyp') return 'image/heic'
+  throw new PostlineError('invalid_params', 'A picture is JPEG, PNG, WebP, GIF or HEIC.', { field: 'picture' })
+}

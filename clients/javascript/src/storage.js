@@ -1,0 +1,60 @@
+/**
+ * The tables of a database: named sets of records with a text as key. `message` has keys of `messageKey`.
+ *
+ * @typedef {'setting' | 'conversation' | 'profile' | 'presence' | 'message' | 'change' | 'draft'} Table
+ */
+/**
+ * A write: `value` replaces the record with that key, or `undefined` deletes it; with `from` and `to` all records with
+ * `from <= key < to` are deleted.
+ *
+ * @typedef {{ table: Table, key: string, value?: any } | { table: Table, from: string, to: string }} Write
+ */
+/**
+ * The records to read, in the order of their keys: `from <= key < to`, with `limit` only the last ones.
+ *
+ * @typedef {{ from?: string, to?: string, limit?: number }} Range
+ */
+/**
+ * One user's data on the device, or the device's own.
+ *
+ * @typedef {object} Database
+ * @property {(table: Table, range?: Range) => Promise<any[]>} read Returns the values in the order of their keys.
+ * @property {(writes: Write[]) => Promise<void>} write Applies all writes in order, or none, also if the process ends.
+ * @property {() => Promise<void>} erase Deletes all records.
+ * @property {() => void} close
+ */
+/**
+ * A place for databases. `memoryStorage` and `indexedDBStorage` are implementations; an app may bring its own, such as
+ * over SQLite in React Native.
+ *
+ * @typedef {object} Storage
+ * @property {string} name The name by which tabs of a browser recognize the same storage.
+ * @property {boolean} isShared True if other tabs see the same data.
+ * @property {(name: string) => Promise<Database>} open Opens a database, which is created if it is missing.
+ */
+
+/** @type {Table[]} */
+export const tables = ['setting', 'conversation', 'profile', 'presence', 'message', 'change', 'draft']
+
+/**
+ * Returns a key that sorts by conversation and number.
+ *
+ * @param {string} conversationID
+ * @param {number} seq
+ */
+export function messageKey(conversationID, seq) { return `${conversationID}/${String(seq).padStart(16, '0')}` }
+
+/**
+ * Returns the range of a conversation's messages with `from <= seq < to`.
+ *
+ * @param {string} conversationID
+ * @param {number} [from]
+ * @param {number} [to]
+ */
+export function messageRange(conversationID, from = 0, to = Infinity) {
+  return {
+    from: messageKey(conversationID, from),
+    // The character after `/` ends the conversation's range.
+    to: to === Infinity ? `${conversationID}0` : messageKey(conversationID, to),
+  }
+}

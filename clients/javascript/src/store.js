@@ -1,0 +1,124 @@
+import { applyChanges } from './apply-changes.js'
+import { DraftWrites } from './draft-writes.js'
+import { PostlineError } from './errors.js'
+import { Mirror } from './mirror.js'
+
+/** @typedef {import('./storage.js').Write} Write */
+/** @typedef {import('../types').Changes} Changes */
+
+/** One user's data: a database, its copy in memory, and the only way to write both. */
+export class Store {
+  mirror = new Mirror()
+  #last = Promise.resolve()
+  /** @type {Partial<Changes>[]} */
+  #pending = []
+  /** @type {Promise<void> | null} */
+  #applying = null
+  /**
+   * Called after each commit of this tab with its writes.
+   *
+   * @type {(writes: Write[]) => void}
+   */
+  onCommit = () => {}
+  /**
+   * Called after each commit of any tab.
+   *
+   * @type {(touched: import('./mirror.js').Touched, writes: Write[]) => void}
+   */
+  onChange = () => {}
+
+  /**
+   * @param {import('./storage.js').Database} database
+   * @param {string} userID
+   */
+  constructor(database, userID) {
+    this.database = database
+    this.userID = userID
+  }
+
+  /**
+   * The cursor of the last changes.
+   *
+   * @returns {string | undefined}
+   */
+  get cursor() { return this.mirror.setting.get('cursor') }
+
+  /** Reads the database. */
+  load() { return this.alone(() => this.mirror.load(this.database)) }
+
+  /**
+   * Applies changes from the server. Those that arrive while others are written are written together, and announced
+   * once.
+   *
+   * @param {Partial<Changes>} changes
+   */
+  apply(changes) {
+    this.#pending.push(changes)
+    this.#applying ??= this.transact(async (draft) => {
+      const pending = this.#pending
+      this.#pending = []
+      this.#applying = null
+      for (const each of pending) await applyChanges(draft, each, { userID: this.userID })
+    })
+    return this.#applying
+  }
+
+  /**
+   * Applies the objects of a response.
+   *
+   * @param {Partial<Changes>} changes
+   * @param {(draft: DraftWrites) => void} [also] More writes of the same transaction.
+   */
+  applyResponse(changes, also) {
+    return this.transact(async (draft) => {
+      await applyChanges(draft, changes, { userID: this.userID, isResponse: true })
+      also?.(draft)
+    })
+  }
+
+  /**
+   * Makes writes in one transaction, after all earlier ones.
+   *
+   * @param {(draft: DraftWrites) => void | Promise<void>} build
+   * @throws {PostlineError} `store_unusable`: nothing is written.
+   */
+  transact(build) {
+    return this.alone(async () => {
+      const draft = new DraftWrites(this.mirror, this.database)
+      await build(draft)
+      const { writes } = draft
+      if (!writes.length) return
+      await this.database.write(writes)
+      this.onCommit(writes)
+      this.#show(writes)
+    })
+  }
+
+  /**
+   * Takes the writes of another tab, which it has stored.
+   *
+   * @param {Write[]} writes
+   */
+  receive(writes) { return this.alone(async () => this.#show(writes)) }
+
+  /** @param {Write[]} writes */
+  #show(writes) { this.onChange(this.mirror.apply(writes), writes) }
+
+  /** Resolves once all writes so far are done or have failed. */
+  settled() { return this.alone(async () => {}) }
+
+  /**
+   * Runs an action while no other reads or writes.
+   *
+   * @param {() => Promise<void>} action
+   * @returns {Promise<void>}
+   */
+  alone(action) {
+    const done = this.#last.then(action).catch((error) => {
+      throw error instanceof PostlineError ? error
+        : new PostlineError('store_unusable', `The device's storage cannot be used: ${error?.message ?? error}`)
+    })
+    this.#last = done.catch(() => {})
+    return done
+  }
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { isLive, makeClient, makeConversation, makeUser, password, shows, until } from './support/client.js'
+import { startDevWorld } from './support/dev-world.js'
+
+describe('Messages', () => {
+  let world
+  before(async () => { world = await startDevWorld() })
+  after(() => world.stop())
+
+  test('a user signs in and sees its conversations', async (t) => {
+    const alice = makeClient(t, world.url)
+    await alice.ready
+    assert.equal(alice.state.name, 'signed_out')
+    await alice.signIn({ email: 'alice@example.com', password })
+    await isLive(alice)
+    assert.equal(alice.me.username, 'alice')
+    assert.ok(alice.conversations.length > 1)
+    assert.ok(alice.conversations.some(({ name }) => name?.startsWith('Bob')))
+  })
+
+  test('a message is shown when it is queued, sent and read', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    const id = await annChat.send('Hello')
+    assert.equal(annChat.messages.at(-1).id, id)
+    assert.equal(annChat.conversation.last_message_content, 'Hello')
+    const sent = await shows(annChat, 'Hello', 'sent')
+    assert.equal(sent.id, id)
+    assert.equal(ann.pendingCount, 0)
+    const received = await shows(benChat, 'Hello')
+    assert.equal(received.sender.full_name, 'Ann')
+    assert.equal(benChat.conversation.unread_count, 1)
+    assert.equal(ben.unreadCount, 1)
+    await benChat.markRead()
+    assert.equal(ben.unreadCount, 0)
+    await until(annChat, () => annChat.messages.at(-1).is_read, 'read')
+  })
+
+  test('edits and deletions reach the other user', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    await annChat.send('Helo')
+    await annChat.edit(await shows(annChat, 'Helo', 'sent'), 'Hello')
+    assert.equal(annChat.messages.at(-1).content, 'Hello')
+    await shows(benChat, 'Hello')
+    await annChat.delete(await shows(annChat, 'Hello', 'sent'))
+    const deleted = await until(benChat, () => benChat.messages.find((message) => message.deleted_at), 'deleted')
+    assert.equal(deleted.content, null)
+  })
+
+  test('snapshots stay the same until their content differs', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat] = await makeConversation(ann, ben)
+    const [other] = await makeConversation(ann, await makeUser(t, world.url, 'Cleo'))
+    await annChat.send('One')
+    await shows(annChat, 'One', 'sent')
+    const [list, view, message, snapshot] = [ann.conversations, other.conversation, annChat.messages[0], annChat.snapshot]
+    assert.equal(ann.conversations, list)
+    await annChat.send('Two')
+    await shows(annChat, 'Two', 'sent')
+    assert.notEqual(ann.conversations, list)
+    assert.notEqual(annChat.snapshot, snapshot)
+    assert.equal(other.conversation, view)
+    assert.equal(annChat.messages[0], message)
+  })
+
+  test('older messages come from the server, and then from the device', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat] = await makeConversation(ann, ben)
+    await world.sql(`insert into messages (conversation_id, sender_id, content)
+      select '${annChat.id}', '${ann.account.id}', 'number ' || n from generate_series(1, 130) n order by n`)
+    await shows(annChat, 'number 130')
+    const again = makeClient(t, world.url)
+    await again.signIn({ email: ann.me.email, password })
+    await isLive(again)
+    const chat = again.chat(annChat.id)
+    await chat.load()
+    assert.equal(chat.messages.length, 20)
+    await chat.loadOlder()
+    assert.equal(chat.messages.length, 70)
+    assert.ok(chat.hasOlder)
+    await chat.loadOlder()
+    await chat.loadOlder()
+    assert.deepEqual(chat.messages.map(({ seq }) => seq), Array.from({ length: 130 }, (_, index) => index + 1))
+    assert.equal(chat.hasOlder, false)
+  })
+
+  test('onMessage gets each new message once', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const heard = []
+    ben.onMessage(({ content, sender_id }) => heard.push([content, sender_id === ann.account.id]))
+    const chat = ann.chat(await ann.openConversation(ben.account.id))
+    for (const content of ['one', 'two', 'three']) await chat.send(content)
+    await until(ben, () => heard.length >= 3, 'three messages')
+    assert.deepEqual(heard, [['one', true], ['two', true], ['three', true]])
+  })
+})
