@@ -160,7 +160,7 @@ export class Chat {
 
   /** Makes the snapshot anew. The client calls it when something that the chat shows may differ. */
   update() {
-    const snapshot = this.#user && this.#views ? this.#makeSnapshot(this.#user, this.#views) : emptySnapshot
+    const snapshot = this.#user && this.#views ? this.#makeSnapshot(this.#user, this.#views) : { ...emptySnapshot }
     const former = this.#snapshot
     const names = /** @type {(keyof ChatSnapshot)[]} */ (Object.keys(emptySnapshot))
     for (const name of /** @type {const} */ (['messages', 'typing'])) {

@@ -71,7 +71,7 @@ export class ClientCore {
       locks: globalThis.navigator?.locks, BroadcastChannel: globalThis.BroadcastChannel,
     })
     this.#tabs.onMessage = (message) => this.#receive(message)
-    this.#tabs.onLead = () => this.exclusively(async () => this.#replaceEngine())
+    this.#tabs.onLead = () => this.#later(async () => this.#replaceEngine())
     /**
      * Resolves once the device's data are shown.
      *
@@ -117,6 +117,18 @@ export class ClientCore {
     const done = this.#lifecycle.then(action)
     this.#lifecycle = done.catch(() => {})
     return done
+  }
+
+  /**
+   * Runs an action that nothing waits for. Only the storage fails in one.
+   *
+   * @param {() => Promise<void>} action
+   */
+  #later(action) {
+    this.exclusively(action).catch((error) => {
+      this.storeError = new PostlineError('store_unusable', String(error?.message ?? error))
+      this.onChange()
+    })
   }
 
   /**
@@ -194,7 +206,7 @@ export class ClientCore {
         this.#showProgress(key, part)
         this.#tabs.post({ type: 'progress', key, part })
       },
-      onSessionEnd: (error) => { if (isCurrent()) this.exclusively(() => this.endSession({ error })) },
+      onSessionEnd: (error) => { if (isCurrent()) this.#later(() => this.endSession({ error })) },
     })
     this.engine = engine
     engine.run()
@@ -346,7 +358,7 @@ export class ClientCore {
   connect() {
     const wasDisconnected = this.#isDisconnected
     this.#isDisconnected = false
-    if (wasDisconnected) this.exclusively(async () => this.#startEngine())
+    if (wasDisconnected) this.#later(async () => this.#startEngine())
     else this.engine?.retryNow()
   }
 
@@ -390,7 +402,7 @@ export class ClientCore {
   #receive(message) {
     const { type, from } = message
     const { engine, user } = this
-    if (type === 'session') this.exclusively(() => this.#adoptSession(message.error))
+    if (type === 'session') this.#later(() => this.#adoptSession(message.error))
     else if (type === 'writes' && message.userID === user?.id) user?.store.receive(message.writes)
     else if (engine instanceof SyncEngine) {
       if (type === 'hello') this.#postState()

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { memoryStorage } from '../src/index.js'
+import { isLive, until } from './support/client.js'
+import { ann, ben, connectTo, direct, firstPage, script, signIn } from './support/scripted-client.js'
+import { changes, conversation, me, message, profile } from './support/scripted-server.js'
+
+const group = 'd0000000-0000-4000-8000-000000000001'
+const carol = 'e0000000-0000-4000-8000-000000000003'
+
+function contents(chat) { return chat.messages.map(({ content }) => content) }
+
+/** Pushes changes, and waits until they are applied: a refresh comes after them. */
+async function push(server, client, members, cursor) {
+  server.push('changes', changes(cursor, members))
+  await client.refresh()
+}
+
+describe('Sync', () => {
+  test('continues from the stored cursor, and shows the stored data before', async (t) => {
+    const storage = memoryStorage()
+    const { server, client } = script(t, { storage })
+    await signIn(client)
+    await client.close()
+    server.isReachable = false
+    const again = connectTo(t, server, { storage })
+    await again.ready
+    assert.equal(again.me.id, ann)
+    assert.equal(again.conversations.length, 1)
+    const chat = again.chat(direct)
+    await chat.load()
+    assert.deepEqual(contents(chat), ['message 1', 'message 2', 'message 3'])
+    await until(again, () => again.state.name === 'offline', 'offline')
+    server.isReachable = true
+    again.connect()
+    await isLive(again)
+    assert.equal(server.calls('sync.open').at(-1).cursor, '1')
+  })
+
+  test('applies pages with their cursors', async (t) => {
+    const { server, client } = script(t, {}, { ...firstPage(), more: true })
+    server.pages.push(changes('2', { messages: [message(direct, 4, ben)] }))
+    const chat = await signIn(client)
+    assert.deepEqual(server.calls('sync.open').map(({ cursor }) => cursor), [undefined, '1'])
+    assert.equal(chat.messages.length, 4)
+  })
+
+  test('ignores older versions and applies the same changes twice', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    const edited = message(direct, 2, ben, { version: 3, content: 'edited' })
+    const renamed = profile(ben, { version: 5, full_name: 'Benjamin' })
+    for (let times = 0; times < 2; times += 1) {
+      await push(server, client, { messages: [edited], profiles: [renamed] }, '2')
+      await push(server, client, { messages: [message(direct, 2, ben)], profiles: [profile(ben)] }, '3')
+      assert.deepEqual(contents(chat), ['message 1', 'edited', 'message 3'])
+      assert.equal(client.conversations[0].name, 'Benjamin')
+      assert.equal(chat.messages[0].sender.full_name, 'Benjamin')
+    }
+  })
+
+  test('keeps the metadata of the greater version and the last message of the greater number', async (t) => {
+    const { server, client } = script(t)
+    await signIn(client)
+    const versions = [
+      conversation(direct, [ann, ben], { version: 4, last_seq: 3, muted_until: '2030-01-01T00:00:00.000000Z' }),
+      conversation(direct, [ann, ben], { version: 2, last_seq: 9, last_message_content: 'newer', last_read_seq: 2 }),
+    ]
+    await push(server, client, { conversations: versions }, '2')
+    const [view] = client.conversations
+    assert.equal(view.version, 4)
+    assert.equal(view.muted_until, '2030-01-01T00:00:00.000000Z')
+    assert.equal(view.last_message_content, 'newer')
+    assert.equal(view.unread_count, 7)
+  })
+
+  test('a reset replaces everything, also by lower versions, and keeps the outbox', async (t) => {
+    const { server, client } = script(t, {}, firstPage(3, {
+      conversations: [conversation(direct, [ann, ben], { last_seq: 3, version: 9 }), conversation(group, [ann, ben], { kind: 'group' })],
+    }))
+    const chat = await signIn(client)
+    server.methods['messages.send'] = () => new Promise(() => {})
+    await chat.send('unsent')
+    server.pages.push(changes('r1', {
+      reset: true, more: true, me: me(ann, { version: 0, full_name: 'Restored' }),
+      conversations: [conversation(direct, [ann, ben], { last_seq: 2, version: 2 })],
+      messages: [message(direct, 2, ben, { content: 'restored' })], limited: [direct],
+    }))
+    server.pages.push(changes('r2', { profiles: [profile(ben, { version: 0, full_name: 'Old Ben' })] }))
+    const before = server.calls('sync.open').length
+    server.push('sync.lagged', { cursor: 'x' })
+    await until(server, () => server.calls('sync.open').length === before + 2, 'two pages')
+    await isLive(client)
+    assert.equal(client.me.full_name, 'Restored')
+    assert.deepEqual(client.conversations.map(({ id }) => id), [direct])
+    assert.equal(client.conversations[0].name, 'Old Ben')
+    assert.deepEqual(contents(chat), ['restored', 'unsent'])
+    assert.ok(chat.hasOlder)
+  })
+
+  test('an interrupted reset continues with its next page', async (t) => {
+    const { server, client } = script(t)
+    await signIn(client)
+    let fail
+    server.methods['sync.open'] = ({ cursor }) => {
+      if (cursor === '1' || cursor === 'x') {
+        return changes('r1', { reset: true, more: true, me: me(ann), conversations: [conversation(group, [ann, carol], { kind: 'group' })] })
+      }
+      if (!fail) {
+        fail = true
+        return new Promise(() => {})
+      }
+      return changes('r2', { profiles: [profile(carol)] })
+    }
+    server.push('sync.lagged', { cursor: 'x' })
+    await until(server, () => fail, 'the second page')
+    // What was shown stays until the reset is complete.
+    assert.equal(client.conversations.length, 2)
+    server.connection.end()
+    await until(client, () => client.state.name === 'offline', 'offline')
+    client.connect()
+    await isLive(client)
+    assert.equal(server.calls('sync.open').at(-1).cursor, 'r1')
+    assert.deepEqual(client.conversations.map(({ id }) => id), [group])
+  })
+
+  test('a limited conversation drops the messages before the gap', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    await push(server, client, { messages: [message(direct, 9, ben), message(direct, 8, ben)], limited: [direct] }, '2')
+    assert.deepEqual(contents(chat), ['message 8', 'message 9'])
+    server.methods['messages.list'] = ({ before_seq }) => ({ messages: Array.from({ length: before_seq - 1 }, (_, index) => message(direct, index + 1, ben)) })
+    await chat.loadOlder()
+    assert.deepEqual(server.calls('messages.list').map(({ before_seq }) => before_seq), [8])
+    assert.deepEqual(chat.messages.map(({ seq }) => seq), [1, 2, 3, 4, 5, 6, 7, 8, 9])
+  })
+
+  test('numbers that the server still moves leave no gap in a page', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    await push(server, client, { messages: [message(direct, 9, ben)], limited: [direct] }, '2')
+    server.methods['messages.list'] = () => ({ messages: [1, 2, 3].map((seq) => message(direct, seq, ben)) })
+    await chat.loadOlder()
+    assert.deepEqual(chat.messages.map(({ seq }) => seq), [1, 2, 3, 9])
+    await push(server, client, { messages: [message(direct, 8, ben, { version: 2 })] }, '3')
+    assert.deepEqual(chat.messages.map(({ seq }) => seq), [1, 2, 3, 8, 9])
+  })
+
+  test('sync.lagged is answered by sync.open with its cursor', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    server.pages.push(changes('8', { messages: [message(direct, 4, ben)] }))
+    server.push('sync.lagged', { cursor: '7' })
+    assert.equal(client.state.name, 'catching_up')
+    await isLive(client)
+    assert.equal(server.calls('sync.open').at(-1).cursor, '7')
+    assert.equal(chat.messages.length, 4)
+  })
+
+  test('a ping renews the cursor', async (t) => {
+    const { server, client } = script(t)
+    await signIn(client)
+    server.push('server.ping', { cursor: '42' })
+    server.connection.end()
+    await until(client, () => client.state.name === 'offline', 'offline')
+    client.connect()
+    await isLive(client)
+    assert.equal(server.calls('sync.open').at(-1).cursor, '42')
+  })
+
+  test('a user who leaves sees nothing more of the conversation', async (t) => {
+    const { server, client } = script(t, {}, firstPage(3, { presence: [{ user_id: ben, is_online: true, last_seen_at: null }] }))
+    const chat = await signIn(client)
+    assert.equal(client.presence(ben).is_online, true)
+    await push(server, client, { left: [direct] }, '2')
+    assert.equal(client.conversations.length, 0)
+    assert.equal(chat.conversation, null)
+    assert.equal(chat.messages.length, 0)
+    assert.equal(client.presence(ben), null)
+    // Messages that came late do not bring it back.
+    await push(server, client, { messages: [message(direct, 4, ben)] }, '3')
+    assert.equal(client.conversations.length, 0)
+  })
+
+  test('1,000 changes are one notification', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    let notifications = 0
+    const last = until(chat, () => chat.messages.length === 1003, '1,003 messages')
+    chat.subscribe(() => { notifications += 1 })
+    server.push('changes', changes('2', { messages: Array.from({ length: 1000 }, (_, index) => message(direct, index + 4, ben)) }))
+    await last
+    assert.equal(notifications, 1)
+  })
+
+  test('pushes that arrive during a write are written together', async (t) => {
+    const storage = countingStorage()
+    const { server, client } = script(t, { storage })
+    const chat = await signIn(client)
+    const before = storage.writes
+    for (let seq = 4; seq <= 1003; seq += 1) server.push('changes', changes(String(seq), { messages: [message(direct, seq, ben)] }))
+    await until(chat, () => chat.messages.length === 1003, '1,003 messages')
+    assert.ok(storage.writes - before <= 2, `${storage.writes - before} writes`)
+  })
+})
+
+/** A storage that counts transactions. */
+function countingStorage() {
+  const storage = memoryStorage()
+  return {
+    ...storage,
+    writes: 0,
+    async open(name) {
+      const database = await storage.open(name)
+      return {
+        read: (...all) => database.read(...all), erase: () => database.erase(), close: () => database.close(),
+        write: (writes) => {
+          this.writes += 1
+          return database.write(writes)
+        },
+      }
+    },
+  }
+}
