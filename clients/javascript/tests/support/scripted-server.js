@@ -53,6 +53,7 @@ export class ScriptedServer {
     queueMicrotask(() => { for (const listener of [...this.#listeners]) listener() })
     if (this.methods[method]) return this.methods[method](params)
     if (method === 'auth.login' || method === 'auth.guest') return tokens(this.userID, method === 'auth.guest')
+    if (method === 'auth.refresh') return tokens(this.userID, false, Number(params.refresh_token.split('-')[1]) + 1)
     if (method === 'session.authenticate') return { user_id: this.userID, session_id: null, is_guest: false, expires_at: new Date(Date.now() + 3_600_000).toISOString() }
     if (method === 'server.info') return { time: new Date().toISOString() }
     if (method === 'sync.open') return this.pages.length ? this.pages.shift() : changes('end')
