@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { memoryStorage } from '../src/index.js'
+import { Cable } from './support/cable.js'
+import { isLive, makeClient, makeConversation, makeUser, newEmail, password, shows, until } from './support/client.js'
+import { startDevWorld } from './support/dev-world.js'
+
+/** A picture of one pixel. */
+const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+
+// What needs a real node: its methods, its feed, and its connections.
+describe('With a node', () => {
+  let world
+  before(async () => { world = await startDevWorld() })
+  after(() => world.stop())
+
+  test('changes that psql makes arrive', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat] = await makeConversation(ann, ben)
+    await world.sql(`update user_profiles set full_name = 'Benjamin' where id = '${ben.account.id}'`)
+    await until(ann, () => annChat.conversation.name === 'Benjamin', 'the new name')
+    await until(ben, () => ben.me.full_name === 'Benjamin', 'the own new name')
+  })
+
+  test('1,000 messages in one transaction arrive in few notifications', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat] = await makeConversation(ann, ben)
+    let notifications = 0
+    ann.subscribe(() => { notifications += 1 })
+    await world.sql(`insert into messages (conversation_id, sender_id, content)
+      select '${annChat.id}', '${ben.account.id}', 'number ' || n from generate_series(1, 1000) n order by n`)
+    await until(ann, () => annChat.conversation.last_seq === 1000 && ann.state.name === 'live', 'all')
+    assert.ok(notifications < 20, `${notifications} notifications`)
+    while (annChat.hasOlder) await annChat.loadOlder()
+    assert.deepEqual(annChat.messages.map(({ seq }) => seq), Array.from({ length: 1000 }, (_, index) => index + 1))
+  })
+
+  test('a send whose connection is lost arrives once, in order', async (t) => {
+    const cable = await Cable.to(world.url)
+    t.after(() => cable.close())
+    const ann = await makeUser(t, cable.url, 'Ann')
+    const ben = await makeUser(t, world.url, 'Ben')
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    // Once the request is lost, once its answer.
+    for (const direction of ['out', 'in']) {
+      cable.cutWhen((way, data) => way === direction && (way === 'in' ? data.includes('"client_id":"') : data.length > 100))
+      await annChat.send(`first ${direction}`)
+      await annChat.send(`second ${direction}`)
+      await until(ann, () => cable.isCut && ann.state.name === 'offline', 'offline')
+      cable.mend()
+      ann.connect()
+      await shows(annChat, `second ${direction}`, 'sent')
+      await shows(benChat, `second ${direction}`)
+    }
+    assert.deepEqual(benChat.messages.map(({ content }) => content), ['first out', 'second out', 'first in', 'second in'])
+    assert.equal(annChat.messages.length, 4)
+  })
+
+  test('a node that restarts is found again', async (t) => {
+    // Its port is another, so that the client finds it by the cable.
+    const cable = await Cable.to(world.url)
+    t.after(() => cable.close())
+    const ann = await makeUser(t, cable.url, 'Ann')
+    const ben = await makeUser(t, world.url, 'Ben')
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    cable.cut()
+    await until(ann, () => ann.state.name === 'offline', 'offline')
+    await benChat.send('while away')
+    await shows(benChat, 'while away', 'sent')
+    await annChat.send('written away')
+    cable.mend()
+    ann.connect()
+    await shows(annChat, 'written away', 'sent')
+    await shows(annChat, 'while away')
+    await shows(benChat, 'written away')
+  })
+
+  test('a guest becomes an account with the same id', async (t) => {
+    const guest = makeClient(t, world.url)
+    await guest.signInAsGuest({ fullName: 'Gus' })
+    await isLive(guest)
+    assert.deepEqual(guest.account.isGuest, true)
+    const { id } = guest.account
+    await guest.register({ email: newEmail(), password, fullName: 'Gustav' })
+    assert.deepEqual(guest.account, { id, isGuest: false })
+    await until(guest, () => guest.me.full_name === 'Gustav', 'the new name')
+    await guest.call('auth.refresh', { refresh_token: 'none' }).catch(({ code }) => assert.equal(code, 'invalid_token'))
+  })
+
+  test('a guest is merged into an account, with its unsent changes', async (t) => {
+    const cable = await Cable.to(world.url)
+    t.after(() => cable.close())
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const guest = makeClient(t, cable.url)
+    await guest.signInAsGuest()
+    await isLive(guest)
+    const [guestChat, benChat] = await makeConversation(guest, ben)
+    await guestChat.send('as a guest')
+    await shows(benChat, 'as a guest')
+    cable.cut()
+    await until(guest, () => guest.state.name === 'offline', 'offline')
+    await guestChat.send('unsent')
+    await assert.rejects(guest.signIn({ email: ann.me.email, password }), { code: 'offline' })
+    assert.equal(guest.account.isGuest, true)
+    cable.mend()
+    const merged = await guest.signIn({ email: ann.me.email, password })
+    assert.deepEqual(merged, { conversations: 1, messages: 1 })
+    await isLive(guest)
+    assert.equal(guest.me.full_name, 'Ann')
+    await shows(benChat, 'unsent')
+  })
+
+  test('the wrong password is refused, and nobody is signed in', async (t) => {
+    const client = makeClient(t, world.url)
+    await assert.rejects(client.signIn({ email: 'alice@example.com', password: 'wrong-password' }), { code: 'invalid_credentials' })
+    assert.equal(client.state.name, 'signed_out')
+    await assert.rejects(client.updateProfile({ full_name: 'X' }), { code: 'signed_out' })
+    assert.equal((await client.call('server.info')).server, 'postline')
+  })
+
+  test('tokens are renewed by the server, and a sign-out ends the session', async (t) => {
+    const storage = memoryStorage()
+    const ann = await makeUser(t, world.url, 'Ann', { storage })
+    const first = await ann.accessToken()
+    const answer = await fetch(`${world.url}/v1/me.get`, { method: 'POST', headers: { Authorization: `Bearer ${first}` } })
+    assert.equal((await answer.json()).id, ann.account.id)
+    await ann.signOut()
+    assert.equal(ann.state.name, 'signed_out')
+    assert.equal(ann.conversations.length, 0)
+    await ann.signIn({ email: (await answerMe(world, first)) ?? 'none@example.com', password }).catch(({ code }) => {
+      assert.equal(code, 'invalid_credentials')
+    })
+  })
+
+  test('a session that another device revokes ends', async (t) => {
+    const ann = await makeUser(t, world.url, 'Ann')
+    const other = makeClient(t, world.url)
+    await other.signIn({ email: ann.me.email, password })
+    await isLive(other)
+    await ann.signOut({ everywhere: true })
+    await until(other, () => other.state.name === 'signed_out', 'signed out')
+    assert.equal(other.state.error.code, 'session_revoked')
+  })
+
+  test('groups change for all members', async (t) => {
+    const [ann, ben, cleo] = await Promise.all(['Ann', 'Ben', 'Cleo'].map((name) => makeUser(t, world.url, name)))
+    const id = await ann.createGroup('Hikers', [ben.account.id])
+    const chat = ann.chat(id)
+    await chat.load()
+    assert.equal(chat.conversation.name, 'Hikers')
+    await until(ben, () => ben.conversation(id), 'the group')
+    await ann.call('conversations.add_members', { conversation_id: id, user_ids: [cleo.account.id], profiles: true })
+    assert.equal(chat.conversation.people.length, 3)
+    await until(cleo, () => cleo.conversation(id)?.people.length === 3, 'the group with its people')
+    await ann.call('conversations.update', { conversation_id: id, title: 'Climbers' })
+    await until(cleo, () => cleo.conversation(id).name === 'Climbers', 'the new title')
+    await until(chat, () => chat.messages.some(({ event }) => event?.type === 'renamed'), 'the event')
+    await ann.call('conversations.remove_member', { conversation_id: id, user_id: ben.account.id })
+    await until(ben, () => !ben.conversation(id), 'removed')
+    await cleo.call('conversations.remove_member', { conversation_id: id, user_id: cleo.account.id })
+    assert.equal(cleo.conversation(id), null)
+  })
+
+  test('presence and typing are shown', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    await until(ann, () => ann.presence(ben.account.id)?.is_online, 'online')
+    assert.equal(annChat.conversation.presence[ben.account.id].is_online, true)
+    await benChat.setDraft('Dear Ann')
+    await until(annChat, () => annChat.typing.length === 1, 'typing')
+    ben.disconnect()
+    await until(ann, () => ann.presence(ben.account.id)?.is_online === false, 'offline')
+    assert.ok(ann.presence(ben.account.id).last_seen_at)
+  })
+
+  test('a picture is uploaded and sent, with its progress', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    const progress = []
+    annChat.subscribe(() => progress.push(annChat.messages.at(-1)?.progress))
+    await annChat.sendPicture(new Blob([pixel], { type: 'image/png' }), { content: 'a pixel' })
+    const queued = annChat.messages.at(-1)
+    assert.ok(queued.preview.startsWith('blob:'))
+    const sent = await shows(annChat, 'a pixel', 'sent')
+    assert.equal(sent.id, queued.id)
+    assert.equal(sent.preview, queued.preview)
+    assert.ok(progress.includes(1), 'progress')
+    const received = await shows(benChat, 'a pixel')
+    const url = await ben.pictureURL(received.attachment)
+    assert.deepEqual(Buffer.from(await (await fetch(url)).arrayBuffer()), pixel)
+  })
+
+  test('a picture that is no picture is refused before it is queued', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat] = await makeConversation(ann, ben)
+    await assert.rejects(annChat.sendPicture(new Blob(['text'])), { code: 'invalid_params' })
+    assert.equal(annChat.messages.length, 0)
+  })
+
+  test('an avatar is uploaded and shown to others', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    await makeConversation(ann, ben)
+    await ann.setAvatar(new Blob([pixel], { type: 'image/png' }))
+    assert.equal(ann.me.avatar_type, 'custom')
+    const profile = await until(ben, () => ben.profile(ann.account.id)?.avatar_url && ben.profile(ann.account.id), 'the avatar')
+    assert.equal((await fetch(profile.avatar_url)).status, 200)
+  })
+
+  test('a deleted account leaves nothing on the device', async (t) => {
+    const storage = memoryStorage()
+    const ann = await makeUser(t, world.url, 'Ann', { storage })
+    const { id } = ann.account
+    await ann.deleteAccount({ password })
+    assert.equal(ann.state.name, 'signed_out')
+    const database = await storage.open(`user/${id}`)
+    assert.deepEqual(await database.read('setting'), [])
+  })
+})
+
+async function answerMe(world, token) {
+  const answer = await fetch(`${world.url}/v1/me.get`, { method: 'POST', headers: { Authorization: `Bearer ${token}` } })
+  return (await answer.json()).email
+}
