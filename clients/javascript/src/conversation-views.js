@@ -36,6 +36,12 @@ export class ConversationViews {
   /** @type {Map<string, ConversationView>} */
   #views = new Map()
   /**
+   * What is shown of users who were online, without a connection.
+   *
+   * @type {WeakMap<Presence, Presence>}
+   */
+  #offline = new WeakMap()
+  /**
    * All conversations, the newest first.
    *
    * @type {readonly ConversationView[]}
@@ -149,7 +155,10 @@ export class ConversationViews {
   presence(id, isLive) {
     const presence = this.mirror.presence.get(id)?.value
     if (!presence) return null
-    return presence.is_online && !isLive ? { ...presence, is_online: false } : presence
+    if (isLive || !presence.is_online) return presence
+    const offline = this.#offline.get(presence) ?? { ...presence, is_online: false }
+    this.#offline.set(presence, offline)
+    return offline
   }
 }
 

@@ -11,13 +11,16 @@ export function listenToPage({ onVisible, onNetwork, onHide }) {
   /** @type {[string, () => void][]} */
   const events = [
     ['online', onNetwork], ['offline', onNetwork], ['pagehide', onHide],
-    // The page was frozen, or comes from the cache of pages.
-    ['resume', onNetwork], ['pageshow', onVisibility],
+    // The page comes from the cache of pages.
+    ['pageshow', onVisibility],
   ]
   document.addEventListener('visibilitychange', onVisibility)
+  // The page was frozen.
+  document.addEventListener('resume', onNetwork)
   for (const [name, listener] of events) addEventListener(name, listener)
   return () => {
     document.removeEventListener('visibilitychange', onVisibility)
+    document.removeEventListener('resume', onNetwork)
     for (const [name, listener] of events) removeEventListener(name, listener)
   }
 }
