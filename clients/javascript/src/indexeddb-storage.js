@@ -1,3 +1,4 @@
+import { packName, PackedTable } from './packed-table.js'
 import { tables } from './storage.js'
 
 /** @typedef {import('./storage.js').Database} Database */
@@ -25,7 +26,7 @@ export function indexedDBStorage(name) {
 function open(name) {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1)
-    request.onupgradeneeded = () => { for (const table of tables) request.result.createObjectStore(table) }
+    request.onupgradeneeded = () => { for (const table of [...tables, packName]) request.result.createObjectStore(table) }
     request.onsuccess = () => {
       // Another tab that deletes the database does not wait for this one.
       request.result.onversionchange = () => request.result.close()
@@ -38,9 +39,18 @@ function open(name) {
 /** @implements {Database} */
 class IndexedDBDatabase {
   #database
+  /**
+   * The tables that are read as a whole.
+   *
+   * @type {Map<string, PackedTable>}
+   */
+  #packed
 
   /** @param {IDBDatabase} database */
-  constructor(database) { this.#database = database }
+  constructor(database) {
+    this.#database = database
+    this.#packed = new Map(['conversation', 'profile', 'presence'].map((name) => [name, new PackedTable(name, database)]))
+  }
 
   /**
    * @param {Table} table
@@ -49,6 +59,13 @@ class IndexedDBDatabase {
    */
   async read(table, range = {}) {
     const { from, to, limit = Infinity } = range
+    const packed = this.#packed.get(table)
+    if (packed) {
+      const entries = await packed.read()
+      const found = from === undefined && to === undefined ? entries
+        : entries.filter(([key]) => (from === undefined || key >= from) && (to === undefined || key < to))
+      return found.slice(limit === Infinity ? 0 : -limit).map(([, value]) => value)
+    }
     const store = this.#database.transaction(table).objectStore(table)
     const bounds = rangeOf(from, to)
     if (limit === Infinity) return result(store.getAll(bounds))
@@ -67,23 +84,35 @@ class IndexedDBDatabase {
       // Not flushed to the disk: that costs 10 ms or more per write, and only a crash of the system would need it.
       const transaction = this.#database.transaction(
         [...new Set(writes.map(({ table }) => table))], 'readwrite', { durability: 'relaxed' })
-      transaction.oncomplete = () => resolve()
+      transaction.oncomplete = () => {
+        resolve()
+        for (const table of this.#packed.values()) table.packIfDue()
+      }
       transaction.onabort = () => reject(transaction.error)
-      for (const write of writes) {
-        const store = transaction.objectStore(write.table)
-        if ('from' in write) store.delete(IDBKeyRange.bound(write.from, write.to, false, true))
-        else if (write.value === undefined) store.delete(write.key)
-        else store.put(write.value, write.key)
+      try {
+        for (const write of writes) {
+          const store = transaction.objectStore(write.table)
+          const packed = this.#packed.get(write.table)
+          if ('from' in write) store.delete(IDBKeyRange.bound(write.from, write.to, false, true))
+          else if (packed) packed.write(transaction, write.key, write.value)
+          else if (write.value === undefined) store.delete(write.key)
+          else store.put(write.value, write.key)
+        }
+      } catch (error) {
+        // A value that cannot be stored.
+        transaction.abort()
+        reject(error)
       }
     })
   }
 
   erase() {
     return new Promise((/** @type {(value?: any) => void} */ resolve, reject) => {
-      const transaction = this.#database.transaction(tables, 'readwrite')
+      const names = [...tables, packName]
+      const transaction = this.#database.transaction(names, 'readwrite')
       transaction.oncomplete = () => resolve()
       transaction.onabort = () => reject(transaction.error)
-      for (const table of tables) transaction.objectStore(table).clear()
+      for (const name of names) transaction.objectStore(name).clear()
     })
   }
 

@@ -19,7 +19,8 @@ export class TestWebSocket {
       this.#socket.setNoDelay(true)
       this.#socket.write([
         `GET ${url.pathname} HTTP/1.1`, `Host: ${url.host}`, 'Upgrade: websocket', 'Connection: Upgrade',
-        `Sec-WebSocket-Key: ${this.#key}`, 'Sec-WebSocket-Version: 13', `Sec-WebSocket-Protocol: ${protocol}`, '', '',
+        `Sec-WebSocket-Key: ${this.#key}`, 'Sec-WebSocket-Version: 13',
+        ...protocol ? [`Sec-WebSocket-Protocol: ${protocol}`] : [], '', '',
       ].join('\r\n'))
     })
     this.#socket.on('data', (data) => this.#receive(data))

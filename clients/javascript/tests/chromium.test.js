@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { chromiumPath, startChromium } from './support/chromium.js'
+
+/** The time to show 10,000 conversations after a reload, and to apply 1,000 changes, in milliseconds. */
+const startLimit = 200
+const batchLimit = 50
+/** Other work on the machine only adds to a measurement, so the least of several counts. */
+const attempts = 5
+
+const importPage = "const page = await import('/tests/support/page.js');"
+
+describe('In Chromium', { skip: !chromiumPath && 'Chromium is not installed' }, () => {
+  let chromium
+  before(async () => { chromium = await startChromium() })
+  after(() => chromium?.stop())
+
+  test('indexedDBStorage fulfils the contract of storages', async () => {
+    const page = await chromium.open()
+    assert.deepEqual(await page.run(`${importPage} return page.checkStorage()`), {})
+    await page.close()
+  })
+
+  test('10,000 conversations are shown after a reload', async (t) => {
+    const first = await chromium.open()
+    await first.run(`${importPage} await page.fill(10_000, 'start')`)
+    await first.close()
+    const times = []
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const page = await chromium.open()
+      const { milliseconds, newest } = await page.run(`${importPage} return page.measureStart(10_000, 'start')`)
+      assert.equal(newest, 'message of 9999')
+      times.push(milliseconds)
+      await page.close()
+    }
+    t.diagnostic(`shown after ${times.map(Math.round).join(', ')} ms`)
+    assert.ok(Math.min(...times) < startLimit, `${times} ms`)
+  })
+
+  test('1,000 changes are applied in one batch', async (t) => {
+    const first = await chromium.open()
+    await first.run(`${importPage} await page.fill(10_000, 'batch')`)
+    await first.close()
+    const found = []
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const page = await chromium.open()
+      found.push(await page.run(`${importPage} return page.measureBatch(1000, 'batch')`))
+      await page.close()
+    }
+    const times = found.map(({ busy }) => busy)
+    t.diagnostic(`applied in ${times.map(Math.round).join(', ')} ms, and ${found.map(({ waited }) => Math.round(waited)).join(', ')} ms for the disk`)
+    assert.deepEqual(found.map(({ notifications }) => notifications), times.map(() => 1))
+    assert.ok(Math.min(...times) <= batchLimit, `${times} ms`)
+  })
+
+  test('tabs share a connection by Web Locks, and another leads after a close', async () => {
+    const first = await chromium.open()
+    await first.run(`${importPage} await page.openTab(true)`)
+    const second = await chromium.open()
+    await second.run(`${importPage} await page.openTab(false)`)
+    assert.equal(await second.run('return server.connections.length'), 0)
+    await second.run(`const chat = client.chat(client.conversations[0].id)
+      await chat.send('from the second tab')
+      await until(chat, () => chat.messages[0]?.delivery === 'sent')`)
+    assert.equal(await first.run("return server.calls('messages.send').length"), 1)
+    await first.close()
+    await second.run("await until(client, () => server.connections.length === 1 && client.state.name === 'live')")
+    assert.equal(await second.run("return server.calls('sync.open')[0].cursor"), '1')
+    await second.close()
+  })
+
+  test('pictures are scaled down, and small ones are kept', async () => {
+    const page = await chromium.open()
+    const scale = (...all) => page.run(`${importPage} return page.scalePicture(...${JSON.stringify(all)})`)
+    assert.deepEqual(await scale(4000, 1000, 'image/jpeg'), { type: 'image/jpeg', width: 2048, height: 512, isSame: false })
+    assert.deepEqual(await scale(100, 50, 'image/png'), { type: 'image/png', width: 100, height: 50, isSame: true })
+    await page.close()
+  })
+})
