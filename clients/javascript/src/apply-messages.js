@@ -40,7 +40,9 @@ export function applyOlderMessages(draft, conversationID, beforeSeq, messages) {
   const held = currentConversation(draft, conversationID)
   // The range may have moved while the page was on its way.
   if (held?.first_seq !== beforeSeq) return
-  for (const message of messages) draft.put('message', messageKey(conversationID, message.seq), message)
+  for (const message of messages) {
+    draft.put('message', messageKey(conversationID, message.seq), withoutKnownSender(draft, message))
+  }
   draft.put('conversation', conversationID, { ...held, first_seq: messages[0]?.seq ?? 1 })
 }
 
@@ -77,16 +79,33 @@ async function applyGroup(draft, held, group, { userID, isResponse }) {
     if (seq === first_seq - 1) first_seq = seq
     // The same version is the same message, and is not written again.
     if ((stored.get(seq) ?? 0) >= message.version) continue
-    draft.put('message', messageKey(id, seq), message)
+    draft.put('message', messageKey(id, seq), withoutKnownSender(draft, message, userID))
     accepted.push(message)
   }
   if (!accepted.length) return
   draft.put('conversation', id, { ...held, first_seq, held_seq, value: withLast(held.value, accepted[0]) })
-  for (const message of accepted) {
-    // Sending moves the sender's own mark.
-    applyRead(draft, { conversation_id: id, user_id: message.sender_id, last_read_seq: message.seq }, userID)
-    if (message.client_id && message.sender_id === userID) removeSend(draft, message.client_id)
+  // Sending moves the sender's own mark, to the newest of its messages.
+  const senders = new Set()
+  for (const { sender_id, seq, client_id } of accepted) {
+    if (client_id && sender_id === userID) removeSend(draft, client_id)
+    if (senders.has(sender_id)) continue
+    senders.add(sender_id)
+    applyRead(draft, { conversation_id: id, user_id: sender_id, last_read_seq: seq }, userID)
   }
+}
+
+/**
+ * Returns the message without its sender, if the device has the sender's profile, which is newer. Writing a message takes
+ * a third less time without it.
+ *
+ * @param {DraftWrites} draft
+ * @param {Message} message
+ * @param {string} [userID]
+ */
+function withoutKnownSender(draft, message, userID) {
+  if (message.sender_id !== userID && !draft.get('profile', message.sender_id)) return message
+  const { sender, ...others } = message
+  return others
 }
 
 /**

@@ -343,7 +343,10 @@ export class ClientCore {
     })
     if (touched.changes) this.engine?.wakeOutbox()
     this.onChange()
-    for (const message of touched.news) this.onMessage(message)
+    for (const message of touched.news) {
+      // Stored messages have no sender whose profile is known.
+      this.onMessage({ ...message, sender: user.views.profile(message.sender_id) ?? message.sender })
+    }
   }
 
   /**

@@ -77,17 +77,20 @@ export class ConversationViews {
     }
     if (!ids.size) return
     const changes = this.#changesByConversation()
+    const made = []
     for (const id of ids) {
       const record = records.get(id)
-      if (record) this.#views.set(id, this.#view(record.value, changes.get(id) ?? [], isLive))
-      else this.#views.delete(id)
+      if (!record) {
+        this.#views.delete(id)
+        continue
+      }
+      const view = this.#view(record.value, changes.get(id) ?? [], isLive)
+      this.#views.set(id, view)
+      made.push(view)
     }
     if (!conversations) for (const id of this.#views.keys()) if (!records.has(id)) this.#views.delete(id)
-    // The former order first: an array that is almost sorted takes almost no time to sort.
-    const kept = this.list.flatMap(({ id }) => this.#views.get(id) ?? [])
-    const known = new Set(kept.map(({ id }) => id))
-    if (known.size < this.#views.size) for (const [id, view] of this.#views) if (!known.has(id)) kept.push(view)
-    this.list = Object.freeze(kept.sort(byActivity))
+    const kept = made.length === this.#views.size ? [] : this.list.filter(({ id }) => !ids.has(id) && this.#views.has(id))
+    this.list = Object.freeze(merge(kept, made.sort(byActivity)))
   }
 
   #changesByConversation() {
@@ -171,4 +174,22 @@ function byActivity(a, b) {
   const second = b.last_message_time ?? b.created_at
   if (first !== second) return first > second ? -1 : 1
   return a.id < b.id ? -1 : 1
+}
+
+/**
+ * Returns the conversations of two sorted lists in one.
+ *
+ * @param {ConversationView[]} a
+ * @param {ConversationView[]} b
+ */
+function merge(a, b) {
+  if (!a.length || !b.length) return a.length ? a : b
+  const merged = []
+  let index = 0
+  for (const view of a) {
+    while (index < b.length && byActivity(b[index], view) < 0) merged.push(b[index++])
+    merged.push(view)
+  }
+  while (index < b.length) merged.push(b[index++])
+  return merged
 }

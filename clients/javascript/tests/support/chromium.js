@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createReadStream, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, extname, join, normalize } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -81,6 +82,20 @@ class Chromium {
     createReadStream(file).pipe(response)
   }
 
+  /** Passes WebSockets on to a node, as if the page were the node's. */
+  connectTo(url) {
+    const target = new URL(url)
+    this.#server.on('upgrade', (request, near) => {
+      const far = connect(Number(target.port), target.hostname, () => {
+        const headers = { ...request.headers, host: target.host, origin: target.origin }
+        const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+        far.write([`GET ${request.url} HTTP/1.1`, ...lines, '', ''].join('\r\n'))
+        near.pipe(far).pipe(near)
+      })
+      for (const [one, other] of [[near, far], [far, near]]) one.on('error', () => other.destroy())
+    })
+  }
+
   /** The page at `/`. */
   html = '<!doctype html><meta charset="utf-8">'
 
@@ -95,6 +110,7 @@ class Chromium {
     const { targetId } = await this.#call('Target.createTarget', { url: 'about:blank' })
     const { sessionId } = await this.#call('Target.attachToTarget', { targetId, flatten: true })
     await this.#call('Page.enable', {}, sessionId)
+    await this.#call('Performance.enable', { timeDomain: 'threadTicks' }, sessionId)
     const loaded = new Promise((resolve) => this.#loaded.set(sessionId, resolve))
     await this.#call('Page.navigate', { url: this.origin + path }, sessionId)
     await loaded
@@ -106,6 +122,11 @@ class Chromium {
         }, sessionId)
         if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text)
         return result.value
+      },
+      /** Returns the CPU time of the page's thread so far, in milliseconds. Other work on the machine adds nothing. */
+      threadTime: async () => {
+        const { metrics } = await this.#call('Performance.getMetrics', {}, sessionId)
+        return metrics.find(({ name }) => name === 'TaskDuration').value * 1000
       },
       close: () => this.#call('Target.closeTarget', { targetId }),
     }

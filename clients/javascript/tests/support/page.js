@@ -64,55 +64,33 @@ export async function measureStart(count, name) {
 }
 
 /**
- * Applies changes of as many messages, half of them in a conversation that is shown. Returns how long the page's thread
- * is busy with them, until the changed views are announced; how long it waits for the disk meanwhile; and the number of
- * notifications.
+ * Opens the filled storage, and prepares changes of as many messages, half of them in a conversation that is shown.
+ * `globalThis.applyBatch` applies them, and returns how long that takes and the number of notifications.
  */
-export async function measureBatch(count, name) {
+export async function prepareBatch(count, name) {
   const server = new ScriptedServer(ann)
-  const storage = timedStorage(indexedDBStorage(name))
-  const client = new PostlineClient({ url: '/', storage, WebSocket: server.WebSocket })
+  const client = new PostlineClient({ url: '/', storage: indexedDBStorage(name), WebSocket: server.WebSocket })
   await isLive(client)
   const chat = client.chat(idOf('c', 0))
   await chat.load()
   let notifications = 0
-  let shownAt = 0
-  client.subscribe(() => {
-    notifications += 1
-    shownAt = performance.now()
-  })
+  client.subscribe(() => { notifications += 1 })
+  // Those of an earlier measurement are stored.
+  const next = chat.conversation.last_seq + 1
   const messages = Array.from({ length: count }, (_, index) => {
-    return index < count / 2 ? message(idOf('c', 0), index + 2, idOf('b', 0)) : message(idOf('c', index), 2, idOf('b', index))
+    if (index < count / 2) return message(idOf('c', 0), next + index, idOf('b', 0))
+    return message(idOf('c', index), client.conversation(idOf('c', index)).last_seq + 1, idOf('b', index))
   })
-  await new Promise((idle) => requestIdleCallback(idle))
-  const start = performance.now()
-  server.push('changes', changes('2', { messages }))
-  await until(client, () => chat.messages.length === count / 2 + 1)
-  const waited = storage.storedAt - storage.queuedAt
-  await client.close()
-  return { busy: shownAt - start - waited, waited, notifications }
-}
-
-/** A storage that notes when the last write was handed to the browser, and when it was done. */
-function timedStorage(storage) {
-  const timed = {
-    ...storage,
-    queuedAt: 0,
-    storedAt: 0,
-    async open(name) {
-      const database = await storage.open(name)
-      return {
-        read: (...all) => database.read(...all), erase: () => database.erase(), close: () => database.close(),
-        write: async (writes) => {
-          const done = database.write(writes)
-          timed.queuedAt = performance.now()
-          await done
-          timed.storedAt = performance.now()
-        },
-      }
+  const last = next + count / 2 - 1
+  const data = JSON.stringify({ jsonrpc: '2.0', method: 'changes', params: changes(String(next), { messages }) })
+  Object.assign(globalThis, {
+    async applyBatch() {
+      const start = performance.now()
+      server.connection.socket.onmessage({ data })
+      await until(client, () => chat.messages[chat.messages.length - 1].seq === last)
+      return { milliseconds: performance.now() - start, notifications }
     },
-  }
-  return timed
+  })
 }
 
 /** Opens a client whose tab stays, and returns the number of conversations. `globalThis.client` is the client. */

@@ -13,10 +13,17 @@ export async function loadReact() {
   module.Module._initPaths()
   const require = createRequire(packages)
   const react = require.resolve('react')
-  const hook = `export async function resolve(name, context, next) {
-    return name === 'react' ? { url: ${JSON.stringify(`file://${react}`)}, format: 'commonjs', shortCircuit: true } : next(name, context)
-  }`
-  register(`data:text/javascript,${encodeURIComponent(hook)}`)
+  redirectImports({ react: `file://${react}` })
   globalThis.IS_REACT_ACT_ENVIRONMENT = true
   return { React: require('react'), renderer: require('react-test-renderer'), hooks: await import('../../react.js') }
+}
+
+/** Redirects imports of packages by name to files. */
+export function redirectImports(files) {
+  const hook = `const files = ${JSON.stringify(files)}
+    export async function resolve(name, context, next) {
+      if (!files[name]) return next(name, context)
+      return { url: files[name], format: name === 'react' ? 'commonjs' : 'module', shortCircuit: true }
+    }`
+  register(`data:text/javascript,${encodeURIComponent(hook)}`)
 }

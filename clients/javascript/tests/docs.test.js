@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import { chromiumPath, startChromium } from './support/chromium.js'
+import { isLive, makeClient, makeConversation, makeUser, newEmail, password, shows, until } from './support/client.js'
+import { startDevWorld } from './support/dev-world.js'
+import { hasReact, loadReact, redirectImports } from './support/react.js'
+import { TestWebSocket } from './support/websocket.js'
+
+const file = (path) => new URL(path, import.meta.url)
+const blocks = [...readFileSync(file('../../../docs/javascript.md'), 'utf8').matchAll(/^```(\w+)\n([^]*?)^```$/gm)]
+  .map(([, language, code]) => ({ language, code }))
+const AsyncFunction = (async () => {}).constructor
+
+/** Returns the block of a language that contains a text. */
+function block(language, text) {
+  const found = blocks.filter((each) => each.language === language && each.code.includes(text))
+  assert.equal(found.length, 1, `a block with ${text}`)
+  return found[0].code
+}
+
+/** Runs a block with variables. */
+function run(code, variables) { return new AsyncFunction(...Object.keys(variables), code)(...Object.values(variables)) }
+
+describe('docs/javascript.md', () => {
+  let world
+  before(async () => {
+    world = await startDevWorld()
+    redirectImports({
+      '@postline/client': file('../src/index.js').href, '@postline/client/react': file('../react.js').href,
+    })
+  })
+  after(() => world.stop())
+
+  test('has no block that is not tested', () => { assert.equal(blocks.length, 6) })
+
+  test('an empty page becomes a chat', { skip: !chromiumPath && 'Chromium is not installed' }, async (t) => {
+    const chromium = await startChromium()
+    t.after(() => chromium.stop())
+    chromium.connectTo(world.url)
+    chromium.html = block('html', 'indexedDBStorage')
+    const page = await chromium.open()
+    await page.run(`const changed = (found) => new Promise((resolve) => {
+        const check = () => { if (found()) { observer.disconnect(); resolve() } }
+        const observer = new MutationObserver(check)
+        observer.observe(document, { subtree: true, childList: true, characterData: true })
+        check()
+      })
+      await changed(() => document.querySelector('#state').textContent === 'live')
+      const list = document.querySelector('select')
+      list.value = [...list.options].find(({ text }) => text.startsWith('Bob')).value
+      list.onchange()
+      const form = document.querySelector('form')
+      form.text.value = 'Sent from the page.'
+      form.requestSubmit()
+      await changed(() => /: Sent from the page\\.\\s*$/.test(document.querySelector('#messages').lastChild?.textContent ?? ''))`)
+    assert.equal(await world.sql("select count(*) from messages where content = 'Sent from the page.'"), '1')
+  })
+
+  test('React components show a chat', { skip: !hasReact && 'React is not installed' }, async (t) => {
+    const { React, renderer } = await loadReact()
+    const { App } = await import(`data:text/javascript,${encodeURIComponent(block('jsx', 'PostlineProvider'))}`)
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    let tree
+    await renderer.act(async () => { tree = renderer.create(React.createElement(App, { client: ann })) })
+    await renderer.act(async () => tree.root.findByType('button').props.onClick())
+    await renderer.act(async () => { await tree.root.findAllByType('button').at(-1).props.onClick() })
+    await shows(benChat, 'Hello')
+    await renderer.act(async () => {
+      await benChat.setDraft('Dear Ann')
+      await until(annChat, () => annChat.typing.length, 'typing')
+    })
+    const texts = tree.root.findAllByType('p').map(({ children }) => children.join(''))
+    assert.deepEqual(texts, ['Hello', 'Ben is typing …'])
+    assert.match(tree.root.findByType('h1').children.join(''), /^Ben/)
+    tree.unmount()
+  })
+
+  test('a bot answers', async (t) => {
+    const email = newEmail()
+    const account = makeClient(t, world.url)
+    await account.register({ email, password, fullName: 'Echo' })
+    const ann = await makeUser(t, world.url, 'Ann')
+    Object.assign(process.env, { POSTLINE_URL: world.url, BOT_EMAIL: email, BOT_PASSWORD: password })
+    globalThis.WebSocket = TestWebSocket
+    const { bot } = await import(`data:text/javascript,${encodeURIComponent(block('js', 'BOT_EMAIL'))}`)
+    t.after(() => bot.close())
+    await isLive(bot)
+    const chat = ann.chat(await ann.openConversation(account.account.id))
+    await chat.load()
+    await chat.send('/echo Is anybody there?')
+    await shows(chat, 'Is anybody there?')
+  })
+
+  test('methods are called', async (t) => {
+    const client = makeClient(t, world.url)
+    await client.signIn({ email: 'dave@example.com', password })
+    await isLive(client)
+    await run(block('js', 'profiles.search'), { client })
+    assert.ok(client.conversations.some(({ name, muted_until }) => name.startsWith('Carol') && muted_until))
+  })
+
+  test('a user signs in and out', async (t) => {
+    const client = makeClient(t, world.url)
+    await run(block('js', 'client.register'), { client, email: newEmail(), guestEmail: newEmail(), password })
+    assert.equal(client.account.isGuest, false)
+    await until(client, () => client.me?.full_name === 'Robin', 'the name')
+  })
+
+  test('a chat sends, edits and loads', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    // The block edits a message that the server has.
+    await annChat.send('First')
+    await shows(annChat, 'First', 'sent')
+    await run(block('js', 'client.chat(conversationID)'), { client: ann, conversationID: annChat.id })
+    await shows(benChat, 'Hello, all')
+    assert.equal(annChat.draft, 'Dear Bob')
+  })
+})
