@@ -7,8 +7,8 @@ import { messageRange } from './storage.js'
 /** @typedef {import('./mirror.js').ConversationRecord} ConversationRecord */
 
 /**
- * Applies changes from the server by the rules of docs/protocol.md, section 3. Applying them twice, or after newer ones,
- * changes nothing.
+ * Applies changes from the server by the rules of docs/protocol.md, section 3. Applying them twice, or after newer
+ * ones, changes nothing.
  *
  * @param {DraftWrites} draft
  * @param {Partial<Changes>} changes
@@ -183,6 +183,8 @@ export function applyRead(draft, { conversation_id, user_id, last_read_seq }, us
  */
 function prunePresence(draft) {
   const shared = new Set()
-  for (const [, { value }] of draft.entries('conversation')) for (const { user_id } of value.members) shared.add(user_id)
+  for (const [, { value }] of draft.entries('conversation')) {
+    for (const { user_id } of value.members) shared.add(user_id)
+  }
   for (const [id] of draft.entries('presence')) if (!shared.has(id)) draft.delete('presence', id)
 }

@@ -7,7 +7,8 @@ import { messageKey, messageRange } from './storage.js'
 /** @typedef {import('../types').Profile} Profile */
 /** @typedef {import('./message-views.js').MessageView} MessageView */
 /** @typedef {import('./conversation-views.js').ConversationView} ConversationView */
-/** @typedef {Omit<import('../types').MethodParams['messages.send'], 'conversation_id' | 'content' | 'client_id'>} SendOptions */
+/** @typedef {import('../types').MethodParams['messages.send']} SendParams */
+/** @typedef {Omit<SendParams, 'conversation_id' | 'content' | 'client_id'>} SendOptions */
 /**
  * What a chat shows. The object and its members stay the same until their content differs.
  *

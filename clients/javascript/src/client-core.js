@@ -93,7 +93,8 @@ export class ClientCore {
       // As in some private windows. The data then last as long as the page.
       this.storage = memoryStorage()
       this.#device = await this.storage.open('device')
-      this.storeError = new PostlineError('store_unusable', `The device stores nothing: ${/** @type {any} */ (error)?.message}`)
+      const reason = /** @type {any} */ (error)?.message ?? error
+      this.storeError = new PostlineError('store_unusable', `The device stores nothing: ${reason}`)
     }
     // Writes of other tabs queue up behind the first read.
     this.#tabs.start()
@@ -145,6 +146,10 @@ export class ClientCore {
         this.onChange()
       })
       user.store.onCommit = (writes) => this.#tabs.post({ type: 'writes', userID: user.id, writes })
+      user.store.onError = (error) => {
+        this.storeError = error
+        this.onChange()
+      }
       user.onChange = (touched, writes) => this.#show(user, touched, writes)
       this.user = user
       await user.load()
@@ -167,8 +172,8 @@ export class ClientCore {
   }
 
   /**
-   * Begins or ends to lead. The data in memory are consistent with their cursor, so they need not be read again, even if
-   * the last writes of a tab that crashed are missing: the sync brings them.
+   * Begins or ends to lead. The data in memory are consistent with their cursor, so they need not be read again, even
+   * if the last writes of a tab that crashed are missing: the sync brings them.
    */
   #replaceEngine() {
     if (this.engine instanceof SyncEngine === this.#tabs.isLeader) return
@@ -240,7 +245,8 @@ export class ClientCore {
    * @param {any} [params]
    */
   #perform(engine, method, params) {
-    return perform({ engine, user: this.requireUser(), tokens: /** @type {TokenKeeper} */ (this.#tokens) }, method, params)
+    const tokens = /** @type {TokenKeeper} */ (this.#tokens)
+    return perform({ engine, user: this.requireUser(), tokens }, method, params)
   }
 
   requireUser() {
@@ -251,7 +257,7 @@ export class ClientCore {
   /**
    * Signs in on a connection of its own, and switches to that user.
    *
-   * @param {(connection: import('./connection.js').Connection, guest: Session | null) => Promise<import('./sign-in.js').SignIn>} request
+   * @param {import('./sign-in.js').SignInRequest} request
    */
   signIn(request) {
     return this.exclusively(async () => {

@@ -16,8 +16,8 @@ import { upload } from './upload.js'
  * @property {string | URL} url The server, such as `wss://chat.example.com/v1/line`, or `/` on a page of the server.
  * @property {import('./storage.js').Storage} [storage] The place for the data; by default the process's memory.
  * @property {any} [WebSocket] The constructor, where it is not global.
- * @property {import('./tokens.js').AccessTokenProvider} [accessToken] Returns a new access token of an external account.
- *   It is called when the last one has expired.
+ * @property {import('./tokens.js').AccessTokenProvider} [accessToken] Returns a new access token of an external
+ *   account. It is called when the last one has expired.
  * @property {(direction: 'in' | 'out', line: any) => void} [onLine] Called with each line, such as for a log. Lines
  *   contain tokens and passwords.
  * @property {import('./tabs.js').TabEnvironment} [tabs] What finds other tabs; by default the browser's.
@@ -337,7 +337,7 @@ export class PostlineClient {
 
   /**
    * @param {boolean} mergesGuest
-   * @param {(connection: import('./connection.js').Connection, guest: import('./tokens.js').Session | null) => Promise<import('./sign-in.js').SignIn>} request
+   * @param {import('./sign-in.js').SignInRequest} request
    */
   async #signIn(mergesGuest, request) {
     await this.ready

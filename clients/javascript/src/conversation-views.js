@@ -89,7 +89,8 @@ export class ConversationViews {
       made.push(view)
     }
     if (!conversations) for (const id of this.#views.keys()) if (!records.has(id)) this.#views.delete(id)
-    const kept = made.length === this.#views.size ? [] : this.list.filter(({ id }) => !ids.has(id) && this.#views.has(id))
+    const isKept = (/** @type {ConversationView} */ { id }) => !ids.has(id) && this.#views.has(id)
+    const kept = made.length === this.#views.size ? [] : this.list.filter(isKept)
     this.list = Object.freeze(merge(kept, made.sort(byActivity)))
   }
 

@@ -26,7 +26,9 @@ export function indexedDBStorage(name) {
 function open(name) {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1)
-    request.onupgradeneeded = () => { for (const table of [...tables, packName]) request.result.createObjectStore(table) }
+    request.onupgradeneeded = () => {
+      for (const table of [...tables, packName]) request.result.createObjectStore(table)
+    }
     request.onsuccess = () => {
       // Another tab that deletes the database does not wait for this one.
       request.result.onversionchange = () => request.result.close()
@@ -49,7 +51,8 @@ class IndexedDBDatabase {
   /** @param {IDBDatabase} database */
   constructor(database) {
     this.#database = database
-    this.#packed = new Map(['conversation', 'profile', 'presence'].map((name) => [name, new PackedTable(name, database)]))
+    const names = ['conversation', 'profile', 'presence']
+    this.#packed = new Map(names.map((name) => [name, new PackedTable(name, database)]))
   }
 
   /**

@@ -56,8 +56,10 @@ export class MessageViews {
       const id = isOwn ? message.client_id ?? message.id : message.id
       const sender = profile(message.sender_id) ?? message.sender ?? null
       const preview = isOwn && message.attachment?.media_id ? sentPreview(message.attachment.media_id) : null
-      const key = [message, sender, message.seq <= readMark, edits.get(message.seq), preview]
-      return this.#cached(former, id, key, () => sentView(id, message, sender, message.seq <= readMark, preview, edits.get(message.seq)))
+      const isRead = message.seq <= readMark
+      const edit = edits.get(message.seq)
+      const key = [message, sender, isRead, edit, preview]
+      return this.#cached(former, id, key, () => sentView(id, message, sender, isRead, preview, edit))
     })
     const queued = changes.filter(({ method }) => method === 'messages.send').map((change) => {
       const { userID, profile } = this.context

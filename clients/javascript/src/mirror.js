@@ -4,8 +4,8 @@
 /** @typedef {import('../types').Message} Message */
 /** @typedef {import('./storage.js').Write} Write */
 /**
- * A conversation as the device stores it. It has the messages from `first_seq` to `held_seq`, and none if `first_seq` is
- * greater. `generation` counts resets: an object of an earlier one waits for its replacement.
+ * A conversation as the device stores it. It has the messages from `first_seq` to `held_seq`, and none if `first_seq`
+ * is greater. `generation` counts resets: an object of an earlier one waits for its replacement.
  *
  * @typedef {{ generation: number, first_seq: number, held_seq: number, value: Conversation }} ConversationRecord
  */

@@ -2,6 +2,8 @@ const maxIDs = 100
 /** The server promises ten minutes. A URL is used for eight of them. */
 const lifetime = 8 * 60_000
 
+/** @typedef {{ media: { id: string, url: string }[] }} Results */
+
 /** The URLs of messages' pictures: fetched together for all that are asked for at the same time, and cached. */
 export class PictureURLs {
   /** @type {Map<string, { url: Promise<string | null>, until: number }>} */
@@ -9,7 +11,7 @@ export class PictureURLs {
   /** @type {Map<string, { resolve: (url: string | null) => void, reject: (error: any) => void }>} */
   #wanted = new Map()
 
-  /** @param {(method: 'media.urls', params: { ids: string[] }) => Promise<{ media: { id: string, url: string }[] }>} call */
+  /** @param {(method: 'media.urls', params: { ids: string[] }) => Promise<Results>} call */
   constructor(call) { this.call = call }
 
   /**

@@ -60,7 +60,7 @@ async function read(file) {
   try {
     return await createImageBitmap(file)
   } catch {
-    throw new PostlineError('invalid_params', 'The file is not a picture that this browser can read.', { field: 'picture' })
+    throw unusable('The file is not a picture that this browser can read.')
   }
 }
 
@@ -87,7 +87,7 @@ async function draw(image, part, width, height) {
   const blob = await new Promise((/** @type {(blob: Blob | null) => void} */ resolve) => {
     canvas.toBlob(resolve, type, quality)
   })
-  if (!blob) throw new PostlineError('invalid_params', 'The browser cannot scale the picture down.', { field: 'picture' })
+  if (!blob) throw unusable('The browser cannot scale the picture down.')
   return { blob, type, width, height }
 }
 
@@ -110,5 +110,8 @@ async function pictureType(file) {
   if (text.startsWith('GIF8')) return 'image/gif'
   if (text.startsWith('RIFF') && text.slice(8) === 'WEBP') return 'image/webp'
   if (text.slice(4, 8) === 'ftyp') return 'image/heic'
-  throw new PostlineError('invalid_params', 'A picture is JPEG, PNG, WebP, GIF or HEIC.', { field: 'picture' })
+  throw unusable('A picture is JPEG, PNG, WebP, GIF or HEIC.')
 }
+
+/** @param {string} message */
+function unusable(message) { return new PostlineError('invalid_params', message, { field: 'picture' }) }

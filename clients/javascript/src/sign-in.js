@@ -17,7 +17,9 @@ import { sessionOf } from './tokens.js'
  *   | { accessToken: string | import('./tokens.js').AccessTokenProvider, guestAccessToken?: string }
  *   | { identityToken: string, nonce?: string, fullName?: string }} Credentials
  */
-/** @typedef {{ session: Session, merged: MergeResult | null, provider?: import('./tokens.js').AccessTokenProvider }} SignIn */
+/** @typedef {import('./tokens.js').AccessTokenProvider} AccessTokenProvider */
+/** @typedef {{ session: Session, merged: MergeResult | null, provider?: AccessTokenProvider }} SignIn */
+/** @typedef {(connection: Connection, guest: Session | null) => Promise<SignIn>} SignInRequest */
 
 /**
  * Runs an action with a connection of its own.

@@ -28,6 +28,13 @@ export class Store {
   onChange = () => {}
 
   /**
+   * Called when the database cannot be read or written.
+   *
+   * @type {(error: PostlineError) => void}
+   */
+  onError = () => {}
+
+  /**
    * @param {import('./storage.js').Database} database
    * @param {string} userID
    */
@@ -115,8 +122,11 @@ export class Store {
    */
   alone(action) {
     const done = this.#last.then(action).catch((error) => {
-      throw error instanceof PostlineError ? error
-        : new PostlineError('store_unusable', `The device's storage cannot be used: ${error?.message ?? error}`)
+      if (error instanceof PostlineError) throw error
+      const reason = `The device's storage cannot be used: ${error?.message ?? error}`
+      const unusable = new PostlineError('store_unusable', reason)
+      this.onError(unusable)
+      throw unusable
     })
     this.#last = done.catch(() => {})
     return done

@@ -92,7 +92,9 @@ export class SyncEngine {
           return onSessionEnd(/** @type {PostlineError} */ (error))
         }
         isConfirmingRevocation = false
-        reason = error instanceof PostlineError ? error : offlineError(String(/** @type {any} */ (error)?.message ?? error))
+        // Such as an error of the app's access token provider.
+        const message = String(/** @type {any} */ (error)?.message ?? error)
+        reason = error instanceof PostlineError ? error : offlineError(message)
       }
       this.#resumeWaiters(null)
       if (this.#hasEnded) break

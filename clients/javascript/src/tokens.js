@@ -4,7 +4,9 @@ import { PostlineError } from './errors.js'
 /**
  * The signed-in user of the device. `renewAt` is by the device's clock, because the server's may differ.
  *
- * @typedef {{ userID: string, isGuest: boolean, accessToken: string, refreshToken: string | null, renewAt: number }} Session
+ * @typedef {{
+ *   userID: string, isGuest: boolean, accessToken: string, refreshToken: string | null, renewAt: number
+ * }} Session
  */
 /** @typedef {() => string | null | Promise<string | null>} AccessTokenProvider */
 

@@ -5,7 +5,7 @@ const repeatInterval = 3000
 
 /** @typedef {{ isTyping: boolean, lastSent: boolean, sentAt: number, timer: any }} Entry */
 
-/** Sends the user's typing notices, neither more often than the server passes them on nor so rarely that they expire. */
+/** Sends the user's typing notices: not more often than the server passes them on, and before they expire. */
 export class TypingThrottle {
   /** @type {Map<string, Entry>} */
   #entries = new Map()

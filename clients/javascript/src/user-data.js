@@ -254,6 +254,8 @@ function edited(me, { avatar, physical, preferences, if_version, ...fields }) {
   for (const [name, value] of Object.entries(merged)) if (value === null) delete merged[name]
   return {
     ...me, ...fields, preferences: preferences === null ? {} : merged, physical: { ...me.physical, ...physical },
-    ...avatar && { avatar_type: avatar.avatar_type, avatar_id: avatar.avatar_id ?? null, avatar_url: avatar.avatar_url ?? null },
+    ...avatar && {
+      avatar_type: avatar.avatar_type, avatar_id: avatar.avatar_id ?? null, avatar_url: avatar.avatar_url ?? null,
+    },
   }
 }

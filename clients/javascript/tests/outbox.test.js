@@ -225,6 +225,7 @@ describe('Outbox', () => {
     const chat = await signIn(client)
     isFull = true
     await assert.rejects(chat.send('lost'), { code: 'store_unusable' })
+    assert.equal(client.storeError.code, 'store_unusable')
     assert.equal(chat.messages.length, 3)
     isFull = false
   })
