@@ -20,6 +20,8 @@
  */
 
 const noPresence = Object.freeze({})
+/** @type {ChangeRecord[]} */
+const noChanges = []
 
 /**
  * Returns a user's name, or null if it has none.
@@ -84,7 +86,7 @@ export class ConversationViews {
         this.#views.delete(id)
         continue
       }
-      const view = this.#view(record.value, changes.get(id) ?? [], isLive)
+      const view = this.#view(record.value, changes.get(id) ?? noChanges, isLive)
       this.#views.set(id, view)
       made.push(view)
     }
@@ -124,16 +126,18 @@ export class ConversationViews {
       const known = this.presence(user_id, isLive)
       if (known) (presence ??= {})[user_id] = known
     }
-    const mark = changes.reduce((most, { method, params }) => {
-      return method === 'messages.mark_read' ? Math.max(most, params.seq) : most
-    }, value.last_read_seq)
+    let mark = value.last_read_seq
+    /** @type {ChangeRecord | undefined} */
+    let last
+    for (const change of changes) {
+      if (change.method === 'messages.mark_read') mark = Math.max(mark, change.params.seq)
+      if (change.method === 'messages.send') last = change
+    }
     const view = {
       ...value, people, other, presence: presence ?? noPresence, draft: this.mirror.draft.get(value.id)?.content ?? '',
       name: value.kind === 'direct' ? displayName(other) : value.title,
       last_read_seq: mark, unread_count: Math.max(0, value.last_seq - mark),
     }
-    const sends = changes.filter(({ method }) => method === 'messages.send')
-    const last = sends[sends.length - 1]
     // An unsent message is the newest.
     return !last ? view : {
       ...view, last_message_content: last.params.content ?? null, last_message_time: last.created_at,

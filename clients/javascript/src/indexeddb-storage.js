@@ -64,17 +64,17 @@ class IndexedDBDatabase {
     const { from, to, limit = Infinity } = range
     const packed = this.#packed.get(table)
     if (packed) {
-      const entries = await packed.read()
-      const found = from === undefined && to === undefined ? entries
-        : entries.filter(([key]) => (from === undefined || key >= from) && (to === undefined || key < to))
-      return found.slice(limit === Infinity ? 0 : -limit).map(([, value]) => value)
+      const { keys, values } = await packed.read()
+      if (from === undefined && to === undefined && limit === Infinity) return values
+      const isFound = (/** @type {string} */ key) => (from === undefined || key >= from) && (to === undefined || key < to)
+      return values.filter((_value, index) => isFound(keys[index])).slice(limit === Infinity ? 0 : -limit)
     }
     const store = this.#database.transaction(table).objectStore(table)
     const bounds = rangeOf(from, to)
-    if (limit === Infinity) return result(store.getAll(bounds))
+    if (limit === Infinity) return valuesOf(table, await result(store.getAll(bounds)))
     // `getAll` has no direction: the last keys come by a cursor, which reads no values, and then their values at once.
     const first = await lastKey(store, bounds, limit)
-    return first === undefined ? [] : result(store.getAll(rangeOf(first, to)))
+    return first === undefined ? [] : valuesOf(table, await result(store.getAll(rangeOf(first, to))))
   }
 
   /**
@@ -99,7 +99,7 @@ class IndexedDBDatabase {
           if ('from' in write) store.delete(IDBKeyRange.bound(write.from, write.to, false, true))
           else if (packed) packed.write(transaction, write.key, write.value)
           else if (write.value === undefined) store.delete(write.key)
-          else store.put(write.value, write.key)
+          else store.put(write.table === 'message' ? JSON.stringify(write.value) : write.value, write.key)
         }
       } catch (error) {
         // A value that cannot be stored.
@@ -121,6 +121,14 @@ class IndexedDBDatabase {
 
   close() { this.#database.close() }
 }
+
+/**
+ * Messages are stored as JSON: writing 1,000 takes half the time that the browser's copies of objects take.
+ *
+ * @param {Table} table
+ * @param {any[]} values
+ */
+function valuesOf(table, values) { return table === 'message' ? values.map((value) => JSON.parse(value)) : values }
 
 /**
  * @param {string} [from]

@@ -57,12 +57,15 @@ export class Mirror {
     const [settings, conversations, profiles, presence, changes, drafts] = await Promise.all(
       /** @type {const} */ (['setting', 'conversation', 'profile', 'presence', 'change', 'draft'])
         .map((table) => database.read(table)))
-    this.setting = new Map(settings.map(({ name, value }) => [name, value]))
-    this.conversation = new Map(conversations.map((each) => [each.value.id, each]))
-    this.profile = new Map(profiles.map((each) => [each.value.id, each]))
-    this.presence = new Map(presence.map((each) => [each.value.user_id, each]))
-    this.change = new Map(changes.map((each) => [each.key, each]))
-    this.draft = new Map(drafts.map((each) => [each.id, each]))
+    for (const table of [this.setting, this.conversation, this.profile, this.presence, this.change, this.draft]) {
+      table.clear()
+    }
+    for (const { name, value } of settings) this.setting.set(name, value)
+    for (const each of conversations) this.conversation.set(each.value.id, each)
+    for (const each of profiles) this.profile.set(each.value.id, each)
+    for (const each of presence) this.presence.set(each.value.user_id, each)
+    for (const each of changes) this.change.set(each.key, each)
+    for (const each of drafts) this.draft.set(each.id, each)
   }
 
   /** The changes in the order in which the user made them. */

@@ -3,12 +3,14 @@ const minUnpacked = 1000
 const unpackedPart = 0.2
 const chunkSize = 500
 
+/** @typedef {{ keys: string[], values: any[] }} Records */
+
 /** The object store with the chunks of all packed tables. */
 export const packName = 'pack'
 
 /**
  * A table of IndexedDB that is read as a whole at each start. Most of its records are in a few chunks of JSON, and
- * those that were written since in the table's own object store, where `null` stands for a deleted one. Reading 10,000
+ * those that were written since in the table's own object store, as JSON too, where an empty text stands for a deleted one. Reading 10,000
  * conversations and profiles one by one takes 300 ms instead of 130 (Chromium 156, two cores with a load of 10).
  */
 export class PackedTable {
@@ -26,16 +28,16 @@ export class PackedTable {
   }
 
   /**
-   * Returns the keys and values in the order of the keys.
+   * Returns the keys in their order, and the values with them.
    *
-   * @returns {Promise<[string, any][]>}
+   * @returns {Promise<Records>}
    */
   read() {
     return new Promise((resolve, reject) => {
       const transaction = this.database.transaction([packName, this.name])
       transaction.onabort = () => reject(transaction.error)
-      this.#readIn(transaction, (entries) => {
-        resolve(entries)
+      this.#readIn(transaction, (records) => {
+        resolve(records)
         this.packIfDue()
       })
     })
@@ -43,7 +45,7 @@ export class PackedTable {
 
   /**
    * @param {IDBTransaction} transaction
-   * @param {(entries: [string, any][]) => void} done
+   * @param {(records: Records) => void} done
    */
   #readIn(transaction, done) {
     const chunks = transaction.objectStore(packName).getAll(this.#chunkRange)
@@ -51,14 +53,11 @@ export class PackedTable {
     const values = transaction.objectStore(this.name).getAll()
     // Requests are answered in their order.
     values.onsuccess = () => {
-      const packed = chunks.result.flatMap((chunk) => JSON.parse(chunk))
-      this.#packed = packed.length
+      const packed = join(chunks.result.map((chunk) => JSON.parse(chunk)))
+      this.#packed = packed.keys.length
       this.#unpacked = keys.result.length
-      if (!this.#unpacked) return done(packed)
-      const written = new Map(keys.result.map((key, index) => [/** @type {string} */ (key), values.result[index]]))
-      const entries = packed.filter(([key]) => !written.has(key))
-      for (const [key, value] of written) if (value !== null) entries.push([key, value])
-      done(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+      const written = /** @type {string[]} */ (keys.result)
+      done(written.length ? merge(packed, { keys: written, values: values.result }) : packed)
     }
   }
 
@@ -72,7 +71,7 @@ export class PackedTable {
    * @param {any} value
    */
   write(transaction, key, value) {
-    transaction.objectStore(this.name).put(value === undefined ? null : value, key)
+    transaction.objectStore(this.name).put(value === undefined ? '' : JSON.stringify(value), key)
     this.#unpacked += 1
   }
 
@@ -82,16 +81,55 @@ export class PackedTable {
     this.#isPacking = true
     const transaction = this.database.transaction([packName, this.name], 'readwrite', { durability: 'relaxed' })
     transaction.oncomplete = transaction.onabort = () => { this.#isPacking = false }
-    this.#readIn(transaction, (entries) => {
+    this.#readIn(transaction, ({ keys, values }) => {
       const pack = transaction.objectStore(packName)
       pack.delete(this.#chunkRange)
       transaction.objectStore(this.name).clear()
-      for (let start = 0; start < entries.length; start += chunkSize) {
-        const key = `${this.name}/${String(start).padStart(9, '0')}`
-        pack.put(JSON.stringify(entries.slice(start, start + chunkSize)), key)
+      for (let start = 0; start < keys.length; start += chunkSize) {
+        const end = start + chunkSize
+        const chunk = { keys: keys.slice(start, end), values: values.slice(start, end) }
+        pack.put(JSON.stringify(chunk), `${this.name}/${String(start).padStart(9, '0')}`)
       }
-      this.#packed = entries.length
+      this.#packed = keys.length
       this.#unpacked = 0
     })
   }
+}
+
+/**
+ * @param {Records[]} chunks
+ * @returns {Records}
+ */
+function join(chunks) {
+  return { keys: chunks.flatMap(({ keys }) => keys), values: chunks.flatMap(({ values }) => values) }
+}
+
+/**
+ * Returns sorted records with the newer ones in their place.
+ *
+ * @param {Records} packed
+ * @param {Records} written Their values are JSON.
+ * @returns {Records}
+ */
+function merge(packed, written) {
+  /** @type {Records} */
+  const merged = { keys: [], values: [] }
+  let next = 0
+  const take = (/** @type {(key: string) => boolean} */ isNext) => {
+    for (; next < written.keys.length && isNext(written.keys[next]); next += 1) {
+      if (!written.values[next]) continue
+      merged.keys.push(written.keys[next])
+      merged.values.push(JSON.parse(written.values[next]))
+    }
+  }
+  for (let index = 0; index < packed.keys.length; index += 1) {
+    const key = packed.keys[index]
+    take((each) => each < key)
+    // The record was written again.
+    if (written.keys[next] === key) continue
+    merged.keys.push(key)
+    merged.values.push(packed.values[index])
+  }
+  take(() => true)
+  return merged
 }

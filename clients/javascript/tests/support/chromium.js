@@ -128,6 +128,8 @@ class Chromium {
         const { metrics } = await this.#call('Performance.getMetrics', {}, sessionId)
         return metrics.find(({ name }) => name === 'TaskDuration').value * 1000
       },
+      /** Calls a DevTools method of the page. */
+      cdp: (method, params) => this.#call(method, params, sessionId),
       close: () => this.#call('Target.closeTarget', { targetId }),
     }
   }
