@@ -56,8 +56,7 @@ describe('With a node', () => {
     assert.equal(annChat.messages.length, 4)
   })
 
-  test('a node that restarts is found again', async (t) => {
-    // Its port is another, so that the client finds it by the cable.
+  test('what both users wrote while one was away arrives', async (t) => {
     const cable = await Cable.to(world.url)
     t.after(() => cable.close())
     const ann = await makeUser(t, cable.url, 'Ann')
