@@ -55,6 +55,7 @@ else
 endif
 
 test-all: test test-alone test-examples documentation ## All tests, also the long ones and on another PostgreSQL.
+	@scripts/test-javascript
 	@scripts/test-newest-postgres
 
 # The first ends backends as it likes, the second takes descriptors by the hundred, the third weighs its own memory:
@@ -121,6 +122,7 @@ docs: build ## Write the generated tables of docs/: settings, metrics, methods, 
 	@POSTLINE_TEST_WRITE_DOCS=1 scripts/run-tests --filter 'SettingsDocumentedTests/page' \
 	--filter 'DeployedFilesTests/metricsPage' --filter 'MethodsDocumentedTests/page'
 	@scripts/docs
+	@scripts/generate-javascript
 
 documentation: ## Write the reference of PostlineClient by DocC; a warning is an error.
 	@scripts/install-dependencies test
