@@ -147,9 +147,12 @@ extension HTTPConnection {
         phase = .closed
         deadline?.cancel()
         deadline = nil
-        // A request completes even if its client has disconnected, except during shutdown.
+        // A request completes even if its client has disconnected, except during shutdown. Its timeout remains.
         let requestTask = self.requestTask
         if connections.isStopping { requestTask?.cancel() }
+        let timeout = requestTask.flatMap { task in
+            context?.eventLoop.assumeIsolated().scheduleTask(in: bounds.requestTimeout) { task.cancel() }
+        }
         slot?.release()
         slot = nil
         if let channel = context?.channel { connections.connectionClosed(channel) }
@@ -159,6 +162,7 @@ extension HTTPConnection {
         loop.assumeIsolated { loop in
             _ = loop.begin { _ in
                 await requestTask?.value
+                timeout?.cancel()
                 await handler.close()
                 connections.connectionFinished()
             }
