@@ -82,7 +82,7 @@ describe('docs/javascript.md', () => {
     const account = makeClient(t, world.url)
     await account.register({ email, password, fullName: 'Echo' })
     const ann = await makeUser(t, world.url, 'Ann')
-    Object.assign(process.env, { POSTLINE_URL: world.url, BOT_EMAIL: email, BOT_PASSWORD: password })
+    Object.assign(process.env, { CHAT_URL: world.url, BOT_EMAIL: email, BOT_PASSWORD: password })
     globalThis.WebSocket = TestWebSocket
     const { bot } = await import(`data:text/javascript,${encodeURIComponent(block('js', 'BOT_EMAIL'))}`)
     t.after(() => bot.close())
