@@ -31,8 +31,9 @@ struct ChatTerminalTests {
             // The screen is drawn again, with the conversations.
             try await chat.waitForOutput("Alice Moreau", from: asked)
             try chat.type("/open alice\rEvery key of this is mine.\r")
-            // The chat does not exit before the server has answered.
             try await node.waitForMessage("'Every key of this is mine.'")
+            // The chat asks before it leaves with a message that the server has not answered.
+            try await chat.waitForOutput("Every key of this is mine.", then: "✓")
             // The last line feed begins another line.
             try chat.type("\u{7F}/quit\r")
             #expect(try await chat.exit() == 0)
@@ -51,6 +52,7 @@ struct ChatTerminalTests {
             try await chat.waitForOutput("quick question", then: "Enter sends")
             try chat.press("\r")
             try await node.waitForMessage("'quick question'")
+            try await chat.waitForOutput("quick question", then: "✓")
             try chat.press("/quit\r")
             #expect(try await chat.exit() == 0)
         }
