@@ -362,7 +362,7 @@ select isnt(is_durable, null, 'sync_page returns whether the log is flushed')
   from app.sync_page(app.epoch(), '4:4:', null, null, 20, 1000);
 select tests.owner();
 
--- What is read of a user's conversations if little has changed, and much.
+-- The conversations that a delta reads if little has changed, and if much has.
 insert into public.conversation_members (conversation_id, user_id)
 select tests.id('crew'), tests.id(who) from unnest(array['alice', 'carol']) who;
 select tests.say('group', 'alice', 'last');

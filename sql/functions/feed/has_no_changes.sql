@@ -10,8 +10,8 @@
 -- than the last row of a walk are left out, and users in more than `most_conversations`. Without these bounds a query
 -- took ten seconds for 64 users in 256 groups, if 512 users in 1,800 groups had changed their profiles and presence.
 --
--- Of the changes of a conversation only the newest is compared with a cursor, and of presence the two newest, since one
--- may be the user's own. A change counts as new if it is not older than the first that the cursor did not see. So a
+-- Only the newest change of a conversation is compared with a cursor, and the two newest of presence, since one may be
+-- the user's own. A change counts as new if it is not older than the first that the cursor did not see. So a
 -- user may be left out without need if a transaction has ended late.
 --
 -- The planner knows neither the arrays nor how long the walks are. Subqueries with `offset 0` or a limit read tables by
