@@ -60,6 +60,8 @@ final class HTTPConnections: Sendable {
     private let limit: Int?
     private let maxUnwrittenBytes: Int
     private let state = Mutex(State())
+
+    /// Connections and their tasks that have not ended.
     let open = OpenConnections()
 
     init(_ bounds: HTTPBounds) {
@@ -133,7 +135,4 @@ final class HTTPConnections: Sendable {
             return state.entries.values.map(\.channel)
         }
     }
-
-    /// Waits until all connections and their tasks have ended.
-    func haveEnded() async { await open.haveEnded() }
 }

@@ -69,7 +69,7 @@ package struct HTTPServer: Sendable {
             try await withThrowingTaskGroup { [lineServer] group in
                 group.addTask {
                     try await listener.closeFuture.get()
-                    await connections.haveEnded()
+                    await connections.open.haveEnded()
                     lineServer?.report(unended: connections.open)
                 }
                 group.addTask {
