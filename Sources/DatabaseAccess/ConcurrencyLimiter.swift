@@ -1,4 +1,5 @@
 import Concurrency
+import Foundations
 package import Postgres
 package import WireProtocol
 
@@ -92,13 +93,9 @@ package actor ConcurrencyLimiter {
     /// Passes the free slot to the next request.
     private func leave(_ owner: RequestOwner?) {
         inside -= 1
-        if share != nil, let owner {
-            let left = insideByOwner[owner.id, default: 1] - 1
-            insideByOwner[owner.id] = left > 0 ? left : nil
-        }
-        if groupShare != nil, let owner {
-            let left = insideByGroup[owner.group, default: 1] - 1
-            insideByGroup[owner.group] = left > 0 ? left : nil
+        if let owner {
+            if share != nil { insideByOwner.subtract(from: owner.id) }
+            if groupShare != nil { insideByGroup.subtract(from: owner.group) }
         }
         let now = ContinuousClock.now
         while inside < width, let next = waiting.popFirst(from: mayEnter, where: mayEnter) {

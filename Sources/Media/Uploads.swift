@@ -80,8 +80,7 @@ final class Uploads: Sendable {
         state.withLock { state in
             guard let ended = state.running.removeValue(forKey: id) else { return }
             state.bytes -= ended.bytes
-            let left = (state.bytesByClient[ended.client] ?? 0) - ended.bytes
-            state.bytesByClient[ended.client] = left > 0 ? left : nil
+            state.bytesByClient.subtract(ended.bytes, from: ended.client)
         }
     }
 }

@@ -74,10 +74,7 @@ struct SendQueue<Continuation: Sendable, Sender> {
         batchesInFlight -= 1
         textsInFlight -= texts.count
         lastBatchSize = texts.count
-        for text in texts {
-            let count = conversationsInFlight[text.conversation, default: 0] - 1
-            conversationsInFlight[text.conversation] = count > 0 ? count : nil
-        }
+        for text in texts { conversationsInFlight.subtract(from: text.conversation) }
         return beginBatches()
     }
 

@@ -1,3 +1,5 @@
+import Foundations
+
 /// The share of a pool that one owner may use.
 package struct PoolShare: Sendable, Hashable {
     /// The maximum number of running requests.
@@ -93,8 +95,7 @@ struct PoolShares {
     /// - Parameter duration: the time charged to the budget.
     mutating func ended(_ owner: RequestOwner?, after duration: Duration, now: Instant) {
         guard let share, let owner, var usage = usages[owner.id] else { return }
-        let others = runningByGroup[owner.group, default: 1] - 1
-        runningByGroup[owner.group] = others > 0 ? others : nil
+        runningByGroup.subtract(from: owner.group)
         usage.budget = budget(of: usage, share, now) - duration
         usage.updated = now
         usage.running -= 1
