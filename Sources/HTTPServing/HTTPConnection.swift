@@ -147,15 +147,14 @@ extension HTTPConnection {
         phase = .closed
         deadline?.cancel()
         deadline = nil
-        // A request completes even if its client has disconnected, except during shutdown. Its timeout remains.
+        // A request completes even if its client has disconnected. Its timeout remains.
         let requestTask = self.requestTask
-        if connections.isStopping { requestTask?.cancel() }
         let timeout = requestTask.flatMap { task in
             context?.eventLoop.assumeIsolated().scheduleTask(in: bounds.requestTimeout) { task.cancel() }
         }
         slot?.release()
         slot = nil
-        if let channel = context?.channel { connections.connectionClosed(channel) }
+        if let channel = context?.channel { connections.connectionClosed(channel, during: requestTask) }
         context = nil
         let (handler, connections) = (handler, connections)
         // The server waits for this task before it ends.
@@ -164,7 +163,7 @@ extension HTTPConnection {
                 await requestTask?.value
                 timeout?.cancel()
                 await handler.close()
-                connections.connectionFinished()
+                connections.connectionFinished(after: requestTask)
             }
         }
     }

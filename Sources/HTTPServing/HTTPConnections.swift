@@ -23,6 +23,9 @@ final class HTTPConnections: Sendable {
     private struct State {
         var entries: [ObjectIdentifier: Entry] = [:]
         var unwritten = 0
+
+        /// The requests whose clients have disconnected.
+        var abandoned: Set<Task<Void, Never>> = []
         var isStopping = false
 
         mutating func setUnwritten(_ bytes: Int, of id: ObjectIdentifier) {
@@ -109,13 +112,22 @@ final class HTTPConnections: Sendable {
         return surplus.count
     }
 
-    /// Removes a connection that has closed or switched to another protocol.
-    func connectionClosed(_ channel: any Channel) {
-        state.withLock { $0.remove(ObjectIdentifier(channel)) }
+    /// Removes a connection that has closed or switched to another protocol. Its request continues, except during
+    /// shutdown, when it is cancelled.
+    func connectionClosed(_ channel: any Channel, during request: Task<Void, Never>?) {
+        let isStopping = state.withLock { state in
+            state.remove(ObjectIdentifier(channel))
+            if let request { state.abandoned.insert(request) }
+            return state.isStopping
+        }
+        if isStopping { request?.cancel() }
     }
 
     /// Records that the tasks of a closed connection have ended.
-    func connectionFinished() { open.leave() }
+    func connectionFinished(after request: Task<Void, Never>?) {
+        if let request { state.withLock { _ = $0.abandoned.remove(request) } }
+        open.leave()
+    }
 
     /// Lets each connection close after its current response.
     func stop() {
@@ -124,9 +136,10 @@ final class HTTPConnections: Sendable {
         }
     }
 
-    /// Closes all connections immediately.
+    /// Closes all connections immediately, and cancels the requests whose clients have disconnected.
     func closeAll() {
         for channel in change({ $0.isStopping = true }) { channel.close(promise: nil) }
+        for request in state.withLock({ $0.abandoned }) { request.cancel() }
     }
 
     private func change(_ body: (inout State) -> Void) -> [any Channel] {
