@@ -80,6 +80,7 @@ struct LeakScenario {
         observers.append(Observer(client: try await .connect(port: one.port), user: nil))
         try await begin()
         for observer in observers { _ = await observer.client.take() }
+        try await Visibility.prepare(on: connection)
         seen = try await Visibility.read(users + [stranger], on: connection)
     }
 

@@ -19,21 +19,32 @@ struct Visibility: Sendable {
     /// The members of each conversation.
     var members: [String: [String]] = [:]
 
-    /// Reads the data of these users in one snapshot.
+    /// Prepares the statements of ``read(_:on:)`` on a connection, which would plan them anew for each user.
+    static func prepare(on connection: Connection) async throws {
+        try await connection.execute(
+            """
+            prepare visible as \(rows(of: nil));
+            prepare everything as
+                select row_to_json(t)::text from public.messages t
+                union all select row_to_json(t)::text from public.conversations t
+                union all select row_to_json(t)::text from public.user_profiles t
+                union all select row_to_json(t)::text from public.user_private t
+                union all select json_build_array(s.id)::text from app.sessions s
+            """)
+    }
+
+    /// Reads the data of these users in one snapshot, over a prepared connection.
     static func read(_ users: [String], on connection: Connection) async throws -> Visibility {
         var script = "begin isolation level repeatable read read only;"
         for user in users {
             script += """
                 \(TestDatabase.rights(of: user))
-                \(rows(of: nil)); reset role;
+                execute visible; reset role;
                 """
         }
         script += """
             select row_to_json(p)::text from public.user_profiles p;
-            select row_to_json(t)::text from public.messages t union all select row_to_json(t)::text from public.conversations t
-                union all select row_to_json(t)::text from public.user_profiles t
-                union all select row_to_json(t)::text from public.user_private t
-                union all select json_build_array(s.id)::text from app.sessions s;
+            execute everything;
             select c.id::text, m.user_id::text
               from public.conversations c left join public.conversation_members m on m.conversation_id = c.id
              order by c.created_at, c.id, m.joined_at, m.user_id;

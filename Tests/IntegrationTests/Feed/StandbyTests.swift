@@ -41,7 +41,7 @@ struct StandbyTests {
     }
 
     private static func withStandbySetup(_ body: @Sendable (StandbySetup) async throws -> Void) async throws {
-        try await withPrivateServer(isFresh: true) { primary, database in
+        try await withPrivateServer { primary, database in
             try await withStandby(of: primary) { standby, copy in
                 var settings = NodeSettings()
                 // Connects to whichever of the two is writable.
@@ -158,7 +158,7 @@ struct StandbyTests {
 
     @Test("does not wait for a standby that has the whole log")
     func segmentEnd() async throws {
-        try await withPrivateServer(isFresh: true) { primary, database in
+        try await withPrivateServer { primary, database in
             try await withStandby(of: primary) { _, copy in
                 let settings = Feed.Settings(
                     url: database.url, standbyURL: copy.url,
@@ -237,7 +237,7 @@ struct StandbyTests {
 
     @Test("does not read from a standby whose login role bypasses RLS")
     func login() async throws {
-        try await withPrivateServer(isFresh: true) { primary, database in
+        try await withPrivateServer { primary, database in
             try await withStandby(of: primary) { _, copy in
                 var settings = NodeSettings()
                 settings.standbyDatabaseURL = copy.adminURL

@@ -4,11 +4,9 @@ import Schema
 
 /// Runs a PostgreSQL with the schema and the dev world, which a test can stop, crash and starve.
 ///
-/// - Parameters:
-///   - place: An existing directory, or nil to create one.
-///   - isFresh: True for a cluster with an identifier of its own. By default it is a copy, which costs less.
+/// - Parameter place: An existing directory, or nil to create one.
 func withPrivateServer<Value: Sendable>(
-    settings: [String: String] = [:], in place: String? = nil, isFresh: Bool = false,
+    settings: [String: String] = [:], in place: String? = nil,
     _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Value
 ) async throws -> Value {
     await privateServers.enter()
@@ -17,7 +15,7 @@ func withPrivateServer<Value: Sendable>(
     ).path
     let directory = place ?? made
     do {
-        if !isFresh { try await copyCluster(from: clusterTemplate.value, to: directory) }
+        try await copyCluster(from: clusterTemplate.value, to: directory)
         let postgres = PrivatePostgres(
             installation: try await .ofTests(), directory: directory, settings: unsafeSettings.merging(settings) { $1 })
         try await postgres.start()
@@ -27,7 +25,6 @@ func withPrivateServer<Value: Sendable>(
             let database = TestDatabase(name: "world") { user, database in
                 url.replacing("USER", with: user ?? "postgres").replacing("DATABASE", with: database)
             }
-            if isFresh { try await makeWorld(in: postgres) }
             value = try await body(postgres, database)
         } catch {
             try? await postgres.stop(mode: .immediate)
