@@ -79,8 +79,11 @@ actor GatewayRequestHandler: HTTPRequestHandler {
         let clientAddress = gateway.configuration.trustedProxies.clientAddress(
             from: request.peerAddress, request.headers)
         let match = request.target.isServerWide ? nil : gateway.routes.match(request.method, request.target.segments)
-        if match?.route?.usesSession != true {
-            await gateway.sessions.countRequest(peerAddress: clientAddress)
+        do throws(ProtocolError) {
+            try await admit(request, from: clientAddress)
+        } catch {
+            let format = match?.errorFormat ?? .protocol
+            return ("none", cors.addingHeaders(to: format.response(for: error)))
         }
         if request.target.isServerWide {
             let response = HTTPResponse(.noContent, ["Allow": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"])
@@ -146,8 +149,7 @@ extension GatewayRequestHandler {
                 throw error
             }
         }
-        let authenticated = try await authenticatedSession(for: token, context)
-        return try await body(authenticated.session)
+        return try await body(try await authenticatedSession(for: token, context))
     }
 
     /// Verifies an access token.
@@ -157,6 +159,24 @@ extension GatewayRequestHandler {
         _ = try await authenticatedSession(for: token, context)
     }
 
+    /// Counts a request against the limits of its user, or of its address before the connection has verified the token.
+    ///
+    /// - Throws: `rate_limited`, `timeout`.
+    private func admit(_ request: HTTPRequest, from clientAddress: String) async throws(ProtocolError) {
+        if let cachedSession, cachedSession.address == clientAddress, !cachedSession.sink.hasEnded,
+            request.header("Authorization")?.hasSuffix(cachedSession.token) == true
+        {
+            try await cachedSession.session.admitRequest(bytes: request.bytes)
+        } else {
+            await gateway.sessions.admitRequest(peerAddress: clientAddress, bytes: request.bytes)
+        }
+    }
+
+    nonisolated func admitRejected(_ head: HTTPRequestHead, from peerAddress: String) async {
+        let address = gateway.configuration.trustedProxies.clientAddress(from: peerAddress, head.headers)
+        await gateway.sessions.admitRequest(peerAddress: address, bytes: head.bytes)
+    }
+
     private func makeSession(_ sink: RequestSink, _ context: RequestContext) -> any LineSession {
         gateway.sessions.makeSession(sink: sink, peerAddress: context.clientAddress)
     }
@@ -164,11 +184,11 @@ extension GatewayRequestHandler {
     /// Returns the cached session if it is still valid for the token, or authenticates a new one.
     private func authenticatedSession(
         for token: String, _ context: RequestContext
-    ) async throws(ProtocolError) -> AuthenticatedSession {
+    ) async throws(ProtocolError) -> any LineSession {
         if let cachedSession, cachedSession.token == token, cachedSession.address == context.clientAddress,
             !cachedSession.sink.hasEnded
         {
-            return cachedSession
+            return cachedSession.session
         }
         if let session = cachedSession?.session { await session.close() }
         cachedSession = nil
@@ -179,10 +199,9 @@ extension GatewayRequestHandler {
             await session.close()
             throw error
         }
-        let authenticated = AuthenticatedSession(
-            token: token, address: context.clientAddress, session: session, sink: sink)
-        cachedSession = authenticated
-        return authenticated
+        cachedSession = AuthenticatedSession(token: token, address: context.clientAddress, session: session, sink: sink)
+        try await session.admitRequest(bytes: 0)
+        return session
     }
 }
 

@@ -1,11 +1,11 @@
 import CZlib
 import Foundations
 import NIOCore
-import NIOHTTP1
+package import NIOHTTP1
 import Synchronization
 
 /// A content coding for responses (RFC 9110, section 8.4.1).
-enum ContentCoding: String {
+package enum ContentCoding: String {
     case gzip
     case deflate
 
@@ -14,7 +14,7 @@ enum ContentCoding: String {
 
     /// Chooses the coding that the client prefers, gzip if it has no preference. Returns nil if the client accepts neither
     /// (RFC 9110, section 12.5.3).
-    init?(acceptedBy headers: HTTPHeaders) {
+    package init?(acceptedBy headers: HTTPHeaders) {
         var weights: [Substring: Double] = [:]
         for element in headers[canonicalForm: "Accept-Encoding"] {
             let parts = element.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercasedASCII }
@@ -34,6 +34,18 @@ enum ContentCoding: String {
         case .gzip: MAX_WBITS + 16
         case .deflate: MAX_WBITS
         }
+    }
+}
+
+extension HTTPResponse {
+    /// Returns the response with its body compressed, or unchanged if the coding is nil. Other responses are compressed
+    /// as they are sent; this is for one that is sent often.
+    package func compressed(by coding: ContentCoding?) -> HTTPResponse {
+        guard let coding, let compression = Compression(coding) else { return self }
+        var response = self
+        response.body = compression.compress(body, isLast: true)
+        response.headers.replaceOrAdd(name: "Content-Encoding", value: coding.rawValue)
+        return response
     }
 }
 

@@ -31,7 +31,8 @@ extension HTTPConnection {
         if response.file == nil, body.readableBytes >= ContentCoding.minBytes {
             head.headers.add(name: "Vary", value: "Accept-Encoding")
             let isWhole = body.readableBytes <= Self.pieceBytes
-            if request.method != .HEAD, let coding = ContentCoding(acceptedBy: request.headers),
+            let isCompressed = response.headers.contains(name: "Content-Encoding")
+            if !isCompressed, request.method != .HEAD, let coding = ContentCoding(acceptedBy: request.headers),
                 // HTTP/1.0 has no chunks.
                 isWhole || request.version != .http1_0
             {

@@ -191,7 +191,7 @@ extension HTTPConnection {
                 }
             }
         } catch {
-            return reject(error)
+            return reject(error, of: head)
         }
         let expectation = head.headers.first(name: "Expect")?.lowercasedASCII
         if head.version != .http1_0, length != 0, expectation == "100-continue" {
@@ -234,16 +234,11 @@ extension HTTPConnection {
 
     private func handleRequest(_ head: HTTPRequestHead, _ body: ByteBuffer, _ receiver: (any HTTPBodyReceiver)? = nil) {
         guard let target = RequestTarget(head.uri), !target.isServerWide || head.method == .OPTIONS else {
-            return reject(
-                .badRequest,
-                "A request's target must be a path with escapes in UTF-8, and at most 128 combining characters in a row."
-            )
+            return reject(Self.invalidTarget, of: head)
         }
         requestCount += 1
         let request = HTTPRequest(
-            method: head.method, target: target, version: head.version, headers: head.headers, body: body,
-            receiver: receiver,
-            peerAddress: peerAddress,
+            head, target: target, body: body, receiver: receiver, peerAddress: peerAddress,
             id: RequestID(connection: slot?.number ?? 0, number: requestCount),
             isEncrypted: server.configuration.certificate != nil)
         phase = .processing(head)
@@ -251,19 +246,38 @@ extension HTTPConnection {
             $0.requestTask?.cancel()
             $0.reject(.internalServerError, "Something went wrong on our side.")
         }
-        guard let context else { return }
-        let (connection, handler) = (NIOLoopBound(self, eventLoop: context.eventLoop), handler)
-        // The task ends with the request, and is cancelled with the connection.
-        requestTask = loop.assumeIsolated {
-            $0.begin { await Self.respond(to: request, by: handler, connection, on: $0) }
+        begin { connection, handler, _ in
+            let response = await handler.respond(to: request)
+            connection.value.send(response, to: request.id)
         }
     }
 
-    private static func respond(
-        to request: HTTPRequest, by handler: any HTTPRequestHandler, _ connection: NIOLoopBound<HTTPConnection>,
-        on loop: isolated LoopActor
-    ) async {
-        let response = await handler.respond(to: request)
-        connection.value.send(response, to: request.id)
+    /// Rejects a request because of its head, once it is counted against the limits of its client.
+    private func reject(_ error: HTTPError, of head: HTTPRequestHead) {
+        phase = .processing(head)
+        setDeadline(after: bounds.requestTimeout) { $0.reject(error) }
+        begin { [peerAddress] connection, handler, _ in
+            await handler.admitRejected(head, from: peerAddress)
+            if case .processing = connection.value.phase { connection.value.reject(error) }
+        }
+    }
+
+    private static let invalidTarget = HTTPError(
+        .badRequest,
+        """
+        A request's target must be a path of at most \(RequestTarget.maxSegments) segments, with at most \
+        \(RequestTarget.maxFields) query fields, escapes in UTF-8, and at most 128 combining characters in a row.
+        """)
+
+    /// Begins the task of a request, which ends with the request.
+    private func begin(
+        _ work:
+            @escaping @Sendable (
+                NIOLoopBound<HTTPConnection>, any HTTPRequestHandler, isolated LoopActor
+            ) async -> Void
+    ) {
+        guard let context else { return }
+        let (connection, handler) = (NIOLoopBound(self, eventLoop: context.eventLoop), handler)
+        requestTask = loop.assumeIsolated { $0.begin { await work(connection, handler, $0) } }
     }
 }

@@ -8,8 +8,11 @@ package struct HTTPRequest: Sendable {
     package let method: HTTPMethod
     package let target: RequestTarget
     package let version: HTTPVersion
-    package let headers: HTTPHeaders
+    package var headers: HTTPHeaders
     package let body: ByteBuffer
+
+    /// The size of the head and the buffered body, in bytes.
+    package let bytes: Int
 
     /// The receiver that the body was streamed to; nil if the body was buffered.
     package var receiver: (any HTTPBodyReceiver)?
@@ -24,14 +27,15 @@ package struct HTTPRequest: Sendable {
     package let isEncrypted: Bool
 
     package init(
-        method: HTTPMethod, target: RequestTarget, version: HTTPVersion, headers: HTTPHeaders, body: ByteBuffer,
-        receiver: (any HTTPBodyReceiver)? = nil, peerAddress: String, id: RequestID, isEncrypted: Bool
+        _ head: HTTPRequestHead, target: RequestTarget, body: ByteBuffer, receiver: (any HTTPBodyReceiver)? = nil,
+        peerAddress: String, id: RequestID, isEncrypted: Bool
     ) {
-        self.method = method
+        method = head.method
         self.target = target
-        self.version = version
-        self.headers = headers
+        version = head.version
+        headers = head.headers
         self.body = body
+        bytes = head.bytes + body.readableBytes
         self.receiver = receiver
         self.peerAddress = peerAddress
         self.id = id
@@ -41,6 +45,13 @@ package struct HTTPRequest: Sendable {
     /// Returns the value of a header field, or nil if the request does not have it. Requests that repeat a field that is
     /// read this way are rejected earlier.
     package func header(_ name: String) -> String? { headers.first(name: name) }
+}
+
+extension HTTPRequestHead {
+    /// The size of the target and the headers, in bytes.
+    package var bytes: Int {
+        headers.reduce(uri.utf8.count) { $0 + $1.name.utf8.count + $1.value.utf8.count }
+    }
 }
 
 /// The response to an HTTP request.
@@ -78,6 +89,10 @@ package protocol HTTPRequestHandler: Sendable {
     /// - Parameter headers: the request's headers that have arrived.
     func errorResponse(for error: HTTPError, headers: HTTPHeaders) -> HTTPResponse
 
+    /// Counts a request that the server will reject because of its head against the limits of its client, and waits
+    /// while it exceeds them.
+    func admitRejected(_ head: HTTPRequestHead, from peerAddress: String) async
+
     /// Returns the receiver that the request's body is streamed to, or nil to buffer the body. Called before any of the
     /// body has arrived.
     ///
@@ -91,6 +106,8 @@ package protocol HTTPRequestHandler: Sendable {
 }
 
 extension HTTPRequestHandler {
+    package func admitRejected(_ head: HTTPRequestHead, from peerAddress: String) async {}
+
     package func bodyReceiver(
         for head: HTTPRequestHead, from peerAddress: String
     ) throws(HTTPError) -> (any HTTPBodyReceiver)? { nil }

@@ -16,8 +16,11 @@ package struct RequestTarget: Sendable, Equatable {
     /// The host and port of an absolute form; nil otherwise.
     package let authority: HTTPAuthority?
 
-    /// Parses a target. Returns nil for another form, for escapes that are not UTF-8, and for long runs of combining
-    /// characters.
+    /// The most segments of a path, and fields of a query: more than any route has, since each costs time.
+    package static let (maxSegments, maxFields) = (32, 64)
+
+    /// Parses a target. Returns nil for another form, for more segments or fields than these, for escapes that are not
+    /// UTF-8, and for long runs of combining characters.
     package init?(_ text: String) {
         isServerWide = text == "*"
         if isServerWide {
@@ -28,7 +31,7 @@ package struct RequestTarget: Sendable, Equatable {
         guard !text.utf8.contains(UInt8(ascii: "#")) else { return nil }
         var text = Substring(text)
         var authority: HTTPAuthority?
-        for scheme in ["http://", "https://"] where text.lowercasedASCII.hasPrefix(scheme) {
+        for scheme in ["http://", "https://"] where text.prefix(scheme.count).lowercasedASCII == scheme {
             let rest = text.dropFirst(scheme.count)
             let place = rest.prefix { $0 != "/" && $0 != "?" }
             guard let named = HTTPAuthority(String(place)), !named.host.isEmpty else { return nil }
@@ -38,15 +41,20 @@ package struct RequestTarget: Sendable, Equatable {
             break
         }
         guard text.utf8.first == UInt8(ascii: "/") else { return nil }
-        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = Self.split(text, at: "?", maxSplits: 1, omittingEmpty: false)
+        let (path, fields) = (
+            Self.split(parts[0], at: "/", maxSplits: Self.maxSegments),
+            Self.split(parts.count > 1 ? parts[1] : "", at: "&", maxSplits: Self.maxFields)
+        )
+        guard path.count <= Self.maxSegments, fields.count <= Self.maxFields else { return nil }
         var segments: [String] = []
-        for segment in parts[0].split(separator: "/") {
+        for segment in path {
             guard let decoded = Self.decode(segment, plusIsBlank: false) else { return nil }
             segments.append(decoded)
         }
         var query: [(String, String)] = []
-        for field in parts.count > 1 ? parts[1].split(separator: "&") : [] {
-            let pair = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for field in fields {
+            let pair = Self.split(field, at: "=", maxSplits: 1, omittingEmpty: false)
             guard let name = Self.decode(pair[0], plusIsBlank: true),
                 let value = Self.decode(pair.count > 1 ? pair[1] : "", plusIsBlank: true)
             else { return nil }
@@ -70,6 +78,14 @@ package struct RequestTarget: Sendable, Equatable {
         left.segments == right.segments && left.isServerWide == right.isServerWide
             && left.authority == right.authority
             && left.query.elementsEqual(right.query) { $0.name == $1.name && $0.value == $1.value }
+    }
+
+    private static func split(
+        _ text: Substring, at separator: Unicode.Scalar, maxSplits: Int, omittingEmpty: Bool = true
+    ) -> [Substring] {
+        text.utf8.split(
+            separator: UInt8(ascii: separator), maxSplits: maxSplits, omittingEmptySubsequences: omittingEmpty
+        ).map(Substring.init)
     }
 
     private static func decode(_ text: Substring, plusIsBlank: Bool) -> String? {

@@ -54,7 +54,6 @@ actor ConnectionSession: LineSession {
         let start = ContinuousClock.now
         let operation: Operation
         do throws(ProtocolError) {
-            try await limits.throttleRequests(of: userID, at: addressKey)
             operation =
                 try request.isCompatible
                 ? Operation.compatible(request.method) : Operation.named(request.method)
@@ -70,9 +69,11 @@ actor ConnectionSession: LineSession {
         return answer
     }
 
-    func countInvalidRequest() async throws(ProtocolError) {
-        try await limits.throttleRequests(of: userID, at: addressKey)
+    func admitRequest(bytes: Int) async throws(ProtocolError) {
+        try await limits.admitRequest(of: userID, at: addressKey, bytes: bytes)
     }
+
+    func countRequests(_ count: Int) { limits.countRequests(count, of: userID, at: addressKey) }
 
     func currentRequest(_ id: RequestID, _ operation: Operation) -> CurrentRequest {
         CurrentRequest(id: id, method: operation.method, owner: owner)

@@ -92,26 +92,22 @@ package protocol LineSession: Sendable {
     /// - Returns: an answer for each request.
     func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer]
 
-    /// Counts an item of a line that is not a request against the limit of requests.
+    /// Counts a request against the limits of its user, or of its address, and waits while it exceeds them.
+    ///
+    /// Called before the request is parsed, so that a client gets no more parsing than its limits allow, and a waiting
+    /// request needs no more memory than its bytes.
     ///
     /// - Throws: `rate_limited`, `timeout`.
-    func countInvalidRequest() async throws(ProtocolError)
+    func admitRequest(bytes: Int) async throws(ProtocolError)
+
+    /// Counts more requests, which came with an admitted one. Later requests wait for them.
+    func countRequests(_ count: Int) async
 
     /// Ends the session. No push follows.
     func close() async
 }
 
 extension LineSession {
-    /// Counts an item of a line that is not a request. Returns the given error, or that of the limit.
-    package func countInvalidRequest(_ error: ProtocolError) async -> ProtocolError {
-        do throws(ProtocolError) {
-            try await countInvalidRequest()
-            return error
-        } catch {
-            return error
-        }
-    }
-
     /// Performs the requests sequentially.
     package func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer] {
         var answers: [Answer] = []
@@ -125,6 +121,7 @@ package protocol SessionFactory: Sendable {
     /// - Parameter peerAddress: the client's address without the port, for limits and logs.
     func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession
 
-    /// Counts a request that reaches no session, and delays it if the address exceeds its limit.
-    func countRequest(peerAddress: String) async
+    /// Counts a request of a client without a session against the limit of its address, and waits while it exceeds
+    /// that (``LineSession/admitRequest(bytes:)``).
+    func admitRequest(peerAddress: String, bytes: Int) async
 }

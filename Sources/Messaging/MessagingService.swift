@@ -249,8 +249,8 @@ package final class MessagingService: Service, SessionFactory {
         ConnectionSession(service: self, sink: sink, peerAddress: peerAddress)
     }
 
-    package func countRequest(peerAddress: String) async {
+    package func admitRequest(peerAddress: String, bytes: Int) async {
         // An address is only delayed, never rejected. An error means that the request was cancelled.
-        try? await limits.throttleRequests(of: nil, at: AddressKey(peerAddress))
+        try? await limits.admitRequest(of: nil, at: AddressKey(peerAddress), bytes: bytes)
     }
 }

@@ -30,6 +30,9 @@ struct RateLimits: Sendable {
     /// The longest delay of a request that exceeds the limit of its user or address.
     private static let maxDelay = Duration.seconds(10)
 
+    /// The bytes that count as another request, since parsing takes time too.
+    private static let bytesPerRequest = 4_096
+
     /// The number of users who may write at their full rates at one address. Most users write much less.
     private static let usersPerAddress = 25.0
 
@@ -86,32 +89,40 @@ struct RateLimits: Sendable {
         isEnabled = rates != nil
     }
 
-    /// Counts requests of a user, or of an address without a signed-in user, and delays them if they exceed the limit.
-    /// Rejected requests count too.
+    /// Counts a request of a user, or of an address without a signed-in user, and delays it if they exceed the limit.
+    /// Each 4 KiB count as another request.
     ///
     /// A delay ends after 10 s. Then a user's request is rejected, so that more connections do not get more requests.
     /// An address is not rejected, since many users may share it.
     ///
     /// - Throws: `rate_limited`; `timeout` if the task is cancelled during the delay.
-    func throttleRequests(of user: ID?, at address: AddressKey, requests: Int = 1) async throws(ProtocolError) {
-        guard isEnabled else { return }
-        let (cost, maxWait) = (Double(requests), Self.maxDelay)
-        let wait =
-            if let user {
-                userRequests.reserve(user, cost: cost, maxWait: maxWait, now: now())
-            } else {
-                addressRequests.reserve(address, cost: cost, maxWait: maxWait, now: now())
-            }
-        guard let wait else { return }
-        delays.increment(by: requests)
+    func admitRequest(of user: ID?, at address: AddressKey, bytes: Int = 0) async throws(ProtocolError) {
+        guard let wait = reserveRequests(1 + bytes / Self.bytesPerRequest, of: user, at: address) else { return }
+        delays.increment()
         do {
-            try await Task.sleep(for: min(wait, maxWait))
+            try await Task.sleep(for: min(wait, Self.maxDelay))
         } catch {
             throw .timeout
         }
-        if user != nil, wait > maxWait {
-            counters[.requests]?.increment(by: requests)
+        if user != nil, wait > Self.maxDelay {
+            counters[.requests]?.increment()
             throw .rateLimited("Too many of your requests wait.", retryAfter: wait)
+        }
+    }
+
+    /// Counts more requests of a user, or of an address, without delaying them.
+    func countRequests(_ count: Int, of user: ID?, at address: AddressKey) {
+        guard count > 0 else { return }
+        _ = reserveRequests(count, of: user, at: address)
+    }
+
+    /// Returns the time until these requests are within the limit, or nil if they are.
+    private func reserveRequests(_ count: Int, of user: ID?, at address: AddressKey) -> Duration? {
+        guard isEnabled else { return nil }
+        if let user {
+            return userRequests.reserve(user, cost: Double(count), maxWait: Self.maxDelay, now: now())
+        } else {
+            return addressRequests.reserve(address, cost: Double(count), maxWait: Self.maxDelay, now: now())
         }
     }
 

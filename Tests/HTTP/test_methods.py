@@ -281,16 +281,25 @@ class Headers(unittest.TestCase):
         self.assertIn("Accept-Encoding", packed.headers["vary"])
         self.assertEqual(json.loads(gzip.decompress(packed.body)), plain.json)
         # A response of several pieces, whose compressed length is not known in advance.
-        whole = request("GET", "/v1/openapi.json")
-        self.assertGreater(len(whole.body), 1 << 17)
+        lists = [{"jsonrpc": "2.0", "id": number, "method": "conversations.list"} for number in range(50)]
+        batch = [BASE + "/v1/rpc", "-d", json.dumps(lists), "-H", f"Authorization: Bearer {bearer}"]
+        whole = curl(*batch).body
+        self.assertGreater(len(whole), 1 << 16)
         for coding, unpack in [("gzip", gzip.decompress), ("deflate", zlib.decompress)]:
-            packed = curl(BASE + "/v1/openapi.json", "-H", f"Accept-Encoding: {coding}")
+            packed = curl(*batch, "-H", f"Accept-Encoding: {coding}")
             self.assertEqual((packed.headers["content-encoding"], packed.headers["transfer-encoding"]), (coding, "chunked"))
-            self.assertLess(len(packed.body), len(whole.body) // 4)
-            self.assertEqual(unpack(packed.body), whole.body)
+            self.assertLess(len(packed.body), len(whole) // 4)
+            self.assertEqual(unpack(packed.body), whole)
         # HTTP/1.0 has no chunks.
-        old = curl("-0", BASE + "/v1/openapi.json", "-H", "Accept-Encoding: gzip")
-        self.assertEqual((old.body, "content-encoding" in old.headers), (whole.body, False))
+        old = curl("-0", *batch, "-H", "Accept-Encoding: gzip")
+        self.assertEqual((old.body, "content-encoding" in old.headers), (whole, False))
+        # The document is compressed once.
+        document = request("GET", "/v1/openapi.json").body
+        for coding, unpack in [("gzip", gzip.decompress), ("deflate", zlib.decompress)] * 2:
+            packed = curl(BASE + "/v1/openapi.json", "-H", f"Accept-Encoding: {coding}")
+            self.assertEqual((packed.headers["content-encoding"], packed.headers["vary"]), (coding, "Accept-Encoding"))
+            self.assertLess(len(packed.body), len(document) // 4)
+            self.assertEqual(unpack(packed.body), document)
         small = curl(BASE + "/v1/server.info", "-X", "POST", "-H", "Accept-Encoding: gzip")
         self.assertNotIn("content-encoding", small.headers)
 

@@ -46,7 +46,9 @@ final class StubSession: LineSession {
         return await self.body(request, self)
     }
 
-    func countInvalidRequest() {}
+    func admitRequest(bytes: Int) {}
+
+    func countRequests(_ count: Int) {}
 
     func close() async { self.closed.succeed(()) }
 
@@ -79,7 +81,7 @@ final class StubSessions: SessionFactory {
         self.body = body
     }
 
-    func countRequest(peerAddress: String) {}
+    func admitRequest(peerAddress: String, bytes: Int) {}
 
     func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
         let session = StubSession(sink: sink, peerAddress: peerAddress, body: self.body)

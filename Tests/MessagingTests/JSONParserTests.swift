@@ -107,6 +107,19 @@ struct JSONParserTests {
         #expect(throws: Never.self) { try JSON(parsing: "1", maximumDepth: 0) }
     }
 
+    @Test("a request has at most 8,192 values")
+    func manyValues() {
+        func request(_ count: Int, _ value: String) -> ByteBuffer {
+            ByteBuffer(string: "[\(Array(repeating: value, count: count).joined(separator: ","))]")
+        }
+        #expect(throws: Never.self) { try JSON(parsingRequest: request(8_191, "1")) }
+        #expect(throws: Never.self) { try JSON(parsingRequest: request(4_095, #"{"a":[]}"#)) }
+        for (count, value) in [(8_192, "1"), (8_192, "{}"), (4_096, "[1]"), (4_096, #"{"a":[]}"#)] {
+            #expect(throws: JSONError.tooManyValues(8_192)) { try JSON(parsingRequest: request(count, value)) }
+        }
+        #expect(throws: Never.self) { try JSON(parsing: request(100_000, "1")) }
+    }
+
     @Test("parses a slice of a buffer")
     func buffers() throws {
         var buffer = ByteBuffer(string: "x[\"é\\n\"]y")

@@ -54,6 +54,20 @@ struct HTTPParsingTests {
         #expect(ContentCoding(acceptedBy: ["Accept-Encoding": accepted])?.rawValue == coding)
     }
 
+    @Test("a target has at most 32 segments and 64 fields")
+    func largeTargets() throws {
+        func target(_ segments: Int, _ fields: Int) -> RequestTarget? {
+            let path = String(repeating: "/s", count: segments)
+            return RequestTarget(path + "/?" + (0..<fields).map { "f\($0)=1" }.joined(separator: "&"))
+        }
+        let largest = try #require(target(32, 64))
+        #expect((largest.segments.count, largest.query.count) == (32, 64))
+        #expect(target(33, 0) == nil)
+        #expect(target(1, 65) == nil)
+        #expect(target(7_000, 0) == nil)
+        #expect(RequestTarget("/?" + String(repeating: "a&", count: 7_000)) == nil)
+    }
+
     @Test(
         "finds repeated query fields in any encoding",
         arguments: [

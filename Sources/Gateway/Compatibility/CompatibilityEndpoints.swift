@@ -121,11 +121,8 @@ extension RequestContext {
     /// The context of the same request without its token, which may have expired when a client signs in or renews a
     /// session.
     var anonymous: RequestContext {
-        var headers = request.headers
-        headers.remove(name: "Authorization")
-        let request = HTTPRequest(
-            method: request.method, target: request.target, version: request.version, headers: headers,
-            body: request.body, peerAddress: request.peerAddress, id: request.id, isEncrypted: request.isEncrypted)
+        var request = request
+        request.headers.remove(name: "Authorization")
         return RequestContext(
             request: request, pathParameters: pathParameters, handler: handler, clientAddress: clientAddress)
     }

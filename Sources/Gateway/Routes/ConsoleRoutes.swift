@@ -30,11 +30,7 @@ extension Console {
             Route(.GET, "/console/{file}", query: .any) { context throws(ProtocolError) in
                 try Self.file(context.pathParameters["file"] ?? "", policy)
             },
-        ].map { route in
-            var route = route
-            route.usesSession = false
-            return route
-        }
+        ]
     }
 
     /// Returns a Content-Security-Policy that allows this server and the origins of pictures, and no frames.

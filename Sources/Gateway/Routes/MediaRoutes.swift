@@ -14,7 +14,7 @@ enum MediaRoutes {
 
     static func all(_ store: FolderStore) -> [Route] {
         // The store validates the whole query.
-        let routes = [
+        [
             Route(.GET, template, query: .any) { context throws(ProtocolError) in
                 guard let id = ID(context.pathParameters["id"] ?? ""),
                     let file = store.file(id, readBy: context.request.target.query)
@@ -31,11 +31,6 @@ enum MediaRoutes {
                 return HTTPResponse(.noContent)
             },
         ]
-        return routes.map {
-            var route = $0
-            route.usesSession = false
-            return route
-        }
     }
 
     /// Returns the receiver of a picture that is uploaded to an upload URL, or nil for another request.

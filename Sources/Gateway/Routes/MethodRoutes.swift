@@ -44,6 +44,7 @@ enum MethodRoutes {
             case .single(let item): ([item], false)
             case .batch(let items): (items, true)
             }
+        await session.countRequests(items.count - 1)
         var body = ByteBuffer()
         let start = ContinuousClock.now
         for (index, item) in items.enumerated() {
@@ -52,7 +53,7 @@ enum MethodRoutes {
                 case .success where body.readableBytes > Answer.maxLineBytes: .failure(.batchSizeExceeded)
                 case .success where index > 0 && .now - start >= limit: .failure(.batchTimeExceeded(limit))
                 case .success(let request): await session.answer(request, id).content
-                case .failure(let error): .failure(await session.countInvalidRequest(error))
+                case .failure(let error): .failure(error)
                 }
             guard let sent = item.id else { continue }
             if isBatch { body.writeString(body.readableBytes == 0 ? "[" : ",") }

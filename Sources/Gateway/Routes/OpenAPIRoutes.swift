@@ -1,3 +1,4 @@
+import HTTPServing
 import Messaging
 import NIOCore
 import NIOHTTP1
@@ -10,15 +11,16 @@ enum OpenAPIRoutes {
     ///   - hasPictures: whether the server itself stores pictures.
     static func all(version: String, hasPictures: Bool) -> [Route] {
         let document = Document(version: version, hasPictures: hasPictures)
-        var route = Route(.GET, "/v1/openapi.json") { _ throws(ProtocolError) in
-            .json(await withTaskExecutorPreference(globalConcurrentExecutor) { await document.text })
-        }
-        route.usesSession = false
-        return [route]
+        return [
+            Route(.GET, "/v1/openapi.json") { context throws(ProtocolError) in
+                let coding = ContentCoding(acceptedBy: context.request.headers)
+                return await withTaskExecutorPreference(globalConcurrentExecutor) { await document.response(coding) }
+            }
+        ]
     }
 
-    /// The document. It is composed on the first request, outside the event loops: most servers never serve it, and
-    /// composing takes 0.3 s in a debug build.
+    /// The document. It is composed and compressed on the first request, outside the event loops: most servers never
+    /// serve it, and composing takes 0.3 s in a debug build.
     private actor Document {
         private let version: String
         private let hasPictures: Bool
@@ -28,7 +30,17 @@ enum OpenAPIRoutes {
             self.hasPictures = hasPictures
         }
 
-        private(set) lazy var text = OpenAPIDocument.text(
+        private var responses: [ContentCoding?: HTTPResponse] = [:]
+
+        /// Returns the document, compressed unless the coding is nil.
+        func response(_ coding: ContentCoding?) -> HTTPResponse {
+            if let response = responses[coding] { return response }
+            let response = HTTPResponse.json(text).compressed(by: coding)
+            responses[coding] = response
+            return response
+        }
+
+        private lazy var text = OpenAPIDocument.text(
             version: version,
             adding: JSONObject(
                 OpenAPIRoutes.paths.members + (hasPictures ? pictures.members : [])

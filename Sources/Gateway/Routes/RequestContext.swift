@@ -58,7 +58,7 @@ struct RequestContext: Sendable {
         guard request.body.readableBytes > 0 else { return [:] }
         let json: JSON
         do {
-            json = try JSON(parsing: request.body)
+            json = try JSON(parsingRequest: request.body)
         } catch {
             let error = ProtocolError(error, in: "body")
             guard request.header("Content-Type")?.contains("form") == true else { throw error }

@@ -30,9 +30,6 @@ struct Route: Sendable {
     /// True if a request may have a body.
     var acceptsBody: Bool
 
-    /// True if requests run in a session, which counts them for rate limits. The others are counted by client address.
-    var usesSession = true
-
     /// The format of error bodies.
     let errorFormat: ErrorFormat
     private let perform: @Sendable (RequestContext) async throws(ProtocolError) -> HTTPResponse

@@ -253,7 +253,7 @@ extension ConnectionHandler {
 
     private func perform(_ action: ConnectionStateMachine.Action) {
         switch action {
-        case .begin(let event): loop.turnBudget.begin { self.begin(event) }
+        case .begin(let event): loop.turnBudget.begin(cost: event.turnCost) { self.begin(event) }
         case .resumeBatch:
             loop.turnBudget.begin { [batch] in batch?.resume() }
             batch = nil

@@ -20,11 +20,22 @@ struct LineTask: Sendable {
     /// - Parameter loop: The event loop that runs this task. Only the session may suspend to another executor.
     func run(_ line: ByteBuffer, on loop: isolated LoopActor) async {
         var hooks: [@Sendable () async -> Void] = []
-        switch Envelope(line) {
+        var envelope: Envelope
+        do throws(ProtocolError) {
+            try await session.admitRequest(bytes: line.readableBytes)
+            guard isAtWork else { return }
+            envelope = Envelope(line)
+        } catch {
+            guard isAtWork else { return }
+            envelope = Envelope(line).refused(by: error)
+        }
+        switch envelope {
         case .single(let item):
             let others = item.isSend ? connection.value.joinSends(Self.mostTogether - 1) : []
+            if !others.isEmpty { await session.countRequests(others.count) }
             guard await perform([item] + others, isWhole: true, &hooks, on: loop) else { return }
         case .batch(let items):
+            await session.countRequests(items.count - 1)
             var rest = items[...]
             while let first = rest.first {
                 // As between lines, the next request waits until the client has made room for its response.
@@ -61,8 +72,7 @@ struct LineTask: Sendable {
         let answers: [Answer]
         switch items[0].content {
         case .failure(let error):
-            answers = [Answer(.failure(await session.countInvalidRequest(error)))]
-            guard isAtWork else { return false }
+            answers = [Answer(.failure(error))]
         case .success(let request) where items.count == 1:
             answers = [await session.answer(request, connection.value.requestBegins())]
             guard isAtWork else { return false }

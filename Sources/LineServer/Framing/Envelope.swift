@@ -26,7 +26,7 @@ package enum Envelope: Equatable {
     package init(_ line: ByteBuffer) {
         let value: JSON
         do {
-            value = try JSON(parsing: line)
+            value = try JSON(parsingRequest: line)
         } catch {
             let refusal = line.isRequestOfHTTP ? ProtocolError.http : ProtocolError(error)
             self = .single(Item(id: .null, content: .failure(refusal)))
@@ -43,6 +43,14 @@ package enum Envelope: Equatable {
                 Item(invalid: "A batch holds at most \(Self.maxBatchCount) requests; none of these was done."))
         } else {
             self = .batch(elements.map(Item.init(_:)))
+        }
+    }
+
+    /// Returns the envelope with this error in place of each request.
+    package func refused(by error: ProtocolError) -> Envelope {
+        switch self {
+        case .single(let item): .single(Item(id: item.id, content: .failure(error)))
+        case .batch(let items): .batch(items.map { Item(id: $0.id, content: .failure(error)) })
         }
     }
 }
@@ -133,6 +141,8 @@ extension ProtocolError {
             self.init(.parseError, "The \(text) is not JSON: at byte \(offset), \(reason).")
         case .tooDeep:
             self.init(.parseError, "The \(text) is nested too deep.")
+        case .tooManyValues(let limit):
+            self.init(.parseError, "The \(text) has more than \(limit) values.")
         }
     }
 }

@@ -21,6 +21,11 @@ struct LineFramer {
 
         /// More than `maxUnendedBytes` came without a line end. All further input is ignored.
         case endless
+
+        /// The cost of the event for its event loop's turn. Each 4 KiB cost as much as another line.
+        var turnCost: Int {
+            if case .line(let line) = self { 1 + line.readableBytes / 4_096 } else { 1 }
+        }
     }
 
     /// The maximum line length in bytes, without the line end.

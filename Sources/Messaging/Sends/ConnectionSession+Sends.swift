@@ -35,11 +35,6 @@ extension ConnectionSession {
     /// Sends the texts of pipelined requests in their order, in one batch as far as they are valid.
     func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer] {
         let start = ContinuousClock.now
-        do throws(ProtocolError) {
-            try await limits.throttleRequests(of: userID, at: addressKey, requests: sends.count)
-        } catch {
-            return sends.map { _ in Answer(.failure(error)) }
-        }
         let texts = sends.map { send in
             Result { () throws(ProtocolError) in
                 let params = try params(of: send, .send)

@@ -10,4 +10,7 @@ package enum JSONError: Error, Sendable, Equatable {
 
     /// Arrays and objects are nested too deeply.
     case tooDeep
+
+    /// The text has more than this number of values.
+    case tooManyValues(Int)
 }

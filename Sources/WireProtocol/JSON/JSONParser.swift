@@ -5,11 +5,20 @@ extension JSON {
     ///
     /// - Parameter maximumDepth: the maximum nesting of arrays and objects: 1 permits `[]` but not `[[]]`. At most 512,
     ///   since parsing and freeing use the stack for each level.
+    /// - Parameter maximumCount: the maximum number of values.
     /// - Throws: ``JSONError`` for any other bytes.
-    package init(parsing bytes: Span<UInt8>, maximumDepth: Int = 128) throws(JSONError) {
+    package init(
+        parsing bytes: Span<UInt8>, maximumDepth: Int = 128, maximumCount: Int = .max
+    ) throws(JSONError) {
         guard isValidUTF8(bytes) else { throw .invalidUTF8 }
-        var parser = JSONParser(maximumDepth: min(maximumDepth, 512))
+        var parser = JSONParser(maximumDepth: min(maximumDepth, 512), maximumCount: maximumCount)
         self = try parser.parse(bytes)
+    }
+
+    /// Parses a client's request. A value of two bytes takes forty in memory, so that their number is limited, to more
+    /// than a full batch of the largest requests has.
+    package init(parsingRequest buffer: ByteBuffer) throws(JSONError) {
+        try self.init(parsing: buffer.readableBytesUInt8Span, maximumCount: 8_192)
     }
 
     /// Parses the readable bytes of a buffer.
@@ -31,11 +40,14 @@ extension JSON {
 /// The bytes are an argument of each step, since a span cannot be stored beyond its lifetime.
 private struct JSONParser {
     let maximumDepth: Int
+    let maximumCount: Int
     var index = 0
     var depth = 0
+    var count = 0
 
-    init(maximumDepth: Int) {
+    init(maximumDepth: Int, maximumCount: Int) {
         self.maximumDepth = maximumDepth
+        self.maximumCount = maximumCount
     }
 
     mutating func parse(_ bytes: Span<UInt8>) throws(JSONError) -> JSON {
@@ -68,6 +80,8 @@ private struct JSONParser {
 
     private mutating func value(_ bytes: Span<UInt8>) throws(JSONError) -> JSON {
         guard index < bytes.count else { throw malformed("a value is expected") }
+        count += 1
+        guard count <= maximumCount else { throw .tooManyValues(maximumCount) }
         switch bytes[index] {
         case UInt8(ascii: "{"): return .object(try object(bytes))
         case UInt8(ascii: "["): return .array(try array(bytes))

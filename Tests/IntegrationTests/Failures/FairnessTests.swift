@@ -111,6 +111,46 @@ struct FairnessTests {
         }
     }
 
+    @Test("a request of 64 KiB counts as 17, before it is parsed")
+    func largeRequests() async throws {
+        try await withNode(NodeSettings(rates: .withoutRefill)) { node in
+            func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
+            await node.countRequests(20_000 - 17)
+            let client = try await node.connect()
+            let large = #"{"jsonrpc":"2.0","id":1,"method":""#
+            try await client.line.send(line: large + String(repeating: "x", count: 65_536 - large.utf8.count))
+            #expect(try await client.nextLine().contains("parse_error"))
+            #expect(delayed() == 0)
+            try await client.call("server.info")
+            #expect(delayed() == 1)
+        }
+    }
+
+    @Test("counts HTTP requests that are rejected because of their head, and batches")
+    func rejectedHeads() async throws {
+        try await withNode(NodeSettings(rates: .withoutRefill)) { node in
+            func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
+            await node.countRequests(20_000)
+            let many = "/?" + String(repeating: "a&", count: 100)
+            for (count, target) in ["/v1/changes?a&a", "/v1/nothing", "/%ff", many].enumerated() {
+                let answer = try await RawSocketClient.connect(port: node.httpPort).exchange(
+                    Array("GET \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8))
+                #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 4"))
+                #expect(delayed() == Double(count + 1), "\(target)")
+            }
+        }
+        try await withNode(NodeSettings(rates: .withoutRefill)) { node in
+            await node.countRequests(20_000 - 50)
+            let client = try await node.connect()
+            let calls = (1...50).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"server.info"}"# }
+            try await client.line.send(line: "[\(calls.joined(separator: ","))]")
+            #expect(try await client.nextLine().contains(#""id":50"#))
+            #expect(node.metrics.value("postline_requests_delayed_total") ?? 0 == 0)
+            try await client.call("server.info")
+            #expect(node.metrics.value("postline_requests_delayed_total") == 1)
+        }
+    }
+
     @Test("a user's waiting requests occupy no slot of sync.open")
     func waitingSync() async throws {
         try await withNode(NodeSettings(poolSize: 8, rates: Self.rates)) { node in

@@ -126,6 +126,9 @@ struct MediaTests {
                 #expect(delayed() == before + 1, "the upload")
                 _ = try await PictureAnswer.get(url)
                 #expect(delayed() == before + 2, "the download")
+                let forged = "http://127.0.0.1:\(node.httpPort)/v1/media/\(ID.random())?signature=00"
+                _ = try await PictureAnswer.request("PUT", forged)
+                #expect(delayed() == before + 3, "a forged upload")
             }
         }
     }

@@ -41,7 +41,7 @@ struct TestNode: Sendable {
 
     /// Counts requests of clients at the loopback address without a user, as if they had sent them.
     func countRequests(_ count: Int) async {
-        for _ in 0..<count { await service.countRequest(peerAddress: "127.0.0.1") }
+        for _ in 0..<count { await service.admitRequest(peerAddress: "127.0.0.1", bytes: 0) }
     }
 
     func connect() async throws -> TestClient {
