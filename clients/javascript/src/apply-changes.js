@@ -135,9 +135,9 @@ function applyConversation(draft, conversation) {
  * Returns the newest of both states: the metadata of the greater version, `last_*` of the greater `last_seq`, and the
  * greater of each read mark.
  *
- * @param {Conversation} held
+ * @param {import('./mirror.js').StoredConversation} held
  * @param {Conversation} newer
- * @returns {Conversation}
+ * @returns {import('./mirror.js').StoredConversation}
  */
 function merge(held, newer) {
   const [base, other] = held.version > newer.version ? [held, newer] : [newer, held]
@@ -149,6 +149,8 @@ function merge(held, newer) {
     last_message_content: last.last_message_content,
     last_message_time: last.last_message_time,
     last_message_sender_id: last.last_message_sender_id,
+    // The server's conversations have none.
+    last_message_event: held.last_seq >= newer.last_seq ? held.last_message_event : undefined,
     last_read_seq: Math.max(base.last_read_seq, other.last_read_seq),
     members: base.members.map((member) => {
       const mark = marks.get(member.user_id) ?? 0

@@ -133,7 +133,7 @@ async function storedVersions(draft, held, group) {
 /**
  * Returns the conversation with the newest message as its last.
  *
- * @param {import('../types').Conversation} conversation
+ * @param {import('./mirror.js').StoredConversation} conversation
  * @param {Message} message
  */
 function withLast(conversation, message) {
@@ -144,6 +144,7 @@ function withLast(conversation, message) {
     last_message_content: message.content && [...message.content.slice(0, 400)].slice(0, 200).join(''),
     last_message_time: message.created_at,
     last_message_sender_id: message.sender_id,
+    last_message_event: message.event,
   }
 }
 

@@ -246,13 +246,14 @@ export class Chat {
    * Sends a picture, scaled down to 2,048 pixels. When this resolves, it is stored on the device and shown. Its upload
    * goes on after a reload; `discard` ends it.
    *
-   * @param {Blob} file
+   * @param {Blob | import('./picture.js').Picture} file A file, or what `messagePicture` returned for it.
    * @param {SendOptions & { content?: string }} [options]
    * @returns {Promise<string>} The message's id.
    * @throws {PostlineError} `invalid_params` if the file is no picture; `signed_out`, `store_unusable`.
    */
   async sendPicture(file, options = {}) {
-    return this.#queueMessage({ content: '', kind: 'image', ...options }, await messagePicture(file))
+    const picture = file instanceof Blob ? await messagePicture(file) : file
+    return this.#queueMessage({ content: '', kind: 'image', ...options }, picture)
   }
 
   /**
@@ -325,7 +326,6 @@ export class Chat {
    */
   async setDraft(content) {
     const user = await this.#requireUser()
-    if (content === this.draft) return
     this.setTyping(content !== '')
     await user.setDraft(this.id, content)
   }

@@ -62,11 +62,14 @@ export class ClientCore {
   onMessage = (/** @type {import('../types').Message} */ _message) => {}
 
   /** @param {import('./client.js').ClientOptions} options */
-  constructor({ url, storage = memoryStorage(), WebSocket = globalThis.WebSocket, onLine, tabs, accessToken }) {
+  constructor(options) {
+    const { url, storage = memoryStorage(), WebSocket = globalThis.WebSocket, onLine, mediaURL, tabs } = options
     if (!WebSocket) throw new TypeError('There is no global WebSocket: pass one as the option WebSocket.')
     this.storage = storage
     this.connectionOptions = { url: lineURL(url), WebSocket, onLine }
-    this.accessToken = accessToken
+    this.mediaURL = mediaURL
+    this.accessToken = options.accessToken
+    this.eraseOnSessionEnd = options.eraseOnSessionEnd
     this.#tabs = new Tabs(storage, tabs ?? {
       locks: globalThis.navigator?.locks, BroadcastChannel: globalThis.BroadcastChannel,
     })
@@ -201,7 +204,8 @@ export class ClientCore {
     }, this.accessToken ?? this.#provider)
     const isCurrent = () => this.engine === engine
     const engine = new SyncEngine({
-      store: user.store, tokens: this.#tokens, connection: this.connectionOptions, isVisible: this.#isAnyVisible,
+      store: user.store, tokens: this.#tokens, connection: this.connectionOptions, mediaURL: this.mediaURL,
+      isVisible: this.#isAnyVisible,
       onState: (state) => { if (isCurrent()) this.#setState(state) },
       onTyping: (notice) => {
         user.typists.receive(notice)
@@ -211,7 +215,9 @@ export class ClientCore {
         this.#showProgress(key, part)
         this.#tabs.post({ type: 'progress', key, part })
       },
-      onSessionEnd: (error) => { if (isCurrent()) this.#later(() => this.endSession({ error })) },
+      onSessionEnd: (error) => {
+        if (isCurrent()) this.#later(() => this.endSession({ error, erase: this.eraseOnSessionEnd }))
+      },
     })
     this.engine = engine
     engine.run()

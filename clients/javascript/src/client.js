@@ -18,8 +18,12 @@ import { upload } from './upload.js'
  * @property {any} [WebSocket] The constructor, where it is not global.
  * @property {import('./tokens.js').AccessTokenProvider} [accessToken] Returns a new access token of an external
  *   account. It is called when the last one has expired.
- * @property {(direction: 'in' | 'out', line: any) => void} [onLine] Called with each line, such as for a log. Lines
- *   contain tokens and passwords.
+ * @property {import('./connection.js').ConnectionOptions['onLine']} [onLine] Called with each line, such as for a log.
+ *   Lines contain tokens and passwords.
+ * @property {boolean} [eraseOnSessionEnd] True to erase the user's data if the server ends the session, such as after
+ *   the device was lost.
+ * @property {import('./upload.js').MediaURL} [mediaURL] Returns the URL by which the app reads or uploads a picture, if
+ *   that is not the server's, or null if it cannot.
  * @property {import('./tabs.js').TabEnvironment} [tabs] What finds other tabs; by default the browser's.
  */
 /** The time for the server to end a session on sign-out. The tokens are erased in any case. */
@@ -39,7 +43,7 @@ export class PostlineClient {
   #listeners = new Set()
   /** @type {Set<(message: import('../types').Message) => void>} */
   #messageListeners = new Set()
-  #pictureURLs = new PictureURLs((method, params) => this.call(method, params))
+  #pictureURLs
   #isSigningIn = false
   /** @type {{ list: any, count: number }} */
   #unread = { list: null, count: 0 }
@@ -47,6 +51,7 @@ export class PostlineClient {
   /** @param {ClientOptions} options */
   constructor(options) {
     this.#core = new ClientCore(options)
+    this.#pictureURLs = new PictureURLs((method, params) => this.call(method, params), options.mediaURL)
     this.#core.onChange = () => { for (const listener of [...this.#listeners]) listener() }
     this.#core.onMessage = (message) => { for (const listener of [...this.#messageListeners]) listener(message) }
     /**
@@ -76,6 +81,9 @@ export class PostlineClient {
 
   /** The number of changes that wait for the server. */
   get pendingCount() { return this.#core.user?.pendingCount ?? 0 }
+
+  /** The number of messages that wait for the server. */
+  get pendingMessageCount() { return this.#core.user?.pendingMessageCount ?? 0 }
 
   /** The ids of users who are typing, by conversation. */
   get typing() { return this.#core.user?.typists.snapshot ?? noTyping }
@@ -196,6 +204,16 @@ export class PostlineClient {
   }
 
   /**
+   * Sets a new password with the token of a mail, and signs in.
+   *
+   * @param {MethodParams['auth.reset_password']} params
+   * @throws {PostlineError} `invalid_token`, `invalid_params`, `offline`; `invalid_request` if a user is signed in.
+   */
+  async resetPassword(params) {
+    await this.#signIn(false, (connection) => requestTokens(connection, 'auth.reset_password', params))
+  }
+
+  /**
    * Turns the guest into an account with the same id and data.
    *
    * @param {{ email: string, password: string, fullName?: string }} account
@@ -286,22 +304,34 @@ export class PostlineClient {
   /**
    * Uploads a picture and makes it the avatar.
    *
-   * @param {Blob} file
+   * @param {Blob | import('./picture.js').Picture} file
    * @param {{ onProgress?: (part: number) => void, signal?: AbortSignal }} [options]
    */
   async setAvatar(file, options = {}) {
-    const picture = await avatarPicture(file)
+    await this.call('me.set_avatar', { avatar_type: 'custom', media_id: await this.uploadAvatar(file, options) })
+  }
+
+  /**
+   * Uploads a picture for an avatar, and returns its id for `me.save`.
+   *
+   * @param {Blob | import('./picture.js').Picture} file A file, or what `avatarPicture` returned for it.
+   * @param {{ onProgress?: (part: number) => void, signal?: AbortSignal }} [options]
+   */
+  async uploadAvatar(file, options = {}) {
+    const picture = file instanceof Blob ? await avatarPicture(file) : file
     const call = (/** @type {any} */ method, /** @type {any} */ params) => this.call(method, params)
-    const id = await upload(call, picture, { purpose: 'avatar', ...options })
-    await this.call('me.set_avatar', { avatar_type: 'custom', media_id: id })
+    return upload(call, picture, { purpose: 'avatar', mediaURL: this.#core.mediaURL, ...options })
   }
 
   /**
    * Returns the URL of a message's picture for some minutes, or null if it is gone.
    *
    * @param {{ media_id?: string | null, url?: string | null }} attachment
+   * @param {{ renew?: boolean }} [options] `renew` asks the server again, such as after the picture did not load.
    */
-  async pictureURL({ media_id, url }) { return media_id ? this.#pictureURLs.get(media_id) : url ?? null }
+  async pictureURL({ media_id, url }, options = {}) {
+    return media_id ? this.#pictureURLs.get(media_id, options.renew === true) : url ?? null
+  }
 
   /**
    * Sends a refused change again.

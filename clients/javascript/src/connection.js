@@ -7,11 +7,17 @@ const openTimeout = 10_000
 /** @typedef {import('../types').MethodResults['server.info']} ServerHello */
 /** @typedef {{ code: string, message: string, reconnect: boolean }} Goodbye */
 /**
+ * A line's `size` in characters. An answer also has the `method` that it answers, and the `duration` in milliseconds.
+ *
+ * @typedef {{ size: number, method?: string, duration?: number }} LineDetails
+ */
+/**
  * @typedef {object} ConnectionOptions
  * @property {string} url
  * @property {any} WebSocket The constructor, with the interface of browsers.
  * @property {(method: string, params: any) => void} [onPush] Called with each push, in order.
- * @property {(direction: 'in' | 'out', line: any) => void} [onLine] Called with each line, such as for a log.
+ * @property {(direction: 'in' | 'out', line: any, details: LineDetails) => void} [onLine] Called with each line, such
+ *   as for a log.
  */
 
 /** One connection that speaks the line protocol over a WebSocket. Each text message is one line. */
@@ -20,7 +26,11 @@ export class Connection {
   #onPush
   #onLine
   #nextID = 1
-  /** @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void, timer: any }>} */
+  /**
+   * @type {Map<number, {
+   *   method: string, sentAt: number, resolve: (result: any) => void, reject: (error: Error) => void, timer: any
+   * }>}
+   */
   #requests = new Map()
   /** @type {(loss: Loss) => void} */
   #end = () => {}
@@ -93,7 +103,7 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.close('The server does not answer.'), timeout)
       this.#requests.set(id, {
-        timer, reject,
+        method, sentAt: performance.now(), timer, reject,
         resolve: (result) => {
           onResult?.(result)
           resolve(result)
@@ -115,8 +125,9 @@ export class Connection {
 
   /** @param {object} line */
   #send(line) {
-    this.#onLine('out', line)
-    this.#socket.send(JSON.stringify(line))
+    const text = JSON.stringify(line)
+    this.#onLine('out', line, { size: text.length })
+    this.#socket.send(text)
   }
 
   /**
@@ -147,7 +158,10 @@ export class Connection {
     } catch {
       return this.close('The server sent a line that is not JSON.')
     }
-    this.#onLine('in', line)
+    const request = this.#requests.get(line.id)
+    this.#onLine('in', line, {
+      size: text.length, ...request && { method: request.method, duration: performance.now() - request.sentAt },
+    })
     if (line.method === 'server.hello') {
       this.hello = line.params
       onHello()

@@ -10,12 +10,13 @@
  * - `other`: the other user of a direct conversation.
  * - `presence`: the other members' presence, by user. Without a live connection no user is online.
  * - `draft`: the text that the user typed and has not sent.
+ * - `last_message_event`: the group change of the newest message, if it is one.
  *
  * `last_*`, `last_read_seq` and `unread_count` include what the outbox has not sent yet.
  *
  * @typedef {import('../types').Conversation & {
  *   name: string | null, people: Profile[], other: Profile | null, presence: Readonly<Record<string, Presence>>,
- *   draft: string
+ *   draft: string, last_message_event?: import('../types').Message['event']
  * }} ConversationView
  */
 
@@ -141,7 +142,7 @@ export class ConversationViews {
     // An unsent message is the newest.
     return !last ? view : {
       ...view, last_message_content: last.params.content ?? null, last_message_time: last.created_at,
-      last_message_sender_id: this.userID,
+      last_message_sender_id: this.userID, last_message_event: undefined,
     }
   }
 

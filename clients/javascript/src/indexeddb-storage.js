@@ -1,5 +1,6 @@
 import { packName, PackedTable } from './packed-table.js'
 import { tables } from './storage.js'
+import { tabDatabaseName } from './tab-database-name.js'
 
 /** @typedef {import('./storage.js').Database} Database */
 /** @typedef {import('./storage.js').Table} Table */
@@ -9,13 +10,16 @@ import { tables } from './storage.js'
  * of its own.
  *
  * @param {string} name The common prefix of the databases' names.
+ * @param {{ perTab?: boolean }} [options] `perTab` gives each tab a storage of its own, and so a user. It lasts as long
+ *   as the tab, and is deleted a week later.
  * @returns {import('./storage.js').Storage}
  */
-export function indexedDBStorage(name) {
+export function indexedDBStorage(name, options = {}) {
+  const prefix = options.perTab ? tabDatabaseName(name) : name
   return {
-    name,
+    name: prefix,
     isShared: true,
-    async open(database) { return new IndexedDBDatabase(await open(`${name}/${database}`)) },
+    async open(database) { return new IndexedDBDatabase(await open(`${prefix}/${database}`)) },
   }
 }
 
@@ -66,7 +70,9 @@ class IndexedDBDatabase {
     if (packed) {
       const { keys, values } = await packed.read()
       if (from === undefined && to === undefined && limit === Infinity) return values
-      const isFound = (/** @type {string} */ key) => (from === undefined || key >= from) && (to === undefined || key < to)
+      const isFound = (/** @type {string} */ key) => {
+        return (from === undefined || key >= from) && (to === undefined || key < to)
+      }
       return values.filter((_value, index) => isFound(keys[index])).slice(limit === Infinity ? 0 : -limit)
     }
     const store = this.#database.transaction(table).objectStore(table)

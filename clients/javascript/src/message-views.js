@@ -12,11 +12,12 @@ import { PostlineError } from './errors.js'
  * - `delivery`: `sent`, `queued`, or `refused` because of `error`. An edited message may be queued or refused again.
  * - `change`: the key for `retry` and `discard`, unless the message is sent.
  * - `preview`: an object URL of the picture while it is on the device.
- * - `progress`: the uploaded part of the picture, from 0 to 1.
+ * - `progress`: the uploaded part of the picture, from 0 to 1, and `filename` its file's name, until it is sent.
  *
  * @typedef {Omit<Message, 'seq' | 'sender'> & {
  *   seq: number | null, sender: Message['sender'] | Profile | null, delivery: 'sent' | 'queued' | 'refused',
- *   error: PostlineError | null, change: string | null, preview: string | null, progress: number | null
+ *   error: PostlineError | null, change: string | null, preview: string | null, progress: number | null,
+ *   filename: string | null
  * }} MessageView
  */
 /**
@@ -99,7 +100,7 @@ export class MessageViews {
  * @returns {MessageView}
  */
 function sentView(id, message, sender, isRead, preview, edit) {
-  const view = { ...message, id, sender, is_read: isRead, preview, progress: null, ...deliveryOf(edit) }
+  const view = { ...message, id, sender, is_read: isRead, preview, progress: null, filename: null, ...deliveryOf(edit) }
   if (!edit || edit.refusal) return view
   return edit.method === 'messages.edit' ? { ...view, content: edit.params.content }
     : { ...view, content: null, attachment: null }
@@ -119,7 +120,8 @@ function queuedView(change, userID) {
     kind: params.kind ?? 'text', content: params.content ?? null,
     attachment: params.attachment ? { url, mime_type, width, height, bytes, media_id, blurhash }
       : picture ? { ...size, url, bytes: picture.blob.size, media_id, blurhash } : null,
-    is_read: false, version: 0, created_at, edited_at: null, deleted_at: null, ...deliveryOf(change),
+    is_read: false, version: 0, created_at, edited_at: null, deleted_at: null, filename: picture?.name ?? null,
+    ...deliveryOf(change),
   }
 }
 

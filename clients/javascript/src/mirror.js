@@ -7,7 +7,8 @@
  * A conversation as the device stores it. It has the messages from `first_seq` to `held_seq`, and none if `first_seq`
  * is greater. `generation` counts resets: an object of an earlier one waits for its replacement.
  *
- * @typedef {{ generation: number, first_seq: number, held_seq: number, value: Conversation }} ConversationRecord
+ * @typedef {Conversation & { last_message_event?: Message['event'] }} StoredConversation
+ * @typedef {{ generation: number, first_seq: number, held_seq: number, value: StoredConversation }} ConversationRecord
  */
 /**
  * A change of the user that the server has not acknowledged.

@@ -31,12 +31,13 @@ export class Outbox {
   /**
    * @param {import('./store.js').Store} store
    * @param {Connection} connection
-   * @param {(key: string, part: number) => void} onProgress
+   * @param {Pick<import('./sync-engine.js').EngineOptions, 'onProgress' | 'mediaURL'>} options
    */
-  constructor(store, connection, onProgress) {
+  constructor(store, connection, { onProgress, mediaURL }) {
     this.store = store
     this.connection = connection
     this.onProgress = onProgress
+    this.mediaURL = mediaURL
     connection.ended.then(() => {
       this.#hasEnded = true
       for (const controller of this.#uploads.values()) controller.abort()
@@ -115,7 +116,7 @@ export class Outbox {
     try {
       const id = await upload((method, given) => this.connection.call(method, given), picture, {
         purpose: 'message', conversationID: params.conversation_id, signal: controller.signal,
-        onProgress: (part) => this.onProgress(key, part),
+        mediaURL: this.mediaURL, onProgress: (part) => this.onProgress(key, part),
       })
       const attachment = {
         media_id: id, mime_type: picture.type, bytes: picture.blob.size,

@@ -10,8 +10,9 @@ export const packName = 'pack'
 
 /**
  * A table of IndexedDB that is read as a whole at each start. Most of its records are in a few chunks of JSON, and
- * those that were written since in the table's own object store, as JSON too, where an empty text stands for a deleted one. Reading 10,000
- * conversations and profiles one by one takes 300 ms instead of 130 (Chromium 156, two cores with a load of 10).
+ * those that were written since in the table's own object store, as JSON too, where an empty text stands for a deleted
+ * one. Reading 10,000 conversations and profiles one by one takes 300 ms instead of 130 (Chromium 156, two cores with
+ * a load of 10).
  */
 export class PackedTable {
   #unpacked = 0

@@ -11,18 +11,25 @@ export class PictureURLs {
   /** @type {Map<string, { resolve: (url: string | null) => void, reject: (error: any) => void }>} */
   #wanted = new Map()
 
-  /** @param {(method: 'media.urls', params: { ids: string[] }) => Promise<Results>} call */
-  constructor(call) { this.call = call }
+  /**
+   * @param {(method: 'media.urls', params: { ids: string[] }) => Promise<Results>} call
+   * @param {import('./upload.js').MediaURL} [mediaURL]
+   */
+  constructor(call, mediaURL = (url) => url) {
+    this.call = call
+    this.mediaURL = mediaURL
+  }
 
   /**
    * Returns the URL of a picture, or null if it is gone or the user may not see it.
    *
    * @param {string} mediaID
+   * @param {boolean} renew True to ask the server again.
    * @returns {Promise<string | null>}
    */
-  get(mediaID) {
+  get(mediaID, renew) {
     const held = this.#cache.get(mediaID)
-    if (held && held.until > Date.now()) return held.url
+    if (held && held.until > Date.now() && !renew) return held.url
     /** @type {Promise<string | null>} */
     const url = new Promise((resolve, reject) => {
       if (!this.#wanted.size) queueMicrotask(() => this.#fetch())
@@ -45,7 +52,10 @@ export class PictureURLs {
     try {
       const { media } = await this.call('media.urls', { ids: wanted.map(([id]) => id) })
       const urls = new Map(media.map(({ id, url }) => [id, url]))
-      for (const [id, { resolve }] of wanted) resolve(urls.get(id) ?? null)
+      for (const [id, { resolve }] of wanted) {
+        const url = urls.get(id)
+        resolve(url ? await this.mediaURL(url) : null)
+      }
     } catch (error) {
       for (const [, { reject }] of wanted) reject(error)
     }

@@ -30,6 +30,7 @@ const stableTime = 30_000
  * @property {import('./store.js').Store} store
  * @property {import('./tokens.js').TokenKeeper} tokens
  * @property {Omit<import('./connection.js').ConnectionOptions, 'onPush'>} connection
+ * @property {import('./upload.js').MediaURL} [mediaURL]
  * @property {boolean} isVisible
  * @property {(state: ConnectionState) => void} onState
  * @property {(notice: import('./typists.js').TypingNotice) => void} onTyping
@@ -133,7 +134,7 @@ export class SyncEngine {
       await this.#sync(connection, store.cursor)
       liveSince = Date.now()
       onState({ name: 'live' })
-      this.#outbox = new Outbox(store, connection, this.#options.onProgress)
+      this.#outbox = new Outbox(store, connection, this.#options)
       this.#outbox.wake()
       return await this.#watch(connection)
     } finally {

@@ -5,12 +5,14 @@ const silenceTimeout = 30_000
 
 /** @typedef {import('./picture.js').Picture} Picture */
 /** @typedef {(method: string, params: object) => Promise<any>} Call */
+/** @typedef {(url: string) => string | null | Promise<string | null>} MediaURL */
 /**
  * @typedef {object} UploadOptions
  * @property {'avatar' | 'message'} purpose
  * @property {string} [conversationID]
  * @property {(part: number) => void} [onProgress] Called with the uploaded part, from 0 to 1.
  * @property {AbortSignal} [signal]
+ * @property {MediaURL} [mediaURL]
  */
 
 /**
@@ -22,14 +24,17 @@ const silenceTimeout = 30_000
  * @returns {Promise<string>}
  * @throws {PostlineError} The server's error, or `unavailable` (retryable) if the store did not take the picture.
  */
-export async function upload(call, { blob, type, width, height }, { purpose, conversationID, onProgress, signal }) {
+export async function upload(call, { blob, type, width, height }, options) {
+  const { purpose, conversationID, onProgress = () => {}, signal, mediaURL = (url) => url } = options
   const created = await call('media.create', {
     purpose, mime_type: type, bytes: blob.size,
     ...(width && height && { width, height }), ...(conversationID && { conversation_id: conversationID }),
   })
+  const url = await mediaURL(created.upload.url)
+  if (!url) throw new PostlineError('forbidden', 'The app cannot reach the store of pictures.')
   signal?.throwIfAborted?.()
   const put = typeof XMLHttpRequest === 'function' ? putWithProgress : putByFetch
-  await put(created.upload, blob, onProgress ?? (() => {}), signal)
+  await put({ ...created.upload, url }, blob, onProgress, signal)
   return created.id
 }
 

@@ -36,6 +36,7 @@ export class UserData {
   /** @type {readonly RefusedChange[]} */
   refusedChanges = []
   pendingCount = 0
+  pendingMessageCount = 0
   /**
    * Called once after each commit, with the writes.
    *
@@ -134,7 +135,9 @@ export class UserData {
   #updateOwn() {
     const { mirror } = this.store
     const changes = mirror.changes
-    this.pendingCount = changes.filter(({ refusal }) => !refusal).length
+    const pending = changes.filter(({ refusal }) => !refusal)
+    this.pendingCount = pending.length
+    this.pendingMessageCount = pending.filter(({ method }) => method === 'messages.send').length
     this.refusedChanges = Object.freeze(changes.flatMap(({ key, method, queue, params, refusal, created_at }) => {
       return !refusal ? [] : {
         change: key, method, conversation_id: queue === 'me' ? null : queue, content: params.content ?? null,
@@ -157,7 +160,7 @@ export class UserData {
   }
 
   /**
-   * Queues a message, and returns its id.
+   * Queues a message, and returns its id. A text is no draft any more.
    *
    * @param {string} conversationID
    * @param {object} params
@@ -170,7 +173,7 @@ export class UserData {
         method: 'messages.send', queue: conversationID,
         params: { conversation_id: conversationID, client_id, ...params }, ...picture && { picture },
       })
-      if (draft.get('draft', conversationID)) draft.delete('draft', conversationID)
+      if (!picture && draft.get('draft', conversationID)) draft.delete('draft', conversationID)
     })
     return client_id
   }
@@ -197,6 +200,7 @@ export class UserData {
    */
   setDraft(conversationID, content) {
     return this.store.transact((draft) => {
+      if (content === (draft.get('draft', conversationID)?.content ?? '')) return
       if (content) draft.put('draft', conversationID, { id: conversationID, content })
       else draft.delete('draft', conversationID)
     })

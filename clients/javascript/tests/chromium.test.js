@@ -56,6 +56,12 @@ describe('In Chromium', { skip: !chromiumPath && 'Chromium is not installed' }, 
     await second.close()
   })
 
+  test('a storage per tab survives a reload, and is deleted after a week', async () => {
+    const page = await chromium.open()
+    assert.deepEqual(await page.run(`${importPage} return page.checkTabStorage()`), ['kept', []])
+    await page.close()
+  })
+
   test('pictures are scaled down, and small ones are kept', async () => {
     const page = await chromium.open()
     const scale = (...all) => page.run(`${importPage} return page.scalePicture(...${JSON.stringify(all)})`)

@@ -13,7 +13,10 @@ function expireTokens(server) {
 }
 
 describe('Connection', () => {
-  for (const code of ['shutting_down', 'restored', 'slow_consumer', 'token_expired', 'authentication_timeout', 'too_many_connections']) {
+  const temporary = [
+    'shutting_down', 'restored', 'slow_consumer', 'token_expired', 'authentication_timeout', 'too_many_connections',
+  ]
+  for (const code of temporary) {
     test(`connects again after the goodbye ${code}`, async (t) => {
       const { server, client } = script(t)
       await signIn(client)
@@ -50,6 +53,21 @@ describe('Connection', () => {
     const again = connectTo(t, server, { storage })
     await again.ready
     assert.equal(again.state.name, 'signed_out')
+  })
+
+  test('erases the data of a session that the server ends, if the app wants that', async (t) => {
+    for (const eraseOnSessionEnd of [true, false]) {
+      const storage = memoryStorage()
+      const { server, client } = script(t, { storage, eraseOnSessionEnd })
+      await signIn(client)
+      server.methods['session.authenticate'] = server.methods['auth.refresh'] = () => {
+        throw { code: 'session_revoked', retryable: false }
+      }
+      server.connection.goodbye('session_revoked', false)
+      await isIn(client, 'signed_out')
+      const database = await storage.open(`user/${ann}`)
+      assert.equal((await database.read('message')).length, eraseOnSessionEnd ? 0 : 3)
+    }
   })
 
   test('stays signed in if newer tokens are accepted after a revocation', async (t) => {
@@ -128,10 +146,44 @@ describe('Connection', () => {
   test('errors of the server have code, field and retryAfter', async (t) => {
     const { server, client } = script(t)
     await signIn(client)
-    server.methods['profiles.search'] = () => { throw { code: 'rate_limited', retryable: true, retry_after: 2.5, field: 'query' } }
+    server.methods['profiles.search'] = () => {
+      throw { code: 'rate_limited', retryable: true, retry_after: 2.5, field: 'query' }
+    }
     await assert.rejects(client.call('profiles.search', { query: 'bob' }), {
       name: 'PostlineError', code: 'rate_limited', isRetryable: true, retryAfter: 2.5, field: 'query',
     })
+  })
+
+  test('a new password signs in', async (t) => {
+    const { server, client } = script(t)
+    server.methods['auth.reset_password'] = () => tokens(ann)
+    await client.resetPassword({ token: 'mailed', password: 'new password' })
+    assert.equal(client.account.id, ann)
+    assert.deepEqual(server.calls('auth.reset_password'), [{ token: 'mailed', password: 'new password' }])
+  })
+
+  test('onLine gets each line, and of an answer the method and duration', async (t) => {
+    const lines = []
+    const { client } = script(t, { onLine: (direction, line, details) => lines.push([direction, line, details]) })
+    await signIn(client)
+    const sent = lines.find(([direction, line]) => direction === 'out' && line.method === 'sync.open')
+    assert.deepEqual(sent[2], { size: JSON.stringify(sent[1]).length })
+    const [, answer, { method, size, duration }] = lines.find(([, line]) => line.result?.cursor)
+    assert.deepEqual([method, size], ['sync.open', JSON.stringify(answer).length])
+    assert.ok(duration >= 0)
+  })
+
+  test('the URLs of pictures come in one call, and again on request', async (t) => {
+    const { server, client } = script(t, { mediaURL: async (url) => (url === 'b' ? null : `/store/${url}`) })
+    await signIn(client)
+    server.methods['media.urls'] = ({ ids }) => ({
+      media: ids.filter((id) => id !== 'c').map((id) => ({ id, url: id })),
+    })
+    const urls = (...ids) => Promise.all(ids.map((media_id) => client.pictureURL({ media_id })))
+    assert.deepEqual(await urls('a', 'b', 'c'), ['/store/a', null, null])
+    await urls('a')
+    await client.pictureURL({ media_id: 'a' }, { renew: true })
+    assert.deepEqual(server.calls('media.urls'), [{ ids: ['a', 'b', 'c'] }, { ids: ['a'] }])
   })
 
   test('disconnect lasts until connect', async (t) => {
@@ -172,6 +224,7 @@ describe('Connection', () => {
     await until(server, () => server.calls('session.set_state').length === 2, 'background again')
     client.setVisible(true)
     await until(server, () => server.calls('session.set_state').length === 3, 'active')
-    assert.deepEqual(server.calls('session.set_state').map(({ state }) => state), ['background', 'background', 'active'])
+    assert.deepEqual(
+      server.calls('session.set_state').map(({ state }) => state), ['background', 'background', 'active'])
   })
 })

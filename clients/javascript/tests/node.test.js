@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { memoryStorage } from '../src/index.js'
+import { memoryStorage, messagePicture } from '../src/index.js'
 import { Cable } from './support/cable.js'
 import { isLive, makeClient, makeConversation, makeUser, newEmail, password, shows, until } from './support/client.js'
 import { startDevWorld } from './support/dev-world.js'
@@ -173,9 +173,11 @@ describe('With a node', () => {
     const [annChat, benChat] = await makeConversation(ann, ben)
     const progress = []
     annChat.subscribe(() => progress.push(annChat.messages.at(-1)?.progress))
-    await annChat.sendPicture(new Blob([pixel], { type: 'image/png' }), { content: 'a pixel' })
+    const picture = await messagePicture(new Blob([pixel], { type: 'image/png' }))
+    await annChat.sendPicture({ ...picture, name: 'pixel.png' }, { content: 'a pixel' })
     const queued = annChat.messages.at(-1)
     assert.ok(queued.preview.startsWith('blob:'))
+    assert.equal(queued.filename, 'pixel.png')
     const sent = await shows(annChat, 'a pixel', 'sent')
     assert.equal(sent.id, queued.id)
     assert.equal(sent.preview, queued.preview)

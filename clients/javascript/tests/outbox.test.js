@@ -39,7 +39,8 @@ describe('Outbox', () => {
     const chatAgain = again.chat(direct)
     await chatAgain.load()
     assert.deepEqual(chatAgain.messages.slice(3).map(({ id }) => id), ids)
-    assert.equal(again.pendingCount, 3)
+    await again.chat(direct).markRead()
+    assert.deepEqual([again.pendingMessageCount, again.pendingCount], [3, 4])
     server.isReachable = true
     again.connect()
     await until(again, () => again.pendingCount === 0, 'all sent')
@@ -206,6 +207,13 @@ describe('Outbox', () => {
     assert.equal(again.chat(direct).draft, 'Dear Ben')
     await again.chat(direct).send('Dear Ben, hello')
     assert.equal(again.chat(direct).draft, '')
+  })
+
+  test('a draft that is removed at once is not stored', async (t) => {
+    const { client } = script(t)
+    const chat = await signIn(client)
+    await Promise.all([chat.setDraft('H'), chat.setDraft('')])
+    assert.equal(chat.draft, '')
   })
 
   test('a storage that cannot be written refuses the send', async (t) => {

@@ -182,6 +182,37 @@ describe('Sync', () => {
     assert.equal(client.conversations.length, 0)
   })
 
+  test('presence is that of the last reset, and of users who share a conversation', async (t) => {
+    const cy = 'b0000000-0000-4000-8000-000000000003'
+    const online = (id) => ({ user_id: id, is_online: true, last_seen_at: null })
+    const groups = (...members) => [conversation(group, [ann, ...members], { kind: 'group', version: 4 - members.length })]
+    const { server, client } = script(t, {}, firstPage(1, {
+      presence: [online(ben), online(cy)], conversations: groups(ben, cy),
+    }))
+    await signIn(client)
+    const seen = () => [ben, cy].map((id) => client.presence(id)?.is_online)
+    assert.deepEqual(seen(), [true, true])
+    await push(server, client, { conversations: groups(ben) }, '2')
+    assert.deepEqual(seen(), [true, undefined])
+    await push(server, client, { reset: true, conversations: groups(ben, cy), presence: [online(cy)] }, '3')
+    assert.deepEqual(seen(), [undefined, true])
+  })
+
+  test('a conversation has the event of its newest message', async (t) => {
+    const { server, client } = script(t)
+    await signIn(client)
+    const event = { type: 'renamed', title: 'Choir' }
+    const last = { last_seq: 4, version: 2 }
+    await push(server, client, {
+      conversations: [conversation(direct, [ann, ben], last)],
+      messages: [message(direct, 4, ben, { kind: 'system', content: 'renamed the group', event })],
+    }, '2')
+    await push(server, client, { conversations: [conversation(direct, [ann, ben], { ...last, version: 3 })] }, '3')
+    assert.deepEqual(client.conversations[0].last_message_event, event)
+    await push(server, client, { messages: [message(direct, 5, ben)] }, '4')
+    assert.equal(client.conversations[0].last_message_event, undefined)
+  })
+
   test('1,000 changes are one notification', async (t) => {
     const { server, client } = script(t)
     const chat = await signIn(client)

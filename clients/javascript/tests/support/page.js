@@ -18,6 +18,23 @@ export async function checkStorage() {
   return failures
 }
 
+/** Returns what a storage per tab has after a reload, and the databases that are left of a tab that was closed. */
+export async function checkTabStorage() {
+  const write = async (storage) => {
+    const database = await storage.open('device')
+    await database.write([{ table: 'setting', key: 'name', value: 'kept' }])
+    database.close()
+  }
+  await write(indexedDBStorage('own', { perTab: true }))
+  await write(indexedDBStorage('own/closed'))
+  localStorage.setItem('own/closed', '0')
+  const database = await indexedDBStorage('own', { perTab: true }).open('device')
+  const [kept] = await database.read('setting')
+  const left = async () => (await indexedDB.databases()).map(({ name }) => name).filter((name) => name.includes('closed'))
+  while ((await left()).length) await new Promise(requestAnimationFrame)
+  return [kept, await left()]
+}
+
 /** Syncs direct conversations with as many users into IndexedDB. Half are groups of five. */
 export async function fill(count, name) {
   const server = new ScriptedServer(ann)
