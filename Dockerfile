@@ -12,6 +12,7 @@ FROM toolchain AS build
 COPY Package.swift ./
 COPY Plugins Plugins
 COPY Sources Sources
+COPY clients/javascript/src clients/javascript/src
 COPY sql sql
 RUN --mount=type=cache,target=/src/.build \
     POSTLINE_PART=program swift build -c release --static-swift-stdlib --product postline \

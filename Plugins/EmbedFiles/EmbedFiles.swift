@@ -2,14 +2,14 @@ import Foundation
 import PackagePlugin
 
 /// Makes text files part of the binary, so that one file is all that is deployed: of `Messaging` the SQL, of `Gateway` the
-/// console's page.
+/// console's page with the JavaScript package, to which `client` is a link.
 @main
 struct EmbedFiles: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let package = context.package.directoryURL
         let (type, folder, parts, others): (String, URL, [String], [String]) =
             if target.name == "Gateway" {
-                ("ConsoleFile", package.appending(path: "Sources/Gateway/Console"), ["."], [])
+                ("ConsoleFile", package.appending(path: "Sources/Gateway/Console"), [".", "client"], [])
             } else {
                 // The tests and the dumped schema are for developers. Functions are applied in this order.
                 (

@@ -253,6 +253,18 @@ class Browser:
             raise AssertionError(answer["error"])
         return answer["value"]
 
+    def stored(self, table):
+        """Returns the records of a table in the page's databases, as JSON."""
+        return self.module("""
+            const result = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result) })
+            const found = []
+            for (const { name } of await indexedDB.databases()) {
+                const database = await result(indexedDB.open(name))
+                found.push(...await result(database.transaction(given[0]).objectStore(given[0]).getAll()))
+                database.close()
+            }
+            return found.map((each) => JSON.stringify(each))""", table)
+
     def is_online(self):
         return self.driver.execute_script("return document.querySelector('.me-button') !== null") and not self.status()
 

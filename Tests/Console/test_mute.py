@@ -136,8 +136,8 @@ class MuteTests(ConsoleCase):
         alice.load()
         hidden = alice.module("""
             const { MuteMenu } = await import('/console/mute-menu.js')
-            const { Store } = await import('/console/store.js')
-            const menu = new MuteMenu({ store: new Store() })
+            const { Directory } = await import('/console/directory.js')
+            const menu = new MuteMenu({ directory: new Directory() })
             document.body.append(menu.element)
             return [{ id: 'a' }, { id: 'b', muted_until: null }].map((conversation) => {
                 menu.show(conversation)

@@ -212,15 +212,14 @@ class PictureTests(ConsoleCase):
         bob.one("dialog.preview")
         bob.press(caption, Keys.ENTER)
         bob.until(lambda: bob.all(".message.pending"), "a pending picture")
-        stored = "return (await import('/console/picture-storage.js')).storedPictures().then((all) => all.length)"
-        bob.until(lambda: bob.module(stored) == 1, "the picture stored")
+        bob.until(lambda: len(bob.stored("change")) == 1, "the picture stored")
         bob.cable.cut()
         bob.cable.mend()
         bob.driver.refresh()
         media = self.sees_new_picture(alice, before, 90, 70)
         self.assertIn(caption, alice.one(f".message:has([data-media='{media}'])").text)
         bob.until(lambda: not bob.all(".message.failed, .message.pending"), "nothing on its way")
-        bob.until(lambda: bob.module(stored) == 0, "nothing stored")
+        bob.until(lambda: not bob.stored("change"), "nothing stored")
         self.assertEqual(message_count(caption), 1)
 
     def test_previews_pictures_with_a_caption(self):
@@ -361,33 +360,28 @@ class PictureTests(ConsoleCase):
         self.assertEqual(bob.all(".message.pending, .toast"), [])
         self.assertEqual(bob.lines("media.create", out=True) + bob.lines("media.urls", out=True), [])
 
-    def test_renews_urls_before_they_expire(self):
+    def test_requests_another_url_for_a_picture_that_does_not_load(self):
         alice = self.browser()
         alice.load()
         asked = alice.module("""
             const { Pictures } = await import('/console/pictures.js')
             const asked = []
-            const link = {
-                isOnline: true, has: () => true,
-                call: async (method, { ids }) => {
-                    asked.push([...ids].sort().join())
-                    const expires = new Date(Date.now() + 1000).toISOString()
-                    return { media: ids.filter((id) => id !== 'c').map((id) => (
-                        { id, url: '/console/icon.svg?' + asked.length, expires_at: expires })) }
-                },
+            const pictureURL = async ({ media_id: id }, { renew }) => {
+                asked.push([id, renew])
+                return id === 'gone' ? null : renew ? '/console/icon.svg' : '/console/icon.svg/expired'
             }
-            const pictures = new Pictures(link)
-            for (const id of ['a', 'b', 'c']) {
+            const pictures = new Pictures({ state: { name: 'live' }, pictureURL })
+            const frames = ['late', 'gone'].map((id) => {
                 const frame = document.createElement('div')
                 frame.append(new Image())
                 document.body.append(frame)
-                pictures.watch(frame, id)
-            }
-            await new Promise((resolve) => setTimeout(resolve, 6000))
-            return asked""")
-        self.assertEqual(asked[0], "a,b,c")
-        self.assertEqual(asked[1], "a,b")
-        self.assertEqual(len(asked), 2)
+                pictures.watch(frame, { attachment: { media_id: id }, preview: null })
+                return frame
+            })
+            while (frames.some((frame) => !frame.dataset.state)) await new Promise(requestAnimationFrame)
+            return [...asked, frames.map((frame) => frame.dataset.state)]""")
+        self.assertEqual(asked, [["late", False], ["gone", False], ["late", True], ["shown", "gone"]])
+        self.assertEqual(len(alice.logged_errors()), 1)
 
 
 if __name__ == "__main__":

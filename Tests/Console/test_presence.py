@@ -161,44 +161,6 @@ class PresenceTests(ConsoleCase):
         alice.cable.mend()
         self.sees_online(alice, BOB)
 
-    def test_a_reset_replaces_presence(self):
-        alice = self.browser()
-        alice.load()
-        online = alice.module("""
-            const { Store } = await import('/console/store.js')
-            const store = new Store()
-            store.setLive(true)
-            const group = { id: 'g', version: 1, kind: 'group', last_seq: 0, last_read_seq: 0,
-                            members: [{ user_id: 'a' }, { user_id: 'b' }] }
-            const online = (id) => ({ user_id: id, is_online: true, last_seen_at: null })
-            const seen = []
-            store.apply({ reset: true, more: true, presence: [online('a'), online('b')] })
-            store.apply({ reset: false, conversations: [group] })
-            seen.push(['a', 'b'].map((id) => store.isOnline(id)))
-            store.apply({ reset: true, presence: [online('b')], conversations: [group] })
-            seen.push(['a', 'b'].map((id) => store.isOnline(id)))
-            return seen""")
-        self.assertEqual(online, [[True, True], [False, True]])
-
-    def test_forgets_presence_with_the_last_shared_conversation(self):
-        alice = self.browser()
-        alice.load()
-        online = alice.module("""
-            const { Store } = await import('/console/store.js')
-            const store = new Store()
-            store.setLive(true)
-            const group = (id, version, ...members) => ({
-                id, version, kind: 'group', last_seq: 0, last_read_seq: 0,
-                members: members.map((user_id) => ({ user_id })) })
-            const presence = ['a', 'b', 'c'].map((user_id) => ({ user_id, is_online: true, last_seen_at: null }))
-            const seen = () => ['a', 'b', 'c'].map((id) => store.isOnline(id))
-            store.apply({ reset: true, presence, conversations: [group('g', 1, 'a', 'b'), group('h', 1, 'b', 'c')] })
-            store.apply({ conversations: [group('g', 2, 'b')] })
-            const removed = seen()
-            store.apply({ left: ['h'] })
-            return [removed, seen()]""")
-        self.assertEqual(online, [[False, True, True], [False, True, False]])
-
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

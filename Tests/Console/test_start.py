@@ -3,7 +3,7 @@
 import itertools
 import unittest
 
-from console_case import ALICE, ConsoleCase, token
+from console_case import ALICE, ALPS, ConsoleCase, token
 from server import PROGRAM, fresh_world
 
 GATES = """
@@ -49,10 +49,10 @@ class StartTests(ConsoleCase):
                 : list.flatMap((each, at) => permutations(list.toSpliced(at, 1)).map((rest) => [each, ...rest]))
             const common = [{ config: { people: ['Ada'] } }, { features: ['mail'] }, {}, { isConfigLate: true }]
             const cases = {
-                signed_out: [...common, { hasSession: false, link: 'signed_out' }],
-                signed_in: [...common, { hasSession: true }, { link: 'online' }, { isLoaded: true }],
-                offline: [...common, { hasSession: true }, { link: 'offline' }, { isLoaded: true }],
-                loading: [...common, { hasSession: true }, { link: 'connecting' }],
+                signed_out: [...common, { connection: 'signed_out' }],
+                signed_in: [...common, { connection: 'live' }, { isLoaded: true }],
+                offline: [...common, { connection: 'offline' }, { isLoaded: true }],
+                loading: [...common, { connection: 'connecting' }],
             }
             return Object.entries(cases).map(([name, inputs]) => [name, inputs.length, [...new Set(
                 permutations(inputs).map((order) => {
@@ -152,6 +152,21 @@ class StartTests(ConsoleCase):
             browser.until(lambda: browser.title().startswith(partner), f"{partner} in the other browser")
         one, other = (Window(each, each.driver.current_window_handle) for each in browsers)
         self.type_in_one_window(one, other)
+
+
+    def test_a_duplicated_tab_has_the_same_user(self):
+        alice = self.browser(ALICE)
+        alice.open(ALPS)
+        first = alice.driver.current_window_handle
+        before = set(alice.driver.window_handles)
+        # The new window gets a copy of the session storage, as a duplicate does.
+        alice.driver.execute_script("open(location)")
+        [second] = set(alice.driver.window_handles) - before
+        for window in (second, first):
+            alice.driver.switch_to.window(window)
+            text = f"From both {token()}"
+            alice.write(text)
+            alice.sees_sent(text)
 
 
 class Window:

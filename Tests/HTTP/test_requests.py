@@ -194,7 +194,7 @@ ROWS = [
       for line in ["GET /v1/openapi.json?a=1", "GET /v1/openapi.json?a", "GET /v1/line?token=a", "POST /v1/rpc?a=1",
                    "POST /v1/server.info?a=1", "GET /v1/changes?ticket=a&a=1", "POST /api/v1/auth/guest?a=1"]],
     *[(f"a query that is empty, or of a page: {line}", ask(f"{line} HTTP/1.1", HOST), 200, KEPT)
-      for line in ["GET /v1/openapi.json?", "GET /?utm_source=a", "GET /console/app.js?v=1"]],
+      for line in ["GET /v1/openapi.json?", "GET /?utm_source=a", "GET /console/app.js?v=1", "GET /console/client/index.js"]],
     *[(f"a body: {line}", ask(f"{line} HTTP/1.1", HOST, "Content-Length: 2", body=b"{}"), 400, KEPT)
       for line in ["GET /v1/openapi.json", "GET /v1/changes?ticket=a", "GET /v1/line", "GET /"]],
     ("a ticket beside a token", ask("GET /v1/changes?ticket=a HTTP/1.1", HOST, "Authorization: Bearer a"), 400, KEPT),

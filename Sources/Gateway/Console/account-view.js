@@ -2,6 +2,7 @@
 
 import { confirm, openDialog } from './dialog.js'
 import { h } from './dom.js'
+import { sentence } from './errors.js'
 import { field, form, need } from './form.js'
 import { checkPassword, confirmForm, emailField, newPasswordField, passwordField } from './mail-forms.js'
 import { toast } from './notice.js'
@@ -9,13 +10,13 @@ import * as notifications from './notifications.js'
 import * as theme from './theme.js'
 
 export function openSettings(app) {
-  const { me } = app.store
+  const { me } = app.client
   if (!me) return
   const address = h('span', {}, me.email ?? '')
   openDialog({
     title: 'Settings',
     kind: 'settings',
-    onClose: app.store.watch(() => { address.textContent = app.store.me?.email ?? '' }),
+    onClose: app.directory.watch(() => { address.textContent = app.client.me?.email ?? '' }),
     build: (close) => [
       appearanceSection(),
       notificationSection(),
@@ -100,7 +101,7 @@ export function upgrade(app) {
     submit: async (close) => {
       need([email])
       checkPassword(password)
-      await app.link.upgrade({ email: email.value.trim(), password: password.value })
+      await app.client.upgrade({ email: email.value.trim(), password: password.value })
       close()
       toast('You have an account now.')
     },
@@ -118,7 +119,7 @@ function changeAddress(app) {
     action: 'Send the mail',
     submit: async (close) => {
       need([email, password])
-      await app.link.call('auth.request_email_change', { email: email.value.trim(), password: password.value })
+      await app.client.call('auth.request_email_change', { email: email.value.trim(), password: password.value })
       close()
       confirmAddress(app)
     },
@@ -134,11 +135,11 @@ export function confirmAddress(app, token) {
       h('p', {}, 'Enter the code of the mail that was sent to the address. It is valid for an hour.'),
       confirmForm({
         token,
-        call: (method, params) => app.link.call(method, params),
+        client: app.client,
         done: async (email) => {
           close()
           toast(`${email} is confirmed.`)
-          app.store.takeMe(await app.link.call('me.get'))
+          await app.client.call('me.get')
         },
       }),
     ],
@@ -156,7 +157,7 @@ function changePassword(app) {
     submit: async (close) => {
       need([current])
       checkPassword(password)
-      const { revoked } = await app.link.call('auth.change_password', {
+      const { revoked } = await app.client.call('auth.change_password', {
         current_password: current.value, new_password: password.value,
       })
       close()
@@ -171,7 +172,7 @@ function signedOut(count) {
 }
 
 async function signOut(app, close, everywhere) {
-  const { me } = app.store
+  const { me } = app.client
   const agreed = !me?.is_guest && !everywhere || await confirm({
     title: everywhere ? 'Sign out everywhere?' : 'Sign out as a guest?',
     text: everywhere ? 'Every device and tab of this account is signed out.'
@@ -179,8 +180,12 @@ async function signOut(app, close, everywhere) {
     action: 'Sign out',
   })
   if (!agreed) return
-  close()
-  await app.link.signOut(everywhere)
+  try {
+    await app.client.signOut({ everywhere, erase: true })
+    close()
+  } catch (error) {
+    toast(sentence(error), 'bad')
+  }
 }
 
 function signOutOthers(app) {
@@ -193,7 +198,7 @@ function signOutOthers(app) {
     submit: async (close) => {
       need([password])
       // Setting a password ends every other session; here it is the same password again.
-      const { revoked } = await app.link.call('auth.change_password', {
+      const { revoked } = await app.client.call('auth.change_password', {
         current_password: password.value, new_password: password.value,
       })
       close()
@@ -203,7 +208,7 @@ function signOutOthers(app) {
 }
 
 function deleteAccount(app, closeSettings) {
-  const isGuest = app.store.me.is_guest
+  const isGuest = app.client.me.is_guest
   const password = passwordField()
   const fields = isGuest ? [] : [password]
   const { element } = openDialog({
@@ -222,7 +227,7 @@ function deleteAccount(app, closeSettings) {
         secondary: h('button', { class: 'button', type: 'button', onclick: close }, 'Cancel'),
         submit: async () => {
           need(fields)
-          await app.link.deleteAccount(isGuest ? {} : { password: password.value })
+          await app.deleteAccount(isGuest ? {} : { password: password.value })
           close()
           closeSettings()
         },

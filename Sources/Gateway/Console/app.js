@@ -1,35 +1,37 @@
-// The console: connects the session, the store and the connection, and draws the page for their state.
+// The console: a client, and the page for its state.
 
 import { confirmAddress } from './account-view.js'
+import { indexedDBStorage, PostlineClient } from './client/index.js'
 import { DemoConversation } from './demo.js'
-import { Drafts } from './drafts.js'
+import { Directory } from './directory.js'
 import { catchStrays } from './drop.js'
+import { sentence } from './errors.js'
 import { showUnread } from './favicon.js'
 import { eventText } from './group-event.js'
 import { Lines } from './lines.js'
-import { Link } from './link.js'
 import { mailedToken } from './mail-forms.js'
 import { announce, toast } from './notice.js'
 import { notify } from './notifications.js'
-import { Outbox } from './outbox.js'
-import { learned } from './picture-place.js'
+import { learned, place } from './picture-place.js'
 import { Pictures } from './pictures.js'
-import { Session } from './session.js'
 import { Shell } from './shell.js'
 import { SignInView } from './signin-view.js'
 import { Start } from './start.js'
-import { Store } from './store.js'
-import { TypingSignal } from './typing-signal.js'
-import { Uploads } from './uploads.js'
 
-const session = new Session()
-const store = new Store()
-const outbox = new Outbox()
-const drafts = new Drafts()
 const lines = new Lines()
-const link = new Link(session, store, outbox, lines)
-const typing = new TypingSignal(link)
-const pictures = new Pictures(link)
+const client = new PostlineClient({
+  url: '/',
+  // Two tabs can be two users.
+  storage: indexedDBStorage('postline', { perTab: true }),
+  eraseOnSessionEnd: true,
+  onLine: (...all) => lines.take(...all),
+  mediaURL: async (url) => {
+    await learned
+    return place(url)
+  },
+})
+const directory = new Directory(client)
+const pictures = new Pictures(client)
 const start = new Start()
 const root = document.getElementById('app')
 
@@ -41,26 +43,21 @@ let note = null
 let mailed = null
 let isScheduled = false
 let unmuting
+/// What the client had at its last notification.
+let former = { state: client.state, account: null, conversations: [], refusedChanges: [] }
 
 const app = {
-  session, store, outbox, drafts, lines, link, typing, pictures, start,
-  /// Returns the messages and uploads in flight in a conversation, in the order in which they were written.
-  pending(conversationID) {
-    const all = [...outbox.of(conversationID), ...uploads.of(conversationID)]
-    return all.sort((a, b) => (a.writtenAt < b.writtenAt ? -1 : a.writtenAt > b.writtenAt ? 1 : 0))
-  },
+  client, directory, lines, pictures, start, schedule,
   get openID() { return location.hash.slice(1) || null },
   open(id) { location.hash = id ?? '' },
   /// Opens the direct conversation with a user, which is created if there is none.
-  async openWith(userID) {
-    const conversation = await link.call('conversations.open', { user_id: userID, profiles: true })
-    store.applyConversation(conversation)
-    app.open(conversation.id)
+  async openWith(userID) { app.open(await client.openConversation(userID)) },
+  async deleteAccount(params) {
+    await client.deleteAccount(params)
+    note = 'Your account has been deleted.'
+    schedule()
   },
 }
-
-const uploads = new Uploads(app)
-app.uploads = uploads
 app.demo = new DemoConversation(app)
 
 /// Draws once for any number of changes.
@@ -75,38 +72,36 @@ function schedule() {
 function render() {
   isScheduled = false
   root.dataset.state = start.state
-  if (session.isSignedIn) renderShell()
-  else renderSignIn()
+  if (client.account) renderShell()
+  else if (client.state.name === 'signed_out') renderSignIn()
 }
 
 function renderSignIn() {
   if (!signIn || mailed) {
     shell = null
     document.querySelectorAll('dialog').forEach((dialog) => dialog.close())
-    signIn = new SignInView(app, { mailed, note })
+    signIn = new SignInView(app, { mailed })
     mailed = null
     root.replaceChildren(signIn.element)
   }
-  signIn.render()
+  signIn.render(note)
+  note = null
   showCount(0)
 }
 
 function renderShell() {
   if (!shell) {
     signIn = null
-    outbox.keepOnly(session.userID)
-    drafts.belongTo(session.userID)
-    uploads.restore(session.userID)
     shell = new Shell(app)
     root.replaceChildren(shell.element)
   }
   shell.render()
-  showCount([...store.conversations.values()].filter((each) => !store.mutedUntil(each))
-    .reduce((sum, each) => sum + store.unread(each), 0))
+  showCount(client.conversations.filter((each) => !directory.mutedUntil(each))
+    .reduce((sum, each) => sum + each.unread_count, 0))
   app.demo.update()
   takeMailed()
   clearTimeout(unmuting)
-  const { nextUnmute } = store
+  const { nextUnmute } = directory
   if (nextUnmute) unmuting = setTimeout(schedule, Math.min(nextUnmute - Date.now(), 3_600_000))
 }
 
@@ -117,7 +112,7 @@ function showCount(unread) {
 
 /// Opens the dialog of a mailed link for a user who is signed in.
 function takeMailed() {
-  if (!mailed || !link.isOnline) return
+  if (!mailed || client.state.name !== 'live') return
   const { kind, token } = mailed
   mailed = null
   if (kind === 'reset_password') toast('To set a new password by mail, sign out first or open the link in a new tab.')
@@ -130,53 +125,63 @@ function readAddress() {
   if (mailedToken(location.hash)) history.replaceState(null, '', location.pathname + location.search)
 }
 
-/// Passes the state of the session, the connection and the store to the start-up, which draws the page.
+/// Acts on what has changed in the client, and passes its state to the start-up, which draws the page.
 function observe() {
-  start.receive({
-    hasSession: session.isSignedIn, link: link.state.name, isLoaded: store.isLoaded, features: link.hello?.features,
-  })
+  const { state, account, conversations, refusedChanges, me, hello } = client
+  if (former.account && !account) leaveAccount()
+  if (me && former.conversations !== conversations) reportLost(former.conversations)
+  if (former.refusedChanges !== refusedChanges) reportRefused(refusedChanges)
+  if (former.state.name !== state.name) {
+    if (state.name === 'offline' && state.error) lines.note(state.error.message)
+    if (state.name === 'live') becomeLive()
+    if (state.name === 'signed_out' && state.error) note = 'Your session is over. Sign in again to go on.'
+  }
+  former = { state, account, conversations, refusedChanges }
+  start.receive({ connection: state.name, isLoaded: me !== null, features: hello?.features })
+}
+
+function leaveAccount() {
+  directory.clear()
+  pictures.clear()
+  app.open(null)
+}
+
+function reportLost(conversations) {
+  for (const each of conversations) {
+    if (client.conversation(each.id)) continue
+    toast(`You are no longer in “${directory.title(each)}”.`)
+    if (each.id === app.openID) app.open(null)
+  }
+}
+
+function reportRefused(changes) {
+  for (const { change, method, content, error } of changes) {
+    if (method !== 'messages.send' || former.refusedChanges.some((each) => each.change === change)) continue
+    announce(`Not sent: ${content || 'A picture'}. ${sentence(error, 'The message')}`)
+  }
+}
+
+function becomeLive() {
+  pictures.resume()
+  if (app.openID && !client.conversation(app.openID)) app.open(null)
+  // Without the catalogue, avatars are initials.
+  client.call('avatars.list').then(({ avatars }) => directory.takeAvatars(avatars), () => {})
 }
 
 start.onChange = schedule
-store.watch(observe)
-uploads.onChange = schedule
-outbox.onChange = () => {
-  link.deliver()
-  schedule()
-}
-link.onState = () => {
-  if (link.isOnline) {
-    pictures.resume()
-    uploads.resume()
-  }
-  if (link.isOnline && store.isLoaded && app.openID && !store.conversations.has(app.openID)) app.open(null)
-  observe()
-}
-link.onEnded = (message) => {
-  drafts.clear()
-  uploads.clear()
-  pictures.clear()
-  note = message
-  app.open(null)
-  observe()
-}
-store.onNews = (message) => {
-  if (message.sender_id === session.userID) return
-  const conversation = store.conversations.get(message.conversation_id)
-  if (store.mutedUntil(conversation)) return
-  if (message.event) return announce(eventText(store, message))
-  const sender = store.name(message.sender_id)
+directory.watch(observe)
+client.onMessage((message) => {
+  const conversation = client.conversation(message.conversation_id)
+  if (message.sender_id === directory.userID || !conversation || directory.mutedUntil(conversation)) return
+  if (message.event) return announce(eventText(directory, message))
+  const sender = directory.name(message.sender_id)
   const text = message.content || 'A picture'
   announce(`${sender}: ${text}`)
   notify({
-    title: conversation.kind === 'group' ? `${sender} in ${store.title(conversation)}` : sender,
+    title: conversation.kind === 'group' ? `${sender} in ${directory.title(conversation)}` : sender,
     text, conversationID: conversation.id, open: () => app.open(conversation.id),
   })
-}
-store.onLeft = (title) => {
-  toast(`You are no longer in “${title}”.`)
-  if (app.openID && !store.conversations.has(app.openID)) app.open(null)
-}
+})
 addEventListener('hashchange', () => {
   readAddress()
   schedule()
@@ -187,4 +192,3 @@ readAddress()
 learned.then(() => start.receive({}))
 start.load()
 observe()
-if (session.isSignedIn) link.run()

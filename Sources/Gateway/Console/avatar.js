@@ -12,11 +12,11 @@ const animals = {
 }
 const colors = ['#b4552d', '#2f6f8f', '#7a4fa0', '#2e7d5b', '#a63d57', '#5a67b8', '#8a6d1f', '#3f7f7a']
 
-/// The avatar of a person of the store.
-export function personChip(store, userID, size) {
-  const person = store.people.get(userID)
-  const color = store.avatars.get(person?.avatar_id)?.color
-  return pictureChip(customAvatar(person), chip(person?.avatar_id, color, store.name(userID), userID, size))
+/// The avatar of a person.
+export function personChip(directory, userID, size) {
+  const person = directory.person(userID)
+  const color = directory.avatars.get(person?.avatar_id)?.color
+  return pictureChip(customAvatar(person), chip(person?.avatar_id, color, directory.name(userID), userID, size))
 }
 
 /// Returns the URL of a person's avatar, or null if there is none that this page may show.
@@ -36,17 +36,17 @@ export function pictureChip(address, element) {
   return element
 }
 
-/// The avatar of a person of the store, with a dot while that person is online.
-export function presentChip(store, userID, size) {
-  const isOnline = store.isOnline(userID)
-  return h('span', { class: isOnline ? 'chip-frame online' : 'chip-frame' }, personChip(store, userID, size),
+/// The avatar of a person, with a dot while that person is online.
+export function presentChip(directory, userID, size) {
+  const isOnline = directory.isOnline(userID)
+  return h('span', { class: isOnline ? 'chip-frame online' : 'chip-frame' }, personChip(directory, userID, size),
     isOnline && h('span', { class: 'dot', role: 'img', 'aria-label': 'Online', title: 'Online' }))
 }
 
 /// The other one's avatar, with its dot; a group has its own.
-export function conversationChip(store, conversation, size) {
-  const other = store.other(conversation)
-  if (other) return presentChip(store, other, size)
+export function conversationChip(directory, conversation, size) {
+  const other = directory.other(conversation)
+  if (other) return presentChip(directory, other, size)
   const element = chip(null, null, '', conversation.id, size)
   element.classList.add('chip-group')
   element.replaceChildren(icon('group'))
@@ -60,15 +60,15 @@ export function avatarChip(avatar, name, size) { return chip(avatar.id, avatar.c
 export function nameChip(name, size, id = name) { return chip(null, null, name, id, size) }
 
 /// Returns a signature of a chip's appearance, which changes when it must be drawn again.
-export function chipSignature(store, userID) {
-  const person = store.people.get(userID)
-  const color = store.avatars.get(person?.avatar_id)?.color
-  return `${store.name(userID)}/${person?.avatar_id}/${color}/${customAvatar(person)}`
+export function chipSignature(directory, userID) {
+  const person = directory.person(userID)
+  const color = directory.avatars.get(person?.avatar_id)?.color
+  return `${directory.name(userID)}/${person?.avatar_id}/${color}/${customAvatar(person)}`
 }
 
 /// Returns the signature of a chip with a presence dot.
-export function presentSignature(store, userID) {
-  return `${chipSignature(store, userID)}/${store.isOnline(userID)}`
+export function presentSignature(directory, userID) {
+  return `${chipSignature(directory, userID)}/${directory.isOnline(userID)}`
 }
 
 function chip(avatarID, avatarColor, name, id, size = 'medium') {

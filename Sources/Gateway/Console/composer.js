@@ -1,9 +1,9 @@
 // The field at the end of a conversation, for a new message or the new text of one that the user has sent.
 
 import { h } from './dom.js'
-import { ConnectionLost, sentence } from './errors.js'
+import { sentence } from './errors.js'
 import { icon } from './icons.js'
-import { announce } from './notice.js'
+import { announce, toast } from './notice.js'
 import { accepted } from './picture-file.js'
 import { previewPictures } from './picture-preview.js'
 
@@ -13,6 +13,7 @@ export class Composer {
   #app
   #onSent
   #conversation = null
+  #chat = null
   #editing = null
   #input
   #count = h('span', { class: 'count', hidden: true })
@@ -30,9 +31,7 @@ export class Composer {
       autocomplete: 'off', dir: 'auto',
       oninput: () => {
         this.#changed()
-        if (this.#editing) return
-        app.drafts.keep(this.#conversation.id, this.#input.value)
-        this.#tellTyping(Boolean(this.#input.value.trim()))
+        if (!this.#editing) this.#keepDraft(this.#input.value)
       },
       onkeydown: (event) => this.#key(event),
       onpaste: (event) => this.#paste(event),
@@ -69,17 +68,23 @@ export class Composer {
 
   /// Shows pictures before they are sent to the conversation. What is written already becomes their caption.
   attach(files) {
-    const { id } = this.#conversation
+    const chat = this.#chat
     const hasText = !this.#editing
     previewPictures({
       files,
-      title: this.#app.store.title(this.#conversation),
+      title: this.#app.directory.title(this.#conversation),
       caption: hasText ? this.#input.value : '',
-      onSend: (pictures) => {
-        if (hasText) this.#clearDraft(id)
-        this.#app.uploads.add(id, pictures)
+      onSend: async (pictures) => {
+        if (hasText) {
+          this.#keepDraft('', chat)
+          if (this.#chat === chat) this.#write('')
+        }
         this.#onSent()
         this.focus()
+        for (const { picture, content } of pictures) {
+          announce(`Sending ${picture.name ?? 'the picture'}.`)
+          await chat.sendPicture(picture, { content }).catch((error) => toast(sentence(error), 'bad'))
+        }
       },
     })
   }
@@ -99,14 +104,15 @@ export class Composer {
       this.#conversation = conversation
       return
     }
-    this.#tellTyping(false)
+    this.#chat?.setTyping(false)
     this.#conversation = conversation
+    this.#chat = this.#app.client.chat(conversation.id)
     this.#editing = null
-    this.#write(this.#app.drafts.of(conversation.id))
+    this.#write(conversation.draft)
   }
 
   edit(message) {
-    this.#tellTyping(false)
+    this.#chat.setTyping(false)
     this.#editing = message
     this.#write(message.content ?? '')
     this.focus()
@@ -114,18 +120,13 @@ export class Composer {
 
   #stopEditing() {
     this.#editing = null
-    this.#write(this.#app.drafts.of(this.#conversation.id))
+    this.#write(this.#conversation.draft)
     this.focus()
   }
 
-  #tellTyping(isTyping) {
-    if (this.#conversation) this.#app.typing.set(this.#conversation.id, isTyping)
-  }
-
-  #clearDraft(conversationID) {
-    this.#app.drafts.keep(conversationID, '')
-    if (this.#conversation.id === conversationID) this.#write('')
-    this.#tellTyping(false)
+  #keepDraft(text, chat = this.#chat) {
+    // What cannot be stored stays in its field.
+    chat.setDraft(text.trim() ? text : '').catch(() => {})
   }
 
   #write(text) {
@@ -165,8 +166,8 @@ export class Composer {
       event.preventDefault()
       this.#stopEditing()
     } else if (event.key === 'ArrowUp' && !this.#input.value && !this.#editing) {
-      const last = this.#app.store.messages.get(this.#conversation.id)?.findLast((message) => {
-        return message.sender_id === this.#app.store.me?.id && !message.deleted_at && message.kind === 'text'
+      const last = this.#chat.messages.findLast(({ sender_id: sender, seq, deleted_at: deletedAt, kind }) => {
+        return sender === this.#app.directory.userID && seq && !deletedAt && kind === 'text'
       })
       if (last) {
         event.preventDefault()
@@ -179,27 +180,35 @@ export class Composer {
     const content = this.#input.value
     if (this.#button.disabled) return
     if (this.#editing) return this.#save(this.#editing, content)
-    this.#clearDraft(this.#conversation.id)
-    this.#app.outbox.add(this.#app.session.userID, this.#conversation.id, content)
+    this.#write('')
     this.#onSent()
     this.focus()
+    try {
+      await this.#chat.send(content)
+    } catch (error) {
+      if (!this.#input.value) this.#write(content)
+      this.#say(sentence(error, 'The message'))
+    }
   }
 
   async #save(message, content) {
     if (content === (message.content ?? '')) return this.#stopEditing()
     this.#button.disabled = true
     try {
-      const changed = await this.#app.link.call('messages.edit', {
+      await this.#app.client.call('messages.edit', {
         conversation_id: message.conversation_id, seq: message.seq, content,
       })
-      this.#app.store.applyMessages([changed])
       announce('Saved.')
       if (this.#editing === message) this.#stopEditing()
     } catch (error) {
       this.#button.disabled = false
-      this.#problem.textContent = error instanceof ConnectionLost
-        ? 'A change needs a connection. Your text stays here until it is back.' : sentence(error, 'The message')
-      this.#problem.hidden = false
+      this.#say(sentence(
+        error, 'The message', 'A change needs a connection. Your text stays here until it is back.'))
     }
+  }
+
+  #say(problem) {
+    this.#problem.textContent = problem
+    this.#problem.hidden = false
   }
 }

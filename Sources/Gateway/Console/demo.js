@@ -17,7 +17,7 @@ export class DemoConversation {
       addEventListener(kind, () => { this.#isFollowing = false }, { capture: true })
     }
     this.#windows.onmessage = ({ data: { userID, isAnswer } }) => {
-      if (!this.#userID || this.#userID !== app.session.userID || this.#userID === userID) return
+      if (!this.#userID || this.#userID !== app.directory.userID || this.#userID === userID) return
       this.#neighbour = userID
       if (!isAnswer) this.#windows.postMessage({ userID: this.#userID, isAnswer: true })
       this.update()
@@ -26,7 +26,7 @@ export class DemoConversation {
 
   /// Signs in with a demo account and opens a conversation with another one.
   async signIn({ user_id: userID, email, password }) {
-    await this.#app.link.signIn('auth.login', { email, password })
+    await this.#app.client.signIn({ email, password })
     this.#userID = userID
     this.#neighbour = this.#partner = null
     this.#isFollowing = true
@@ -35,10 +35,10 @@ export class DemoConversation {
 
   /// Opens the conversation with the demo account of another window, with one that is online, or with the first one.
   async update() {
-    const { link, start, store } = this.#app
-    if (!this.#isFollowing || !link.isOnline || !store.isLoaded) return
+    const { client, directory, start } = this.#app
+    if (!this.#isFollowing || client.state.name !== 'live') return
     const others = start.people.map((person) => person.user_id).filter((id) => id !== this.#userID)
-    const online = [this.#partner, ...others].find((id) => id && store.isOnline(id))
+    const online = [this.#partner, ...others].find((id) => id && directory.isOnline(id))
     const partner = this.#neighbour ?? online ?? this.#partner ?? others[0]
     if (!partner || partner === this.#partner) return
     this.#partner = partner

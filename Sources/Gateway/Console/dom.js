@@ -100,12 +100,3 @@ export function arrowKeys(list, selector, entry = (elements) => elements[0]) {
     rove(current || entry(elements))
   }
 }
-
-/// A uuid also where the page came over plain HTTP from another machine, which has no `crypto.randomUUID`.
-export function uuid() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  bytes[6] = (bytes[6] & 0x0f) | 0x40
-  bytes[8] = (bytes[8] & 0x3f) | 0x80
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
-}

@@ -2,12 +2,12 @@
 
 const list = new Intl.ListFormat('en')
 
-/// Returns the sentence for a message of kind `system`: `Anna added Ben`. An event of a type that is not known here, and
-/// a message without one, is what its content says.
-export function eventText(store, { event, sender_id: sender, content }) {
-  const name = (id) => (id === store.me?.id ? 'you' : store.name(id))
+/// Returns the sentence for a message of kind `system`: `Anna added Ben`. An event of a type that is not known here,
+/// and a message without one, is what its content says.
+export function eventText(directory, { event, sender_id: sender, content }) {
+  const name = (id) => (id === directory.userID ? 'you' : directory.name(id))
   const names = list.format((event?.user_ids ?? []).map(name))
-  const subject = sender === store.me?.id ? 'You' : store.name(sender)
+  const subject = sender === directory.userID ? 'You' : directory.name(sender)
   switch (event?.type) {
     case 'members_added': return `${subject} added ${names}`
     case 'member_removed': return `${subject} removed ${names}`

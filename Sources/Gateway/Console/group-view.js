@@ -3,7 +3,7 @@
 import { conversationChip, presentChip, presentSignature } from './avatar.js'
 import { confirm, openDialog } from './dialog.js'
 import { h, keyed } from './dom.js'
-import { ConnectionLost, sentence } from './errors.js'
+import { sentence } from './errors.js'
 import { FieldProblem, field, form, need } from './form.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
@@ -13,7 +13,7 @@ import { personDetails } from './person-view.js'
 const roleNames = { owner: 'Owner', admin: 'Admin', member: 'Member' }
 
 export function createGroup(app) {
-  if (!app.store.me) return
+  if (!app.client.me) return
   const title = field({
     name: 'title', label: 'Title', maxLength: 100, autocomplete: 'off', placeholder: 'Weekend in the Alps',
   })
@@ -28,12 +28,9 @@ export function createGroup(app) {
       submit: async () => {
         need([title])
         if (!picker.ids.length) throw new FieldProblem(null, 'Choose at least one person.')
-        const conversation = await app.link.call('conversations.create_group', {
-          title: title.value, member_ids: picker.ids, profiles: true,
-        })
-        app.store.applyConversation(conversation)
+        const id = await app.client.createGroup(title.value, picker.ids)
         close()
-        app.open(conversation.id)
+        app.open(id)
       },
     }).element,
   })
@@ -41,23 +38,22 @@ export function createGroup(app) {
 }
 
 export function groupDetails(app, conversationID) {
-  const { store, link } = app
+  const { client, directory } = app
   const head = h('div', { class: 'person' })
   const list = h('ul', { class: 'members', 'aria-label': 'Members' })
   const count = h('h3', {})
   const tools = h('div', { class: 'group-tools' })
   let dialog
 
-  const conversation = () => store.conversations.get(conversationID)
+  const conversation = () => client.conversation(conversationID)
 
-  /// Asks, takes in what is answered, and says what went wrong.
+  /// Calls a method, and says what went wrong.
   const change = async (method, params) => {
     try {
-      const answer = await link.call(method, { conversation_id: conversationID, ...params })
-      if (answer.id) store.applyConversation(answer)
+      await client.call(method, { conversation_id: conversationID, ...params })
       return true
     } catch (error) {
-      toast(error instanceof ConnectionLost ? 'That needs a connection.' : sentence(error), 'bad')
+      toast(sentence(error, null, 'That needs a connection.'), 'bad')
       return false
     }
   }
@@ -65,12 +61,12 @@ export function groupDetails(app, conversationID) {
   const draw = () => {
     const group = conversation()
     if (!group) return dialog?.close()
-    const mine = store.role(group)
+    const mine = directory.role(group)
     const leads = mine === 'owner' || mine === 'admin'
     keyed(head, [group], () => ({
       key: 'head',
       signature: `${group.title}${leads}`,
-      build: () => h('div', { class: 'person' }, conversationChip(store, group, 'large'),
+      build: () => h('div', { class: 'person' }, conversationChip(directory, group, 'large'),
         h('p', { class: 'person-name' }, group.title,
           leads && h('button', {
             class: 'icon-button', type: 'button', 'aria-label': 'Rename', title: 'Rename',
@@ -80,11 +76,11 @@ export function groupDetails(app, conversationID) {
     count.textContent = `${group.members.length} ${group.members.length === 1 ? 'member' : 'members'}`
     const rank = { owner: 0, admin: 1, member: 2 }
     const members = [...group.members].sort((a, b) => {
-      return rank[a.role] - rank[b.role] || store.name(a.user_id).localeCompare(store.name(b.user_id))
+      return rank[a.role] - rank[b.role] || directory.name(a.user_id).localeCompare(directory.name(b.user_id))
     })
     keyed(list, members, (member) => ({
       key: member.user_id,
-      signature: `${presentSignature(store, member.user_id)}${member.role}${mine}`,
+      signature: `${presentSignature(directory, member.user_id)}${member.role}${mine}`,
       build: () => memberRow(member, mine),
     }))
     keyed(tools, [group], () => ({
@@ -99,13 +95,14 @@ export function groupDetails(app, conversationID) {
   }
 
   const memberRow = (member, mine) => {
-    const isMe = member.user_id === store.me.id
-    const name = store.name(member.user_id)
+    const isMe = member.user_id === directory.userID
+    const name = directory.name(member.user_id)
     const mayRemove = !isMe && member.role !== 'owner'
       && (mine === 'owner' || mine === 'admin' && member.role === 'member')
     return h('li', { class: 'member' },
       h('button', { class: 'member-person', type: 'button', onclick: () => personDetails(app, member.user_id) },
-        presentChip(store, member.user_id, 'small'), h('span', { class: 'row-title' }, isMe ? `${name} (you)` : name)),
+        presentChip(directory, member.user_id, 'small'),
+        h('span', { class: 'row-title' }, isMe ? `${name} (you)` : name)),
       mine === 'owner' && !isMe
         ? h('select', {
           'aria-label': `Role of ${name}`, onchange: (event) => setRole(member, event.target),
@@ -127,7 +124,7 @@ export function groupDetails(app, conversationID) {
 
   const setRole = async (member, select) => {
     const agreed = select.value !== 'owner' || await confirm({
-      title: `Make ${store.name(member.user_id)} the owner?`,
+      title: `Make ${directory.name(member.user_id)} the owner?`,
       text: 'A group has one owner. You become an admin, and cannot take it back yourself.',
       action: 'Hand over',
     })
@@ -137,7 +134,7 @@ export function groupDetails(app, conversationID) {
   }
 
   const leave = async () => {
-    const isOwner = store.role(conversation()) === 'owner'
+    const isOwner = directory.role(conversation()) === 'owner'
     const agreed = await confirm({
       title: 'Leave this group?',
       text: 'You no longer see it until somebody adds you again.'
@@ -145,10 +142,10 @@ export function groupDetails(app, conversationID) {
       action: 'Leave',
     })
     if (!agreed) return
-    if (await change('conversations.remove_member', { user_id: store.me.id })) dialog.close()
+    if (await change('conversations.remove_member', { user_id: directory.userID })) dialog.close()
   }
 
-  const unwatch = store.watch(draw)
+  const unwatch = directory.watch(draw)
   draw()
   dialog = openDialog({
     title: 'Group',
@@ -167,9 +164,7 @@ function rename(app, group) {
       action: 'Rename',
       submit: async () => {
         need([title])
-        app.store.applyConversation(await app.link.call('conversations.update', {
-          conversation_id: group.id, title: title.value,
-        }))
+        await app.client.call('conversations.update', { conversation_id: group.id, title: title.value })
         close()
       },
     }).element,
@@ -188,9 +183,9 @@ function addMembers(app, group) {
       action: 'Add',
       submit: async () => {
         if (!picker.ids.length) throw new FieldProblem(null, 'Choose at least one person.')
-        app.store.applyConversation(await app.link.call('conversations.add_members', {
+        await app.client.call('conversations.add_members', {
           conversation_id: group.id, user_ids: picker.ids, profiles: true,
-        }))
+        })
         close()
       },
     }).element,

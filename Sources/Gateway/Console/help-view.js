@@ -19,7 +19,7 @@ const keys = [
 const pictureKeys = [['Ctrl V', 'Send the picture that was copied']]
 
 export function help(app) {
-  const hello = app.link.hello
+  const hello = app.client.hello
   openDialog({
     title: 'Help and keys',
     kind: 'small',

@@ -11,8 +11,8 @@ export class Lines {
   isPaused = false
   onChange = () => {}
 
-  /// `request` is, of an answer, what it answers: its method and when it was sent.
-  take(direction, line, size, request) {
+  /// Takes a line of the client's option `onLine`.
+  take(direction, line, { size, method, duration }) {
     if (this.isPaused) return
     const whole = JSON.stringify(line, (name, value) => {
       return secrets.test(name) && typeof value === 'string' ? '••••••' : value
@@ -21,9 +21,9 @@ export class Lines {
     this.#add({
       direction,
       kind: line.method ? (line.id === undefined ? 'push' : 'request') : (line.error ? 'error' : 'answer'),
-      method: line.method ?? request?.method ?? '',
+      method: line.method ?? method ?? '',
       code: line.error?.data?.code,
-      latency: request ? performance.now() - request.sentAt : undefined,
+      latency: duration,
       size,
       text: rest > 0 ? `${whole.slice(0, mostCharacters)}\n… ${rest} more` : whole,
     })

@@ -2,7 +2,7 @@
 
 import { conversationChip, presentChip, presentSignature } from './avatar.js'
 import { arrowKeys, h, keyed } from './dom.js'
-import { ConnectionLost, sentence } from './errors.js'
+import { sentence } from './errors.js'
 import { eventText } from './group-event.js'
 import { createGroup } from './group-view.js'
 import { icon } from './icons.js'
@@ -76,10 +76,10 @@ export class ListView {
   }
 
   render() {
-    const { store } = this.#app
+    const { client, directory } = this.#app
     const query = this.#input.value.trim().toLowerCase()
-    const conversations = store.ordered().filter((conversation) => {
-      return !query || store.title(conversation).toLowerCase().includes(query)
+    const conversations = client.conversations.filter((conversation) => {
+      return !query || directory.title(conversation).toLowerCase().includes(query)
     })
     keyed(this.#rows, conversations, (conversation) => this.#row(conversation))
     keyed(this.#people, this.#search.results, (id) => this.#person(id))
@@ -89,8 +89,8 @@ export class ListView {
   }
 
   #renderEmpty(query, count) {
-    const { store } = this.#app
-    const kind = !store.isLoaded && !store.conversations.size ? 'loading'
+    const { client } = this.#app
+    const kind = !client.me && !client.conversations.length ? 'loading'
       : query && (this.#search.isSearching || this.#search.results.length || count) ? ''
         : query ? `nothing ${this.#search.problem ?? ''}` : count ? '' : 'empty'
     if (this.#empty.dataset.kind === kind) return
@@ -114,22 +114,22 @@ export class ListView {
   }
 
   #row(conversation) {
-    const { store } = this.#app
-    const title = store.title(conversation)
-    const unread = store.unread(conversation)
+    const { directory } = this.#app
+    const title = directory.title(conversation)
+    const unread = conversation.unread_count
     const isOpen = this.#app.openID === conversation.id
-    const pending = this.#app.pending(conversation.id).at(-1)
-    const time = pending?.writtenAt ?? conversation.last_message_time
-    const typing = typingText(store, conversation)
-    const draft = isOpen ? '' : this.#app.drafts.of(conversation.id)
-    const preview = draft || this.#preview(conversation, pending)
-    const isMuted = store.mutedUntil(conversation) !== null
-    const other = store.other(conversation)
+    const refused = this.#refused(conversation)
+    const time = refused?.created_at ?? conversation.last_message_time
+    const typing = typingText(directory, conversation)
+    const draft = isOpen ? '' : conversation.draft
+    const preview = draft || this.#preview(conversation, refused)
+    const isMuted = directory.mutedUntil(conversation) !== null
+    const other = directory.other(conversation)
     return {
       key: conversation.id,
       signature: [
         title, unread, isOpen, time && short(time), Boolean(draft), preview, typing, isMuted,
-        other && presentSignature(store, other),
+        other && presentSignature(directory, other),
       ].join('\n'),
       build: () => h('li', {}, h('button', {
         class: ['row', unread && 'unread', isMuted && 'muted'].filter(Boolean).join(' '),
@@ -139,7 +139,7 @@ export class ListView {
           this.#app.open(conversation.id)
         },
       },
-      conversationChip(store, conversation),
+      conversationChip(directory, conversation),
       h('span', { class: 'row-text' },
         h('span', { class: 'row-line' },
           h('span', { class: 'row-title' }, title),
@@ -153,29 +153,34 @@ export class ListView {
     }
   }
 
-  #preview(conversation, pending) {
-    const { store } = this.#app
-    if (pending) return `${pending.failure === null ? '' : 'Not sent. '}You: ${pending.content || 'A picture'}`
-    if (!conversation.last_seq) return 'No messages yet'
-    const sender = conversation.last_message_sender_id
-    const newest = store.messages.get(conversation.id)?.at(-1)
-    if (newest?.seq === conversation.last_seq && newest.event) return eventText(store, newest)
-    const content = conversation.last_message_content
+  /// Returns the newest message of the conversation if the server has refused it.
+  #refused({ id, last_message_time: time }) {
+    return this.#app.client.refusedChanges.findLast((change) => {
+      return change.conversation_id === id && change.method === 'messages.send' && !(change.created_at < time)
+    })
+  }
+
+  #preview(conversation, refused) {
+    const { directory } = this.#app
+    if (refused) return `Not sent. You: ${refused.content || 'A picture'}`
+    if (!conversation.last_message_time) return 'No messages yet'
+    const { last_message_sender_id: sender, last_message_content: content, last_message_event: event } = conversation
+    if (event) return eventText(directory, { event, sender_id: sender, content })
     const text = content === null ? 'Message deleted' : content || 'A picture'
-    if (sender === store.me?.id) return `You: ${text}`
-    return conversation.kind === 'group' ? `${store.name(sender)}: ${text}` : text
+    if (sender === directory.userID) return `You: ${text}`
+    return conversation.kind === 'group' ? `${directory.name(sender)}: ${text}` : text
   }
 
   #person(id) {
-    const { store } = this.#app
-    const person = store.people.get(id)
+    const { directory } = this.#app
+    const person = directory.person(id)
     return {
       key: id,
-      signature: `${presentSignature(store, id)}${person?.username}${person?.is_verified}`,
+      signature: `${presentSignature(directory, id)}${person?.username}${person?.is_verified}`,
       build: () => h('li', {}, h('button', {
         class: 'row', type: 'button', tabIndex: -1, 'data-person': id, onclick: () => this.#begin(id),
-      }, presentChip(store, id), h('span', { class: 'row-text' },
-        h('span', { class: 'row-title' }, store.name(id)),
+      }, presentChip(directory, id), h('span', { class: 'row-text' },
+        h('span', { class: 'row-title' }, directory.name(id)),
         h('span', { class: 'row-preview' }, person?.username ? `@${person.username}` : 'No username')))),
     }
   }
@@ -185,7 +190,7 @@ export class ListView {
       await this.#app.openWith(userID)
       this.#clearSearch()
     } catch (error) {
-      toast(error instanceof ConnectionLost ? 'A new conversation needs a connection.' : sentence(error), 'bad')
+      toast(sentence(error, null, 'A new conversation needs a connection.'), 'bad')
     }
   }
 }

@@ -11,7 +11,7 @@ export function mailedToken(fragment) {
 }
 
 /// Asks for a mail with which a forgotten password is replaced. `done` is called once it was asked for.
-export function requestResetForm({ link, address, done }) {
+export function requestResetForm({ client, address, done }) {
   const email = emailField()
   email.input.value = address ?? ''
   return form({
@@ -19,14 +19,14 @@ export function requestResetForm({ link, address, done }) {
     action: 'Send the mail',
     submit: async () => {
       need([email])
-      await link.callSignedOut('auth.request_password_reset', { email: email.value.trim() })
+      await client.call('auth.request_password_reset', { email: email.value.trim() })
       done()
     },
   }).element
 }
 
 /// Sets a new password with the token of a mail, and signs in.
-export function resetForm({ link, token }) {
+export function resetForm({ client, token }) {
   const code = tokenField(token)
   const password = newPasswordField()
   return form({
@@ -35,20 +35,20 @@ export function resetForm({ link, token }) {
     submit: async () => {
       need([code])
       checkPassword(password)
-      await link.signIn('auth.reset_password', { token: code.value.trim(), password: password.value })
+      await client.resetPassword({ token: code.value.trim(), password: password.value })
     },
   }).element
 }
 
-/// Confirms an address with the token of a mail. `call` calls a method; `done` gets the confirmed address.
-export function confirmForm({ call, token, done }) {
+/// Confirms an address with the token of a mail. `done` gets the confirmed address.
+export function confirmForm({ client, token, done }) {
   const code = tokenField(token)
   return form({
     fields: [code],
     action: 'Confirm the address',
     submit: async () => {
       need([code])
-      const { email } = await call('auth.confirm_email', { token: code.value.trim() })
+      const { email } = await client.call('auth.confirm_email', { token: code.value.trim() })
       await done(email)
     },
   }).element

@@ -8,10 +8,10 @@ const mostLinks = 3
 
 /// Returns the actions `{ name, label, run }` for a message of the server's, in their order; `name` is also the name of
 /// an icon. `handlers` are `edit`, `remove`, `openPerson` and `openPicture`.
-export function messageActions({ store, pictures }, message, handlers) {
-  const isMine = message.sender_id === store.me?.id
-  const conversation = store.conversations.get(message.conversation_id)
-  const moderates = conversation.kind === 'group' && ['owner', 'admin'].includes(store.role(conversation))
+export function messageActions({ client, directory, pictures }, message, handlers) {
+  const isMine = message.sender_id === directory.userID
+  const conversation = client.conversation(message.conversation_id)
+  const moderates = conversation.kind === 'group' && ['owner', 'admin'].includes(directory.role(conversation))
   const isThere = !message.deleted_at && message.kind !== 'system'
   const hasPicture = isThere && message.attachment?.media_id && pictures.isOffered
   const mayEdit = isMine && isThere && ['text', 'image'].includes(message.kind)
@@ -21,23 +21,22 @@ export function messageActions({ store, pictures }, message, handlers) {
     mayEdit && { name: 'edit', label: edit, run: () => handlers.edit(message) },
     ...(isThere ? textActions(message.content) : []),
     !isMine && message.kind !== 'system' && {
-      name: 'info', label: `About ${store.name(message.sender_id)}`, run: () => handlers.openPerson(message.sender_id),
+      name: 'info', label: `About ${directory.name(message.sender_id)}`,
+      run: () => handlers.openPerson(message.sender_id),
     },
     isThere && (isMine || moderates) && { name: 'trash', label: 'Delete', run: () => handlers.remove(message) },
   ].filter(Boolean)
 }
 
 /// Returns the actions for a message that is not sent yet.
-export function pendingActions({ outbox, uploads }, pending) {
-  const { clientID } = pending
-  const hasFailed = pending.failure !== null
-  const retry = () => (pending.picture ? uploads.retry(clientID) : outbox.retry(clientID))
-  const discard = () => (pending.picture ? uploads.cancel(clientID) : outbox.settle(clientID))
+export function pendingActions({ client }, message) {
+  const chat = client.chat(message.conversation_id)
+  const discard = () => chat.discard(message)
   return [
-    hasFailed && { name: 'send', label: 'Try again', run: retry },
-    ...textActions(pending.content),
-    hasFailed ? { name: 'trash', label: 'Discard', run: discard }
-      : pending.picture && { name: 'close', label: 'Cancel', run: discard },
+    message.error && { name: 'send', label: 'Try again', run: () => chat.retry(message) },
+    ...textActions(message.content),
+    message.error ? { name: 'trash', label: 'Discard', run: discard }
+      : message.attachment && { name: 'close', label: 'Cancel', run: discard },
   ].filter(Boolean)
 }
 

@@ -2,6 +2,7 @@
 
 import { chipSignature, conversationChip, personChip } from './avatar.js'
 import { h } from './dom.js'
+import { sentence } from './errors.js'
 import { eventText } from './group-event.js'
 import { icon } from './icons.js'
 import { tokenize } from './links.js'
@@ -26,14 +27,14 @@ function describeMark(key, kind, text) {
   return { key, signature: text, build: () => h('li', { class: kind }, h('span', {}, text)) }
 }
 
-function describeBeginning({ store }, { conversation, key }) {
-  const title = store.title(conversation)
-  const other = store.other(conversation)
+function describeBeginning({ directory }, { conversation, key }) {
+  const title = directory.title(conversation)
+  const other = directory.other(conversation)
   return {
     key,
-    signature: `${title}${conversation.last_seq === 0}${other && chipSignature(store, other)}`,
+    signature: `${title}${conversation.last_seq === 0}${other && chipSignature(directory, other)}`,
     build: () => h('li', { class: 'beginning' },
-      other ? personChip(store, other, 'large') : conversationChip(store, conversation, 'large'),
+      other ? personChip(directory, other, 'large') : conversationChip(directory, conversation, 'large'),
       h('p', { class: 'empty-title' }, title),
       h('p', {}, conversation.last_seq ? 'This is where it began.'
         : other ? `Write the first message to ${title}.` : 'Write the first message of this group.')),
@@ -41,30 +42,28 @@ function describeBeginning({ store }, { conversation, key }) {
 }
 
 function describeMessage(app, row, openPerson) {
-  const { store } = app
-  if (row.message.kind === 'system') return describeEvent(store, row)
+  const { directory } = app
+  if (row.message.kind === 'system') return describeEvent(directory, row)
   const { message, isMine, isFirst, isLast, isNamed } = row
   const sender = message.sender_id
-  const name = isMine ? 'You' : store.name(sender)
-  const isRead = isMine && store.isReadByAll(message)
+  const name = isMine ? 'You' : directory.name(sender)
+  const isRead = isMine && message.is_read
   const props = { tabIndex: -1, 'data-seq': message.seq, 'data-key': row.key }
   return {
     key: row.key,
     signature: [
       message.version, isFirst, isLast, isRead, name, app.pictures.isOffered,
-      !isMine && isLast && chipSignature(store, sender),
+      !isMine && isLast && chipSignature(directory, sender),
     ].join('|'),
     plain: () => h('li', { class: classes(row), ...props },
       h('div', { class: 'bubble' }, h('span', { class: 'text', dir: 'auto' },
         [name, message.content, message.attachment?.url].filter(Boolean).join('\n')))),
     build: () => {
-      return h('li', {
-        class: classes(row, message.deleted_at && 'deleted'), ...props, 'data-client': message.client_id ?? undefined,
-      },
+      return h('li', { class: classes(row, message.deleted_at && 'deleted'), ...props },
       !isMine && (isLast ? h('button', {
         class: 'chip-button', type: 'button', tabIndex: -1, 'aria-label': `About ${name}`,
         onclick: () => openPerson(sender),
-      }, personChip(store, sender, 'small')) : h('span', { class: 'chip-space' })),
+      }, personChip(directory, sender, 'small')) : h('span', { class: 'chip-space' })),
       h('div', { class: bubbleClass(message.attachment?.media_id && !message.deleted_at, message.content) },
         isNamed ? h('span', { class: 'sender' }, name) : h('span', { class: 'unseen' }, `${name}: `),
         content(app, message, isMine ? 'Your picture' : `Picture by ${name}`),
@@ -77,8 +76,8 @@ function describeMessage(app, row, openPerson) {
 }
 
 /// A system message is a line without a bubble and without a menu.
-function describeEvent(store, { key, message }) {
-  const text = eventText(store, message)
+function describeEvent(directory, { key, message }) {
+  const text = eventText(directory, message)
   return {
     key,
     signature: text,
@@ -88,25 +87,26 @@ function describeEvent(store, { key, message }) {
 }
 
 function describePending(app, row) {
-  const { pending } = row
-  const hasFailed = pending.failure !== null
+  const { message } = row
+  const { attachment, content, created_at: time, error } = message
+  const hasFailed = error !== null
+  const failure = error && sentence(error, attachment ? 'The picture' : 'The message')
   return {
     key: row.key,
-    signature: `${pending.failure}|${row.isFirst}|${row.isLast}`,
+    signature: `${failure}|${row.isFirst}|${row.isLast}`,
     build: () => h('li', {
-      class: classes(row, hasFailed ? 'failed' : 'pending'), tabIndex: -1,
-      'data-client': pending.clientID, 'data-key': row.key,
+      class: classes(row, hasFailed ? 'failed' : 'pending'), tabIndex: -1, 'data-key': row.key,
     },
-    h('div', { class: bubbleClass(pending.picture, pending.content) },
+    h('div', { class: bubbleClass(attachment, content) },
       h('span', { class: 'unseen' }, 'You: '),
-      pending.picture && sendingPicture(app.uploads, pending),
-      pending.content && text(pending.content),
-      h('span', { class: 'meta' }, h('time', {}, clock(pending.writtenAt)),
+      attachment && sendingPicture(message, () => app.client.discard(message.change)),
+      content && text(content),
+      h('span', { class: 'meta' }, h('time', {}, clock(time)),
         h('span', { class: 'tick', title: hasFailed ? 'Not sent' : 'On its way' },
           icon(hasFailed ? 'warning' : 'clock'),
           h('span', { class: 'unseen' }, hasFailed ? 'not sent' : 'on its way')))),
-    hasFailed && h('p', { class: 'failure' }, pending.failure, ' ',
-      pendingActions(app, pending).filter(({ name }) => name !== 'copy' && name !== 'link').map(({ label, run }) => {
+    hasFailed && h('p', { class: 'failure' }, failure, ' ',
+      pendingActions(app, message).filter(({ name }) => name !== 'copy' && name !== 'link').map(({ label, run }) => {
         return h('button', { class: 'link-button', type: 'button', tabIndex: -1, onclick: run }, label)
       }))),
   }
@@ -114,8 +114,9 @@ function describePending(app, row) {
 
 /// The title and the actions of the menu of a row.
 export function describeMenu(app, row, handlers) {
-  if (row.kind === 'pending') return { title: full(row.pending.writtenAt), actions: pendingActions(app, row.pending) }
-  return { title: full(row.message.created_at), actions: messageActions(app, row.message, handlers) }
+  const { kind, message } = row
+  const actions = kind === 'pending' ? pendingActions(app, message) : messageActions(app, message, handlers)
+  return { title: full(message.created_at), actions }
 }
 
 /// A picture fills its bubble, with the time on it or with a caption below it.

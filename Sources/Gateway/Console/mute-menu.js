@@ -1,7 +1,7 @@
 // The button above a conversation that mutes it, and its menu of durations.
 
 import { arrowKeys, h } from './dom.js'
-import { ConnectionLost, sentence } from './errors.js'
+import { sentence } from './errors.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
 import { soon } from './time.js'
@@ -50,14 +50,15 @@ export class MuteMenu {
 
   /// A server that does not know of it says nothing of it, and then there is no button.
   show(conversation) {
-    const { store } = this.#app
+    const { directory } = this.#app
     const isSame = this.#conversation?.id === conversation?.id
     this.#conversation = conversation
     this.element.hidden = conversation?.muted_until === undefined
     if (!isSame || this.element.hidden) this.#close()
     if (this.element.hidden) return
-    const until = store.mutedUntil(conversation)
-    const state = until === null ? 'Mute' : until.getUTCFullYear() >= alwaysYear ? 'Muted' : `Muted until ${soon(until)}`
+    const until = directory.mutedUntil(conversation)
+    const state = until === null ? 'Mute'
+      : until.getUTCFullYear() >= alwaysYear ? 'Muted' : `Muted until ${soon(until)}`
     if (state === this.#drawn) return
     this.#drawn = state
     this.#button.setAttribute('aria-label', state)
@@ -86,13 +87,10 @@ export class MuteMenu {
 
   async #mute(params) {
     this.#close()
-    const { link, store } = this.#app
     try {
-      store.applyConversation(await link.call('conversations.mute', {
-        conversation_id: this.#conversation.id, ...params(),
-      }))
+      await this.#app.client.call('conversations.mute', { conversation_id: this.#conversation.id, ...params() })
     } catch (error) {
-      toast(error instanceof ConnectionLost ? 'That needs a connection.' : sentence(error), 'bad')
+      toast(sentence(error, null, 'That needs a connection.'), 'bad')
     }
   }
 }

@@ -21,7 +21,7 @@ export class PeoplePicker {
   /// `excluded` are those who cannot be chosen, because they are in already.
   constructor(app, excluded = []) {
     this.#app = app
-    this.#excluded = new Set([...excluded, app.store.me.id])
+    this.#excluded = new Set([...excluded, app.directory.userID])
     this.#search = new Search(app, () => this.#render())
     this.#input = h('input', {
       type: 'search', placeholder: 'Name or username', 'aria-label': 'Find people',
@@ -46,31 +46,31 @@ export class PeoplePicker {
   focus() { this.#input.focus() }
 
   /// Draws what changes of those who are offered. Returns what ends that.
-  watch() { return this.#app.store.watch(() => this.#render()) }
+  watch() { return this.#app.directory.watch(() => this.#render()) }
 
   #render() {
-    const { store } = this.#app
+    const { directory } = this.#app
     const query = this.#input.value.trim()
-    const found = query.length >= 2 ? this.#search.results : [...store.people.values()]
+    const found = query.length >= 2 ? this.#search.results : directory.contacts
       .filter((person) => !person.is_deleted && !person.is_guest
-        && store.name(person.id).toLowerCase().includes(query.toLowerCase()))
+        && directory.name(person.id).toLowerCase().includes(query.toLowerCase()))
       .map((person) => person.id)
     const offered = found.filter((id) => !this.#excluded.has(id) && !this.ids.includes(id)).slice(0, 30)
     keyed(this.#chosen, this.ids, (id) => ({
       key: id,
-      signature: chipSignature(store, id),
+      signature: chipSignature(directory, id),
       build: () => h('li', {}, h('button', {
-        class: 'chosen-person', type: 'button', 'aria-label': `Remove ${store.name(id)}`,
+        class: 'chosen-person', type: 'button', 'aria-label': `Remove ${directory.name(id)}`,
         onclick: () => {
           this.ids = this.ids.filter((each) => each !== id)
           this.#render()
           this.focus()
         },
-      }, personChip(store, id, 'tiny'), store.name(id), icon('close'))),
+      }, personChip(directory, id, 'tiny'), directory.name(id), icon('close'))),
     }))
-    keyed(this.#found, offered, (id, username = store.people.get(id)?.username) => ({
+    keyed(this.#found, offered, (id, username = directory.person(id)?.username) => ({
       key: id,
-      signature: presentSignature(store, id),
+      signature: presentSignature(directory, id),
       build: () => h('li', {}, h('button', {
         class: 'row', type: 'button', tabIndex: -1,
         onclick: () => {
@@ -80,8 +80,8 @@ export class PeoplePicker {
           this.#render()
           this.focus()
         },
-      }, presentChip(store, id, 'small'), h('span', { class: 'row-text' },
-        h('span', { class: 'row-title' }, store.name(id)),
+      }, presentChip(directory, id, 'small'), h('span', { class: 'row-text' },
+        h('span', { class: 'row-title' }, directory.name(id)),
         h('span', { class: 'row-preview' }, username ? `@${username}` : '')))),
     }))
     this.#note.textContent = this.#search.problem

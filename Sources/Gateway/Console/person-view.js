@@ -3,21 +3,21 @@
 import { customAvatar, presentChip, presentSignature } from './avatar.js'
 import { openDialog } from './dialog.js'
 import { h } from './dom.js'
-import { ConnectionLost, sentence } from './errors.js'
+import { sentence } from './errors.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
 import { date, lastSeen } from './time.js'
 
 export async function personDetails(app, userID) {
-  const { store, link } = app
+  const { client, directory } = app
   const content = h('div', { class: 'person' })
   let drawn = ''
 
   const draw = () => {
-    const person = store.people.get(userID)
-    const seen = store.lastSeen(userID)
-    const presence = store.isOnline(userID) ? 'Online' : seen ? `Last seen ${lastSeen(seen)}` : ''
-    const signature = `${presentSignature(store, userID)}${person?.version}${person?.created_at}${presence}`
+    const person = directory.person(userID)
+    const seen = directory.lastSeen(userID)
+    const presence = directory.isOnline(userID) ? 'Online' : seen ? `Last seen ${lastSeen(seen)}` : ''
+    const signature = `${presentSignature(directory, userID)}${person?.version}${person?.created_at}${presence}`
     if (signature === drawn) return
     drawn = signature
     const facts = person?.is_deleted ? [] : [
@@ -31,8 +31,8 @@ export async function personDetails(app, userID) {
       }, hostOf(person.avatar_url))],
     ].filter(([, value]) => value)
     content.replaceChildren(
-      presentChip(store, userID, 'large'),
-      h('p', { class: 'person-name' }, store.name(userID),
+      presentChip(directory, userID, 'large'),
+      h('p', { class: 'person-name' }, directory.name(userID),
         person?.is_verified && h('span', { class: 'verified', title: 'Verified' }, icon('verified'))),
       h('p', { class: 'row-preview' }, person?.username ? `@${person.username}` : person?.is_guest ? 'Guest' : ''),
       presence && h('p', { class: 'person-presence' }, presence),
@@ -42,29 +42,29 @@ export async function personDetails(app, userID) {
       })) : '')
   }
   draw()
-  const unwatch = store.watch(draw)
+  const unwatch = directory.watch(draw)
 
   openDialog({
     title: 'Profile',
     kind: 'small',
     onClose: unwatch,
-    build: (close) => [content, userID !== store.me?.id && !store.people.get(userID)?.is_deleted
+    build: (close) => [content, userID !== directory.userID && !directory.person(userID)?.is_deleted
       && h('div', { class: 'form-actions' }, h('button', {
         class: 'button primary', type: 'button', onclick: async () => {
           try {
             await app.openWith(userID)
             close()
           } catch (error) {
-            toast(error instanceof ConnectionLost ? 'A new conversation needs a connection.' : sentence(error), 'bad')
+            toast(sentence(error, null, 'A new conversation needs a connection.'), 'bad')
           }
         },
       }, 'Write a message'))],
   })
 
   // A sender that came with a message has a part of its profile alone.
-  if (!store.people.get(userID)?.created_at && link.isOnline) {
+  if (!directory.person(userID)?.created_at) {
     try {
-      for (const profile of (await link.call('profiles.get', { ids: [userID] })).profiles) store.takePerson(profile)
+      directory.take((await client.call('profiles.get', { ids: [userID] })).profiles)
     } catch {
       // What is known is shown.
     }

@@ -1,14 +1,15 @@
 // The dialog that shows pictures, with a field for a caption, before they are sent.
 
+import { messagePicture } from './client/index.js'
 import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
-import { forMessage, refusal } from './picture-file.js'
+import { prepare, refusal } from './picture-file.js'
 
 const mostCharacters = 8000
 
-/// Opens the dialog. `onSend` is called with the pictures, each `{picture, name, content}`, the last with the caption.
+/// Opens the dialog. `onSend` is called with the pictures, each `{picture, content}`, the last with the caption.
 /// Files that cannot be sent are left out, and a toast says why.
 export function previewPictures({ files, title, caption, onSend }) {
   const items = files.filter((file) => {
@@ -47,7 +48,7 @@ function open(items, { title, caption, onSend }) {
   }
   for (const item of items) list.append(draw(item, remove))
   update()
-  const prepared = prepare(items, remove)
+  const prepared = prepareAll(items, remove)
 
   async function send() {
     if (button.hasAttribute('aria-busy')) return
@@ -55,9 +56,7 @@ function open(items, { title, caption, onSend }) {
     await prepared
     if (!items.length || !list.isConnected) return
     const content = field.value.trim() ? field.value : ''
-    const pictures = items.map(({ picture, file }, at) => ({
-      picture, name: file.name || 'the picture', content: at === items.length - 1 ? content : '',
-    }))
+    const pictures = items.map(({ picture }, at) => ({ picture, content: at === items.length - 1 ? content : '' }))
     close()
     onSend(pictures)
   }
@@ -89,10 +88,10 @@ function draw(item, remove) {
 }
 
 /// Reads the pictures one after another, since each takes a lot of memory while it is drawn.
-async function prepare(items, remove) {
+async function prepareAll(items, remove) {
   for (const item of [...items]) {
     try {
-      const picture = await forMessage(item.file)
+      const picture = await prepare(item.file, messagePicture)
       if (!item.element.isConnected) continue
       item.picture = picture
       item.address = URL.createObjectURL(picture.blob)

@@ -17,24 +17,26 @@ export function messagePicture({ pictures }, message, alt) {
   h('img', { alt, decoding: 'async', draggable: false }),
   h('span', { class: 'picture-wait' }, icon('picture')),
   h('span', { class: 'picture-gone' }, 'This picture is gone.')), attachment)
-  pictures.watch(frame, attachment.media_id)
+  pictures.watch(frame, message)
   return frame
 }
 
-/// A picture that is on its way, with how far it has come.
-export function sendingPicture(uploads, upload) {
-  const bar = h('progress', { max: 1, value: upload.part, 'aria-label': `Uploading ${upload.name}` })
-  upload.onProgress = (part) => { bar.value = part }
+/// The picture of a message that is not sent yet, with how far its upload has come. `cancel` ends the upload.
+export function sendingPicture(message, cancel) {
+  const name = message.filename ?? 'the picture'
   return h('div', { class: 'sending' },
     fitted(h('div', { class: 'picture', 'data-state': 'shown' },
-      h('img', { src: upload.shown, alt: `Your picture, ${upload.name}` })), upload.picture),
-    upload.failure === null && h('div', { class: 'sending-line' }, bar, h('button', {
-      class: 'icon-button', type: 'button', tabIndex: -1, 'aria-label': 'Cancel the upload', title: 'Cancel the upload',
-      onclick: () => {
-        uploads.cancel(upload.clientID)
-        document.getElementById('compose')?.focus()
-      },
-    }, icon('close'))))
+      h('img', { src: message.preview, alt: `Your picture, ${name}` })), message.attachment),
+    !message.error && h('div', { class: 'sending-line' },
+      h('progress', { max: 1, value: message.progress ?? 0, 'aria-label': `Uploading ${name}` }),
+      h('button', {
+        class: 'icon-button', type: 'button', tabIndex: -1, 'aria-label': 'Cancel the upload',
+        title: 'Cancel the upload',
+        onclick: () => {
+          cancel()
+          document.getElementById('compose')?.focus()
+        },
+      }, icon('close'))))
 }
 
 /// Gives the frame the size that the picture will have, so that nothing moves when it comes.
@@ -48,7 +50,7 @@ function fitted(frame, { width, height }) {
 }
 
 function openLarge(pictures, message, alt) {
-  const { width, height, media_id: id } = message.attachment
+  const { width, height } = message.attachment
   const frame = h('div', { class: 'large' },
     h('img', { alt, width: width || undefined, height: height || undefined }),
     h('span', { class: 'picture-wait' }, icon('picture')),
@@ -58,5 +60,5 @@ function openLarge(pictures, message, alt) {
     kind: 'large-picture',
     build: () => [frame, message.content && h('p', { dir: 'auto' }, message.content)],
   })
-  pictures.watch(frame, id)
+  pictures.watch(frame, message)
 }

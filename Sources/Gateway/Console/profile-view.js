@@ -2,15 +2,15 @@
 
 import { upgrade } from './account-view.js'
 import { avatarChip, customAvatar, nameChip, personChip, pictureChip } from './avatar.js'
+import { avatarPicture } from './client/index.js'
 import { confirm, openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { dropZone } from './drop.js'
 import { sentence } from './errors.js'
 import { FieldProblem, field, form, need } from './form.js'
 import { announce } from './notice.js'
-import { accepted, forAvatar } from './picture-file.js'
+import { accepted, prepare } from './picture-file.js'
 import { date } from './time.js'
-import { UploadInterrupted, upload } from './upload.js'
 
 export const usernameHint = '3 to 30 of a–z, 0–9, _ and . beginning with a letter.'
 
@@ -56,10 +56,10 @@ const chosen = Symbol('chosen')
 function avatarOf(me) { return me.avatar_type === 'custom' ? custom : me.avatar_id }
 
 export function editProfile(app) {
-  const { store, link } = app
-  if (!store.me) return
+  const { client, directory } = app
+  if (!client.me) return
   /// The data that the form last matched.
-  let base = store.me
+  let base = client.me
   let avatarID = avatarOf(base)
   /// The picture that was chosen here, as it is uploaded once it is saved.
   let picture = null
@@ -77,7 +77,7 @@ export function editProfile(app) {
   }))
   /// Its two values are the screen's own switch, which nothing can contradict.
   const hides = h('input', {
-    type: 'checkbox', role: 'switch', id: 'hides-presence', checked: store.hidesPresence,
+    type: 'checkbox', role: 'switch', id: 'hides-presence', checked: directory.hidesPresence,
     'aria-describedby': 'hides-presence-hint',
   })
   const picker = h('fieldset', { class: 'avatars', name: 'avatar.avatar_id' })
@@ -146,7 +146,7 @@ export function editProfile(app) {
   }
 
   function drawAvatars() {
-    const name = fields.get('full_name').value || store.name(base.id)
+    const name = fields.get('full_name').value || directory.name(base.id)
     const choice = (id, label, chip) => h('label', { class: 'avatar-choice', title: label },
       h('input', {
         type: 'radio', name: 'avatar', value: typeof id === 'string' ? id : '', checked: avatarID === id,
@@ -158,20 +158,20 @@ export function editProfile(app) {
       }), chip)
     picker.replaceChildren(h('legend', {}, 'Avatar'),
       choice(null, 'Your initial', nameChip(name, 'medium', base.id)),
-      base.avatar_type === 'custom' ? choice(custom, 'Your picture', personChip(store, base.id)) : '',
+      base.avatar_type === 'custom' ? choice(custom, 'Your picture', personChip(directory, base.id)) : '',
       picture ? choice(chosen, 'Your new picture', pictureChip(picture.shown, nameChip(name, 'medium', base.id))) : '',
-      ...[...store.avatars.values()].map((avatar) => choice(avatar.id, avatar.name, avatarChip(avatar, name))))
+      ...[...directory.avatars.values()].map((avatar) => choice(avatar.id, avatar.name, avatarChip(avatar, name))))
     drawPreview()
   }
 
   function drawPreview() {
-    const name = fields.get('full_name').value || store.name(base.id)
-    const avatar = store.avatars.get(avatarID)
+    const name = fields.get('full_name').value || directory.name(base.id)
+    const avatar = directory.avatars.get(avatarID)
     preview.replaceChildren(
       avatarID === chosen ? pictureChip(picture.shown, nameChip(name, 'large', base.id))
         : avatarID === custom ? pictureChip(customAvatar(base), nameChip(name, 'large', base.id))
           : avatar ? avatarChip(avatar, name, 'large')
-            : avatarID ? personChip(store, base.id, 'large') : nameChip(name, 'large', base.id),
+            : avatarID ? personChip(directory, base.id, 'large') : nameChip(name, 'large', base.id),
       h('div', {}, h('p', { class: 'preview-name' }, name),
         h('p', { class: 'row-preview' }, base.is_guest ? 'Guest' : base.email ?? '')))
   }
@@ -181,7 +181,7 @@ export function editProfile(app) {
     if (!file) return
     pictureProblem.hidden = true
     try {
-      const made = await forAvatar(file)
+      const made = await prepare(file, avatarPicture)
       if (closing.signal.aborted) return
       if (picture) URL.revokeObjectURL(picture.shown)
       picture = { ...made, shown: URL.createObjectURL(made.blob), mediaID: null }
@@ -198,13 +198,12 @@ export function editProfile(app) {
   async function uploadPicture() {
     bar.hidden = false
     try {
-      picture.mediaID = await upload(link, picture, {
-        purpose: 'avatar', signal: closing.signal, onProgress: (part) => { bar.value = part },
+      picture.mediaID = await client.uploadAvatar(picture, {
+        signal: closing.signal, onProgress: (part) => { bar.value = part },
       })
     } catch (error) {
       // Its fields are not this form's.
-      throw new Error(error instanceof UploadInterrupted
-        ? `${error.message} Save to try again.` : sentence(error, 'The picture'))
+      throw new Error(sentence(error, 'The picture') + (error.code === 'unavailable' ? ' Save to try again.' : ''))
     } finally {
       bar.hidden = true
     }
@@ -250,7 +249,7 @@ export function editProfile(app) {
     const changed = patch()
     if (!changed) return close()
     try {
-      store.takeMe(await link.call('me.save', { ...changed, if_version: base.version }))
+      await client.call('me.save', { ...changed, if_version: base.version })
       close()
       announce('Your profile is saved.')
     } catch (error) {
@@ -259,9 +258,7 @@ export function editProfile(app) {
         if (picture && error.field?.startsWith('avatar')) picture.mediaID = null
         throw error
       }
-      const current = error.data.current ?? await link.call('me.get')
-      store.takeMe(current)
-      rebase(current)
+      rebase(error.data.current ?? await client.call('me.get'))
       if (conflicts.size === 0) return save(close)
       banner.scrollIntoView({ block: 'nearest' })
     }
@@ -291,7 +288,7 @@ export function editProfile(app) {
         action: 'Save',
         children: [banner, preview, picker, own, pictureProblem, bar,
           sections.map(([title, paths]) => h('section', {}, h('h3', {}, title), byPath(paths))),
-          h('section', { hidden: !link.has('presence') }, h('h3', {}, 'Being online'), h('div', { class: 'switch' },
+          h('section', { hidden: !client.has('presence') }, h('h3', {}, 'Being online'), h('div', { class: 'switch' },
             hides,
             h('label', { for: 'hides-presence' }, 'Hide when I am online'),
             h('p', { class: 'field-hint', id: 'hides-presence-hint' },
@@ -300,7 +297,7 @@ export function editProfile(app) {
         submit: () => save(close),
       })
       // The screen is a view like any other: a change that arrives is in it at once.
-      unwatch = store.watch(() => { if (store.me) rebase(store.me) })
+      unwatch = directory.watch(() => { if (client.me) rebase(client.me) })
       return [base.is_guest && guestNote(app, close), made.element]
     },
   })

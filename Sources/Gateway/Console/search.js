@@ -1,6 +1,6 @@
 // Finding people by name or username while somebody types.
 
-import { ConnectionLost, sentence } from './errors.js'
+import { sentence } from './errors.js'
 
 /// Shorter than this a person would not notice; longer than this the server's five a second are kept.
 const restMilliseconds = 250
@@ -10,7 +10,7 @@ export class Search {
   #onChange
   #timer
   #asked = ''
-  /// The ids of those found; what they look like is in the store.
+  /// The ids of those found; the directory has their profiles.
   results = []
   isSearching = false
   problem = null
@@ -33,14 +33,14 @@ export class Search {
 
   async #ask(query) {
     try {
-      const { profiles } = await this.#app.link.call('profiles.search', { query: [...query].slice(0, 50).join('') })
+      const { profiles } = await this.#app.client.call('profiles.search', { query: [...query].slice(0, 50).join('') })
       if (this.#asked !== query) return
-      for (const profile of profiles) this.#app.store.takePerson(profile)
+      this.#app.directory.take(profiles)
       this.results = profiles.map((profile) => profile.id)
     } catch (error) {
       if (this.#asked !== query) return
       this.results = []
-      this.problem = error instanceof ConnectionLost ? 'People are found when the connection is back.' : sentence(error)
+      this.problem = sentence(error, null, 'People are found when the connection is back.')
     }
     this.isSearching = false
     this.#onChange()

@@ -114,14 +114,14 @@ export class Shell {
   }
 
   render() {
-    const { store, openID } = this.#app
+    const { client: { me }, directory, openID } = this.#app
     this.element.classList.toggle('in-thread', Boolean(openID))
-    keyed(this.#meButton, store.me ? [store.me] : [], (me) => ({
+    keyed(this.#meButton, me ? [me] : [], (me) => ({
       key: me.id,
-      signature: `${chipSignature(store, me.id)}${me.username}${me.email}${me.is_guest}`,
-      build: () => h('span', { class: 'me-inside' }, personChip(store, me.id),
+      signature: `${chipSignature(directory, me.id)}${me.username}${me.email}${me.is_guest}`,
+      build: () => h('span', { class: 'me-inside' }, personChip(directory, me.id),
         h('span', { class: 'row-text' },
-          h('span', { class: 'row-title' }, store.name(me.id)),
+          h('span', { class: 'row-title' }, directory.name(me.id)),
           h('span', { class: 'row-preview' }, me.is_guest ? 'Guest' : me.username ? `@${me.username}` : me.email)),
         h('span', { class: 'unseen' }, ', edit your profile')),
     }))

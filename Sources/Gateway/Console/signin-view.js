@@ -28,8 +28,8 @@ export class SignInView {
   #isShown = false
   element
 
-  /// `mailed` is the token of a mailed link, or null; `note` says why the last session ended.
-  constructor(app, { mailed, note }) {
+  /// `mailed` is the token of a mailed link, or null.
+  constructor(app, { mailed }) {
     this.#app = app
     this.#tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Ways to sign in' },
       tabNames.map(([name, label]) => h('button', {
@@ -54,13 +54,13 @@ export class SignInView {
           h('h1', {}, 'Postline'),
           h('p', {}, 'Messages that arrive once, and profiles that are always up to date.')),
         this.#content))
-    this.#say(note)
     const panels = { reset_password: 'reset', confirm_email: 'confirm', change_email: 'confirm' }
     this.#show(mailed ? panels[mailed.kind] : 'login', mailed?.token)
   }
 
-  /// Draws what has arrived. What the user has entered stays.
-  render() {
+  /// Draws what has arrived, and says `note`, if it is not null. What the user has entered stays.
+  render(note) {
+    if (note) this.#say(note)
     const { start } = this.#app
     this.#forgot.hidden = !start.hasMail
     this.#renderPeople(start.people)
@@ -106,15 +106,15 @@ export class SignInView {
       guest: () => this.#guest(),
       forgot: () => this.#mailPanel('Forgot your password?',
         'If an account has this address, the server sends a mail with a code to it.',
-        requestResetForm({ link: this.#app.link, address: this.#address, done: () => this.#show('reset') })),
+        requestResetForm({ client: this.#app.client, address: this.#address, done: () => this.#show('reset') })),
       reset: () => this.#mailPanel('Set a new password',
         token ? null : 'If an account has this address, a mail is on its way. Its code is valid for an hour.',
-        resetForm({ link: this.#app.link, token })),
+        resetForm({ client: this.#app.client, token })),
       confirm: () => this.#mailPanel('Confirm your email address',
         token ? null : 'Enter the code of the mail that was sent to the address.',
         confirmForm({
           token,
-          call: (method, params) => this.#app.link.callSignedOut(method, params),
+          client: this.#app.client,
           done: (email) => {
             this.#show('login')
             this.#say(`${email} is confirmed. You can sign in with it now.`)
@@ -143,7 +143,7 @@ export class SignInView {
       secondary: this.#forgot,
       submit: async () => {
         need([email, password])
-        await this.#signIn('auth.login', { email: email.value.trim(), password: password.value })
+        await this.#signIn((client) => client.signIn({ email: email.value.trim(), password: password.value }))
       },
     }).element
   }
@@ -162,10 +162,9 @@ export class SignInView {
       submit: async () => {
         need([name, email])
         checkPassword(password)
-        await this.#signIn('auth.register', {
-          full_name: name.value, email: email.value.trim(), password: password.value,
-          ...(username.value.trim() && { username: username.value.trim() }),
-        })
+        await this.#signIn((client) => client.register({
+          fullName: name.value, email: email.value.trim(), password: password.value, username: username.value.trim(),
+        }))
       },
     }).element
   }
@@ -178,14 +177,14 @@ export class SignInView {
     return form({
       fields: [name],
       action: 'Continue as guest',
-      submit: () => this.#app.link.signIn('auth.guest', name.value.trim() ? { full_name: name.value } : {}),
+      submit: () => this.#app.client.signInAsGuest({ fullName: name.value.trim() }),
     }).element
   }
 
   /// Signs in. If the server waits for a confirmed address, asks for the mail's code.
-  async #signIn(method, params) {
+  async #signIn(signIn) {
     try {
-      await this.#app.link.signIn(method, params)
+      await signIn(this.#app.client)
     } catch (error) {
       if (error.code !== 'email_unconfirmed') throw error
       this.#show('confirm')

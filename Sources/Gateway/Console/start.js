@@ -4,10 +4,9 @@
 const configMilliseconds = 2000
 
 export class Start {
-  #hasSession = false
+  #connection = 'loading'
   #config = null
   #isConfigLate = false
-  #link = 'signed_out'
   #isLoaded = false
   #features = []
   /// Called after each input, to draw the page again.
@@ -15,19 +14,17 @@ export class Start {
 
   /// Takes the inputs that have arrived.
   ///
-  /// - `hasSession`: whether the tab has a session.
+  /// - `connection`: the name of the client's state.
   /// - `config`: the console's configuration; an empty object if it cannot be fetched.
   /// - `isConfigLate`: whether the sign-in page has waited long enough for the configuration.
-  /// - `link`: the name of the connection's state.
   /// - `isLoaded`: whether the first synchronization is complete.
   /// - `features`: the features that the server names.
   ///
   /// An input that changes nothing here, such as the origins of pictures, is `{}`: the page is drawn again.
-  receive({ hasSession, config, isConfigLate, link, isLoaded, features }) {
-    this.#hasSession = hasSession ?? this.#hasSession
+  receive({ connection, config, isConfigLate, isLoaded, features }) {
+    this.#connection = connection ?? this.#connection
     this.#config = config ?? this.#config
     this.#isConfigLate = isConfigLate ?? this.#isConfigLate
-    this.#link = link ?? this.#link
     this.#isLoaded = isLoaded ?? this.#isLoaded
     this.#features = features ?? this.#features
     this.onChange()
@@ -35,8 +32,8 @@ export class Start {
 
   /// The page's state: `loading`, `signed_out`, `signed_in` or `offline`.
   get state() {
-    if (!this.#hasSession) return this.#config || this.#isConfigLate ? 'signed_out' : 'loading'
-    if (this.#link === 'offline') return 'offline'
+    if (this.#connection === 'signed_out') return this.#config || this.#isConfigLate ? 'signed_out' : 'loading'
+    if (this.#connection === 'offline') return 'offline'
     return this.#isLoaded ? 'signed_in' : 'loading'
   }
 

@@ -1,6 +1,7 @@
 // Says when the connection is gone, until when, and what waits for it.
 
 import { h } from './dom.js'
+import { sentence } from './errors.js'
 import { icon } from './icons.js'
 import { announce } from './notice.js'
 
@@ -11,28 +12,28 @@ export class StatusView {
   #app
   #text = h('p', {})
   #button
-  #shown = 'online'
+  #shown = 'live'
   #timer
   element
 
   constructor(app) {
     this.#app = app
-    this.#button = h('button', { class: 'link-button', type: 'button', onclick: () => app.link.retryNow() }, 'Try now')
+    this.#button = h('button', { class: 'link-button', type: 'button', onclick: () => app.client.connect() }, 'Try now')
     this.element = h('div', { class: 'status', hidden: true },
       icon('offline'), this.#text, this.#button)
   }
 
   render() {
     clearTimeout(this.#timer)
-    const { state } = this.#app.link
+    const { name } = this.#app.client.state
     const wasAway = this.#shown === 'away'
-    if (state.name === 'online') {
-      this.#shown = 'online'
+    if (name === 'live') {
+      this.#shown = 'live'
       this.element.hidden = true
       if (wasAway) announce('Connected again.')
       return
     }
-    if (state.name === 'connecting' && !wasAway) {
+    if (name !== 'offline' && !wasAway) {
       this.#shown = 'connecting'
       this.#timer = setTimeout(() => this.#show('Connecting…'), graceMilliseconds)
       return
@@ -43,20 +44,19 @@ export class StatusView {
   }
 
   #count() {
-    const { link, outbox, uploads } = this.#app
-    const { state } = link
-    const waiting = outbox.waiting + uploads.waiting
+    const { state: { name, error, retryAt }, pendingMessageCount: waiting } = this.#app.client
     const kept = waiting === 0 ? 'What you write is kept.'
       : waiting === 1 ? 'One message waits.' : `${waiting} messages wait.`
-    if (state.name === 'connecting') return this.#show(`Connecting again… ${kept}`)
-    const left = Math.max(0, Math.ceil((state.retryAt - Date.now()) / 1000))
-    this.#show(`${state.reason} ${kept} Next try ${left > 1 ? `in ${left} s` : 'now'}.`)
+    if (name !== 'offline') return this.#show(`Connecting again… ${kept}`)
+    const reason = navigator.onLine && error ? sentence(error, null, error.message) : 'You are offline.'
+    const left = Math.ceil((retryAt - Date.now()) / 1000)
+    this.#show(`${reason} ${kept}${retryAt ? ` Next try ${left > 1 ? `in ${left} s` : 'now'}.` : ''}`)
     this.#timer = setTimeout(() => this.#count(), 500)
   }
 
   #show(text) {
     this.element.hidden = false
     this.#text.textContent = text
-    this.#button.hidden = this.#app.link.state.name !== 'offline'
+    this.#button.hidden = this.#app.client.state.name !== 'offline'
   }
 }

@@ -4,7 +4,7 @@ import { conversationChip, presentSignature } from './avatar.js'
 import { Composer } from './composer.js'
 import { arrowKeys, h, keyed } from './dom.js'
 import { dropZone } from './drop.js'
-import { ConnectionLost, sentence } from './errors.js'
+import { sentence } from './errors.js'
 import { groupDetails } from './group-view.js'
 import { icon } from './icons.js'
 import { MessageMenu } from './message-menu.js'
@@ -17,7 +17,6 @@ import { rowsOf } from './thread-rows.js'
 import { lastSeen } from './time.js'
 import { typingText } from './typists.js'
 
-const pageSize = 50
 /// A user who pauses and continues typing is not announced again each time.
 const typingRestMilliseconds = 30_000
 
@@ -38,10 +37,14 @@ export class ThreadView {
   #blank = h('div', { class: 'blank' })
   #body
   #enter
-  #shownID = null
+  /// The chat that is shown, and the function that ends its subscription.
+  #chat = null
+  #endChat = () => {}
   /// The user's own mark when the conversation was opened: what came after it is marked as new.
   #markAtOpening = 0
   #isLoading = false
+  /// True if older messages have to come from the server, and there was no connection.
+  #needsConnection = false
   #isAtEnd = true
   /// The conversation that the page was loaded with, which does not take the focus.
   #loadedID
@@ -69,7 +72,7 @@ export class ThreadView {
       this.#menu.element,
       h('div', { class: 'drop-hint', 'aria-hidden': 'true' }, icon('picture'), 'Drop to send'))
     dropZone(this.#body, {
-      isOpen: () => app.pictures.isOffered && this.#conversation !== undefined,
+      isOpen: () => app.pictures.isOffered && this.#conversation !== null,
       take: (files) => this.#composer.attach(files),
     })
     this.#enter = arrowKeys(this.#list, '.message', (elements) => elements.at(-1))
@@ -81,22 +84,23 @@ export class ThreadView {
     }).observe(this.#scroller)
   }
 
-  get #conversation() { return this.#app.store.conversations.get(this.#app.openID) }
+  get #conversation() { return this.#chat?.conversation ?? null }
 
   focus() { this.#composer.focus() }
 
   render() {
-    const conversation = this.#conversation
+    const conversation = this.#app.client.conversation(this.#app.openID)
+    const isNew = conversation !== null && this.#chat?.id !== conversation.id
+    if (isNew && !this.#isLoaded(conversation.id)) return
     this.#body.hidden = !conversation
     this.#blank.hidden = Boolean(conversation)
     if (!conversation) {
-      this.#shownID = null
+      this.#show(null)
       this.#renderBlank()
       return
     }
-    const isNew = this.#shownID !== conversation.id
     if (isNew) {
-      this.#shownID = conversation.id
+      this.#show(this.#app.client.chat(conversation.id))
       this.#markAtOpening = conversation.last_read_seq
       this.#seen = conversation.last_read_seq
       this.#isAtEnd = true
@@ -106,7 +110,7 @@ export class ThreadView {
     }
     this.#renderHead(conversation)
     this.#mute.show(conversation)
-    this.#sayTyping(typingText(this.#app.store, conversation, true))
+    this.#sayTyping(typingText(this.#app.directory, conversation, true))
     this.#renderMessages(conversation)
     this.#composer.show(conversation)
     if (isNew) {
@@ -119,9 +123,24 @@ export class ThreadView {
     this.#loadOlderIfSeen()
   }
 
+  /// Returns true if the messages of a chat are read. If not, the page is drawn again once they are.
+  #isLoaded(id) {
+    const chat = this.#app.client.chat(id)
+    const { isLoaded } = chat.snapshot
+    if (!isLoaded) chat.load().then(() => { if (chat.snapshot.isLoaded) this.#app.schedule() })
+    return isLoaded
+  }
+
+  #show(chat) {
+    this.#endChat()
+    this.#chat = chat
+    this.#endChat = chat?.subscribe(() => this.#app.schedule()) ?? (() => {})
+    this.#needsConnection = false
+  }
+
   #renderBlank() {
-    const { store } = this.#app
-    const kind = store.isLoaded ? String(store.conversations.size > 0) : ''
+    const { client } = this.#app
+    const kind = client.me ? String(client.conversations.length > 0) : ''
     if (this.#blank.dataset.kind === kind) return
     this.#blank.dataset.kind = kind
     this.#blank.replaceChildren(kind ? h('div', { class: 'blank-inside' },
@@ -132,23 +151,23 @@ export class ThreadView {
   }
 
   #renderHead(conversation) {
-    const { store } = this.#app
-    const other = store.other(conversation)
-    const person = store.people.get(other)
-    const title = store.title(conversation)
+    const { directory } = this.#app
+    const other = directory.other(conversation)
+    const person = directory.person(other)
+    const title = directory.title(conversation)
     const people = conversation.members.map((member) => {
-      return member.user_id === store.me?.id ? 'you' : store.name(member.user_id)
+      return member.user_id === directory.userID ? 'you' : directory.name(member.user_id)
     })
-    const seen = store.lastSeen(other)
-    const presence = store.isOnline(other) ? 'online' : seen ? `last seen ${lastSeen(seen)}` : ''
-    const typing = typingText(store, conversation)
+    const seen = directory.lastSeen(other)
+    const presence = directory.isOnline(other) ? 'online' : seen ? `last seen ${lastSeen(seen)}` : ''
+    const typing = typingText(directory, conversation)
     const who = person?.username ? `@${person.username}` : person?.is_guest ? 'Guest' : ''
     // What is new stands first: the end is what a narrow window has no room for.
     const subtitle = typing || (other ? [presence, who].filter(Boolean).join(' · ')
       : `${people.length} ${people.length === 1 ? 'member' : 'members'}: ${people.join(', ')}`)
     keyed(this.#headInside, [conversation], () => ({
       key: conversation.id,
-      signature: `${title}\n${other && presentSignature(store, other)}${person?.is_verified}`,
+      signature: `${title}\n${other && presentSignature(directory, other)}${person?.is_verified}`,
       build: () => h('div', { class: 'thread-head-line' },
         h('button', {
           class: 'icon-button back', type: 'button', 'aria-label': 'Back to the conversations', 'data-focus': 'back',
@@ -158,7 +177,7 @@ export class ThreadView {
           class: 'thread-title', type: 'button', 'data-focus': 'details',
           onclick: () => (other ? personDetails(this.#app, other) : groupDetails(this.#app, conversation.id)),
         },
-        conversationChip(store, conversation),
+        conversationChip(directory, conversation),
         h('span', { class: 'row-text' },
           h('span', { class: 'row-title' }, title, person?.is_verified && verified()),
           h('span', { class: 'row-preview' })),
@@ -181,17 +200,23 @@ export class ThreadView {
   }
 
   #renderMessages(conversation) {
-    const { store } = this.#app
-    const messages = store.messages.get(conversation.id) ?? []
+    const { directory } = this.#app
+    const { messages, hasOlder } = this.#chat
+    // A sender who has left the group is known from its messages alone.
+    directory.take(messages.map(({ sender }) => sender).filter(Boolean))
     const before = this.#scroller.scrollHeight
     const first = this.#list.querySelector('[data-seq]')?.dataset.seq
-    const rows = rowsOf(store, conversation, messages, this.#app.pending(conversation.id), this.#markAtOpening)
+    const rows = rowsOf(directory, conversation, messages, this.#markAtOpening)
     this.#rows = new Map(rows.map((row) => [row.key, row]))
     keyed(this.#list, rows, (row) => describeRow(this.#app, row, (id) => personDetails(this.#app, id)))
-    this.#older.hidden = !(messages[0]?.seq > 1) && !(messages.length === 0 && conversation.last_seq > 0)
+    for (const { id, progress } of messages) {
+      if (progress !== null) this.#list.querySelector(`[data-key="${id}"] progress`)?.setAttribute('value', progress)
+    }
+    this.#older.hidden = !hasOlder
     this.#enter()
+    const hasGrownAbove = messages[0]?.seq && first > messages[0].seq
     if (this.#isAtEnd) this.#scrollToEnd()
-    else if (messages[0] && first > messages[0].seq) this.#scroller.scrollTop += this.#scroller.scrollHeight - before
+    else if (hasGrownAbove) this.#scroller.scrollTop += this.#scroller.scrollHeight - before
     this.#renderJump(conversation)
   }
 
@@ -265,40 +290,37 @@ export class ThreadView {
     const seen = rows.findLast((row) => row.getBoundingClientRect().top < bottom - 8)
     if (!seen) return
     this.#seen = Math.max(this.#seen, Number(seen.dataset.seq))
-    if (this.#seen > conversation.last_read_seq) this.#app.link.markRead(conversation.id, this.#seen)
+    if (this.#seen > conversation.last_read_seq) this.#chat.markRead({ seq: this.#seen }).catch(() => {})
   }
 
   async #loadOlderIfSeen() {
-    const conversation = this.#conversation
-    if (!conversation || this.#older.hidden || this.#isLoading || !this.#app.link.isOnline) return
-    if (this.#scroller.scrollTop > 400) return
+    if (!this.#chat?.hasOlder || this.#isLoading || this.#scroller.scrollTop > 400) return
+    if (this.#needsConnection && this.#app.client.state.name !== 'live') return
     this.#isLoading = true
     try {
-      const first = this.#app.store.messages.get(conversation.id)?.[0]?.seq
-      const { messages } = await this.#app.link.call('messages.list', {
-        conversation_id: conversation.id, limit: pageSize, ...(first && { before_seq: first }),
-      })
-      this.#app.store.applyMessages(messages)
+      await this.#chat.loadOlder()
+      this.#needsConnection = false
     } catch (error) {
-      if (!(error instanceof ConnectionLost)) toast(sentence(error), 'bad')
+      this.#needsConnection = error.code === 'offline'
+      if (!this.#needsConnection) toast(sentence(error), 'bad')
     }
-    // Only the next frame has what came; asked before, the same page would come again.
+    // Only the next frame has what came; asked before, the next page would come too.
     requestAnimationFrame(() => { this.#isLoading = false })
   }
 
   async #remove(message) {
-    const isMine = message.sender_id === this.#app.store.me?.id
+    const isMine = message.sender_id === this.#app.directory.userID
     const agreed = await confirm({
       title: 'Delete this message?',
-      text: (isMine ? 'It' : `What ${this.#app.store.name(message.sender_id)} wrote`) + ' is deleted for everyone.'
+      text: (isMine ? 'It' : `What ${this.#app.directory.name(message.sender_id)} wrote`) + ' is deleted for everyone.'
         + ' That a message was here stays visible.',
       action: 'Delete',
     })
     if (!agreed) return
     try {
-      this.#app.store.applyMessages([await this.#app.link.call('messages.delete', {
+      await this.#app.client.call('messages.delete', {
         conversation_id: message.conversation_id, seq: message.seq,
-      })])
+      })
     } catch (error) {
       toast(sentence(error), 'bad')
     }

@@ -20,7 +20,7 @@ struct ConsoleFile: Sendable {
 }
 
 extension Console {
-    /// The page at `/`, and its files below `/console/`.
+    /// The page at `/`, its files below `/console/`, and those of the JavaScript package below `/console/client/`.
     var routes: [Route] {
         let config = JSONObject([.init(name: "people", value: .array(demoAccounts.map(\.json)))])
         let policy = Self.contentSecurityPolicy(pictureOrigins)
@@ -29,6 +29,9 @@ extension Console {
             Route(.GET, "/console/config.json", query: .any) { _ throws(ProtocolError) in .json(config) },
             Route(.GET, "/console/{file}", query: .any) { context throws(ProtocolError) in
                 try Self.file(context.pathParameters["file"] ?? "", policy)
+            },
+            Route(.GET, "/console/client/{file}", query: .any) { context throws(ProtocolError) in
+                try Self.file("client/\(context.pathParameters["file"] ?? "")", policy)
             },
         ]
     }
