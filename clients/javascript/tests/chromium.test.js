@@ -65,7 +65,8 @@ describe('In Chromium', { skip: !chromiumPath && 'Chromium is not installed' }, 
   test('pictures are scaled down, and small ones are kept', async () => {
     const page = await chromium.open()
     const scale = (...all) => page.run(`${importPage} return page.scalePicture(...${JSON.stringify(all)})`)
-    assert.deepEqual(await scale(4000, 1000, 'image/jpeg'), { type: 'image/jpeg', width: 2048, height: 512, isSame: false })
+    assert.deepEqual(
+      await scale(4000, 1000, 'image/jpeg'), { type: 'image/jpeg', width: 2048, height: 512, isSame: false })
     assert.deepEqual(await scale(100, 50, 'image/png'), { type: 'image/png', width: 100, height: 50, isSame: true })
     await page.close()
   })

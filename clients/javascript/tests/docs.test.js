@@ -53,7 +53,8 @@ describe('docs/javascript.md', () => {
       const form = document.querySelector('form')
       form.text.value = 'Sent from the page.'
       form.requestSubmit()
-      await changed(() => /: Sent from the page\\.\\s*$/.test(document.querySelector('#messages').lastChild?.textContent ?? ''))`)
+      const lastText = () => document.querySelector('#messages').lastChild?.textContent ?? ''
+      await changed(() => /: Sent from the page\\.\\s*$/.test(lastText()))`)
     assert.equal(await world.sql("select count(*) from messages where content = 'Sent from the page.'"), '1')
   })
 

@@ -55,7 +55,8 @@ describe('Messages', () => {
     const [other] = await makeConversation(ann, await makeUser(t, world.url, 'Cleo'))
     await annChat.send('One')
     await shows(annChat, 'One', 'sent')
-    const [list, view, message, snapshot] = [ann.conversations, other.conversation, annChat.messages[0], annChat.snapshot]
+    const { conversations: list } = ann
+    const [view, message, snapshot] = [other.conversation, annChat.messages[0], annChat.snapshot]
     assert.equal(ann.conversations, list)
     await annChat.send('Two')
     await shows(annChat, 'Two', 'sent')

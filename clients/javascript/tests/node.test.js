@@ -6,7 +6,8 @@ import { isLive, makeClient, makeConversation, makeUser, newEmail, password, sho
 import { startDevWorld } from './support/dev-world.js'
 
 /** A picture of one pixel. */
-const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+const pixel = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5'
+  + 'ErkJggg==', 'base64')
 
 // What needs a real node: its methods, its feed, and its connections.
 describe('With a node', () => {
@@ -43,7 +44,9 @@ describe('With a node', () => {
     const [annChat, benChat] = await makeConversation(ann, ben)
     // Once the request is lost, once its answer.
     for (const direction of ['out', 'in']) {
-      cable.cutWhen((way, data) => way === direction && (way === 'in' ? data.includes('"client_id":"') : data.length > 100))
+      cable.cutWhen((way, data) => {
+        return way === direction && (way === 'in' ? data.includes('"client_id":"') : data.length > 100)
+      })
       await annChat.send(`first ${direction}`)
       await annChat.send(`second ${direction}`)
       await until(ann, () => cable.isCut && ann.state.name === 'offline', 'offline')
@@ -52,7 +55,8 @@ describe('With a node', () => {
       await shows(annChat, `second ${direction}`, 'sent')
       await shows(benChat, `second ${direction}`)
     }
-    assert.deepEqual(benChat.messages.map(({ content }) => content), ['first out', 'second out', 'first in', 'second in'])
+    assert.deepEqual(
+      benChat.messages.map(({ content }) => content), ['first out', 'second out', 'first in', 'second in'])
     assert.equal(annChat.messages.length, 4)
   })
 
@@ -110,7 +114,8 @@ describe('With a node', () => {
 
   test('the wrong password is refused, and nobody is signed in', async (t) => {
     const client = makeClient(t, world.url)
-    await assert.rejects(client.signIn({ email: 'alice@example.com', password: 'wrong-password' }), { code: 'invalid_credentials' })
+    const credentials = { email: 'alice@example.com', password: 'wrong-password' }
+    await assert.rejects(client.signIn(credentials), { code: 'invalid_credentials' })
     assert.equal(client.state.name, 'signed_out')
     await assert.rejects(client.updateProfile({ full_name: 'X' }), { code: 'signed_out' })
     assert.equal((await client.call('server.info')).server, 'postline')
@@ -120,7 +125,8 @@ describe('With a node', () => {
     const storage = memoryStorage()
     const ann = await makeUser(t, world.url, 'Ann', { storage })
     const first = await ann.accessToken()
-    const answer = await fetch(`${world.url}/v1/me.get`, { method: 'POST', headers: { Authorization: `Bearer ${first}` } })
+    const headers = { Authorization: `Bearer ${first}` }
+    const answer = await fetch(`${world.url}/v1/me.get`, { method: 'POST', headers })
     assert.equal((await answer.json()).id, ann.account.id)
     await ann.signOut()
     assert.equal(ann.state.name, 'signed_out')
@@ -199,8 +205,8 @@ describe('With a node', () => {
     await makeConversation(ann, ben)
     await ann.setAvatar(new Blob([pixel], { type: 'image/png' }))
     assert.equal(ann.me.avatar_type, 'custom')
-    const profile = await until(ben, () => ben.profile(ann.account.id)?.avatar_url && ben.profile(ann.account.id), 'the avatar')
-    assert.equal((await fetch(profile.avatar_url)).status, 200)
+    const url = await until(ben, () => ben.profile(ann.account.id)?.avatar_url, 'the avatar')
+    assert.equal((await fetch(url)).status, 200)
   })
 
   test('a deleted account leaves nothing on the device', async (t) => {

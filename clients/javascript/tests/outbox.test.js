@@ -45,7 +45,8 @@ describe('Outbox', () => {
     again.connect()
     await until(again, () => again.pendingCount === 0, 'all sent')
     assert.deepEqual([...stored.values()].map(({ content }) => content), ['one', 'two', 'three'])
-    assert.deepEqual(chatAgain.messages.slice(3).map(({ id, delivery }) => [id, delivery]), ids.map((id) => [id, 'sent']))
+    assert.deepEqual(
+      chatAgain.messages.slice(3).map(({ id, delivery }) => [id, delivery]), ids.map((id) => [id, 'sent']))
   })
 
   test('repeats a send whose answer was lost with the same client_id', async (t) => {
@@ -130,13 +131,18 @@ describe('Outbox', () => {
 
   test('a queue does not wait for that of another conversation', async (t) => {
     const { server, client } = script(t, {}, firstPage(3, {
-      conversations: [conversation(direct, [ann, ben], { last_seq: 3 }), conversation(other, [ann, ben], { kind: 'group', last_seq: 3 })],
+      conversations: [
+        conversation(direct, [ann, ben], { last_seq: 3 }),
+        conversation(other, [ann, ben], { kind: 'group', last_seq: 3 }),
+      ],
     }))
     const chat = await signIn(client)
     const otherChat = client.chat(other)
     accept(server)
     const send = server.methods['messages.send']
-    server.methods['messages.send'] = (params) => (params.conversation_id === direct ? new Promise(() => {}) : send(params))
+    server.methods['messages.send'] = (params) => {
+      return params.conversation_id === direct ? new Promise(() => {}) : send(params)
+    }
     await chat.send('stuck')
     await otherChat.send('through')
     await shows(otherChat, 'through', 'sent')
@@ -151,7 +157,8 @@ describe('Outbox', () => {
     await client.refresh()
     assert.deepEqual(chat.messages.map(({ seq }) => seq), [1, 2, 3, null])
     const [{ client_id }] = server.calls('messages.send')
-    server.push('changes', changes('2', { messages: [message(direct, 4, ben), message(direct, 5, ann, { content: 'fifth', client_id })] }))
+    const messages = [message(direct, 4, ben), message(direct, 5, ann, { content: 'fifth', client_id })]
+    server.push('changes', changes('2', { messages }))
     await shows(chat, 'fifth', 'sent')
     assert.deepEqual(chat.messages.map(({ seq }) => seq), [1, 2, 3, 4, 5])
     assert.equal(server.calls('messages.send').length, 1)

@@ -13,12 +13,14 @@ describe('React', { skip: !hasReact && 'react and react-test-renderer are not in
     function List() {
       lists += 1
       const isOnline = hooks.usePresence(ben)?.is_online
-      return hooks.useConversations().map(({ id, name, unread_count }) => `${name} ${isOnline ? 'online' : 'offline'} ${unread_count} `)
+      const state = isOnline ? 'online' : 'offline'
+      return hooks.useConversations().map(({ name, unread_count }) => `${name} ${state} ${unread_count} `)
     }
     function Messages() { return hooks.useChat(direct).messages.map(({ content }) => `${content} `) }
     let tree
     await renderer.act(async () => {
-      tree = renderer.create(createElement(hooks.PostlineProvider, { client }, createElement(List), createElement(Messages)))
+      tree = renderer.create(
+        createElement(hooks.PostlineProvider, { client }, createElement(List), createElement(Messages)))
     })
     const text = () => tree.toJSON().join('')
     assert.equal(text(), `User ${ben} offline 3 message 1 message 2 message 3 `)

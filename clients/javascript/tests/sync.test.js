@@ -76,7 +76,10 @@ describe('Sync', () => {
 
   test('a reset replaces everything, also by lower versions, and keeps the outbox', async (t) => {
     const { server, client } = script(t, {}, firstPage(3, {
-      conversations: [conversation(direct, [ann, ben], { last_seq: 3, version: 9 }), conversation(group, [ann, ben], { kind: 'group' })],
+      conversations: [
+        conversation(direct, [ann, ben], { last_seq: 3, version: 9 }),
+        conversation(group, [ann, ben], { kind: 'group' }),
+      ],
     }))
     const chat = await signIn(client)
     server.methods['messages.send'] = () => new Promise(() => {})
@@ -104,7 +107,8 @@ describe('Sync', () => {
     let fail
     server.methods['sync.open'] = ({ cursor }) => {
       if (cursor === '1' || cursor === 'x') {
-        return changes('r1', { reset: true, more: true, me: me(ann), conversations: [conversation(group, [ann, carol], { kind: 'group' })] })
+        const conversations = [conversation(group, [ann, carol], { kind: 'group' })]
+        return changes('r1', { reset: true, more: true, me: me(ann), conversations })
       }
       if (!fail) {
         fail = true
@@ -129,7 +133,9 @@ describe('Sync', () => {
     const chat = await signIn(client)
     await push(server, client, { messages: [message(direct, 9, ben), message(direct, 8, ben)], limited: [direct] }, '2')
     assert.deepEqual(contents(chat), ['message 8', 'message 9'])
-    server.methods['messages.list'] = ({ before_seq }) => ({ messages: Array.from({ length: before_seq - 1 }, (_, index) => message(direct, index + 1, ben)) })
+    server.methods['messages.list'] = ({ before_seq }) => ({
+      messages: Array.from({ length: before_seq - 1 }, (_, index) => message(direct, index + 1, ben)),
+    })
     await chat.loadOlder()
     assert.deepEqual(server.calls('messages.list').map(({ before_seq }) => before_seq), [8])
     assert.deepEqual(chat.messages.map(({ seq }) => seq), [1, 2, 3, 4, 5, 6, 7, 8, 9])
@@ -169,7 +175,8 @@ describe('Sync', () => {
   })
 
   test('a user who leaves sees nothing more of the conversation', async (t) => {
-    const { server, client } = script(t, {}, firstPage(3, { presence: [{ user_id: ben, is_online: true, last_seen_at: null }] }))
+    const presence = [{ user_id: ben, is_online: true, last_seen_at: null }]
+    const { server, client } = script(t, {}, firstPage(3, { presence }))
     const chat = await signIn(client)
     assert.equal(client.presence(ben).is_online, true)
     await push(server, client, { left: [direct] }, '2')
@@ -185,7 +192,9 @@ describe('Sync', () => {
   test('presence is that of the last reset, and of users who share a conversation', async (t) => {
     const cy = 'b0000000-0000-4000-8000-000000000003'
     const online = (id) => ({ user_id: id, is_online: true, last_seen_at: null })
-    const groups = (...members) => [conversation(group, [ann, ...members], { kind: 'group', version: 4 - members.length })]
+    const groups = (...members) => [
+      conversation(group, [ann, ...members], { kind: 'group', version: 4 - members.length }),
+    ]
     const { server, client } = script(t, {}, firstPage(1, {
       presence: [online(ben), online(cy)], conversations: groups(ben, cy),
     }))
@@ -219,7 +228,8 @@ describe('Sync', () => {
     let notifications = 0
     const last = until(chat, () => chat.messages.length === 1003, '1,003 messages')
     chat.subscribe(() => { notifications += 1 })
-    server.push('changes', changes('2', { messages: Array.from({ length: 1000 }, (_, index) => message(direct, index + 4, ben)) }))
+    const messages = Array.from({ length: 1000 }, (_, index) => message(direct, index + 4, ben))
+    server.push('changes', changes('2', { messages }))
     await last
     assert.equal(notifications, 1)
   })
@@ -229,7 +239,9 @@ describe('Sync', () => {
     const { server, client } = script(t, { storage })
     const chat = await signIn(client)
     const before = storage.writes
-    for (let seq = 4; seq <= 1003; seq += 1) server.push('changes', changes(String(seq), { messages: [message(direct, seq, ben)] }))
+    for (let seq = 4; seq <= 1003; seq += 1) {
+      server.push('changes', changes(String(seq), { messages: [message(direct, seq, ben)] }))
+    }
     await until(chat, () => chat.messages.length === 1003, '1,003 messages')
     assert.ok(storage.writes - before <= 2, `${storage.writes - before} writes`)
   })

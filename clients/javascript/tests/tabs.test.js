@@ -24,7 +24,8 @@ describe('Tabs', () => {
     assert.equal(server.connections.length, 1)
     assert.equal(follower.me.id, ann)
     server.push('changes', changes('2', {
-      messages: [message(direct, 4, ben, { content: 'for both' })], profiles: [profile(ben, { version: 2, full_name: 'Benjamin' })],
+      messages: [message(direct, 4, ben, { content: 'for both' })],
+      profiles: [profile(ben, { version: 2, full_name: 'Benjamin' })],
     }))
     await shows(followerChat, 'for both')
     assert.equal(follower.conversations[0].name, 'Benjamin')
@@ -53,7 +54,9 @@ describe('Tabs', () => {
     const { server, leaderChat, followerChat } = await twoTabs(t)
     server.push('changes', changes('2', { messages: [message(direct, 9, ben)], limited: [direct] }))
     await until(followerChat, () => followerChat.messages.length === 1, 'the gap')
-    server.methods['messages.list'] = () => ({ messages: Array.from({ length: 8 }, (_, index) => message(direct, index + 1, ben)) })
+    server.methods['messages.list'] = () => ({
+      messages: Array.from({ length: 8 }, (_, index) => message(direct, index + 1, ben)),
+    })
     await followerChat.loadOlder()
     assert.equal(followerChat.messages.length, 9)
     await leaderChat.loadOlder()
@@ -97,7 +100,9 @@ describe('Tabs', () => {
 
   test('an ended session is told in all tabs', async (t) => {
     const { server, leader, follower } = await twoTabs(t)
-    server.methods['session.authenticate'] = server.methods['auth.refresh'] = () => { throw { code: 'session_revoked' } }
+    server.methods['session.authenticate'] = server.methods['auth.refresh'] = () => {
+      throw { code: 'session_revoked' }
+    }
     server.connection.goodbye('session_revoked', false)
     await until(follower, () => follower.state.name === 'signed_out', 'signed out')
     assert.equal(follower.state.error.code, 'session_revoked')

@@ -58,7 +58,8 @@ export class DevWorld {
 
   /** Runs a statement as the database's owner, and returns the rows as text, one line each. */
   async sql(statement) {
-    const child = spawn('sh', ['-c', `${this.psql} -qAtX -v ON_ERROR_STOP=1 -f -`], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const command = `${this.psql} -qAtX -v ON_ERROR_STOP=1 -f -`
+    const child = spawn('sh', ['-c', command], { stdio: ['pipe', 'pipe', 'inherit'] })
     child.stdin.end(statement)
     let output = ''
     for await (const part of child.stdout.setEncoding('utf8')) output += part

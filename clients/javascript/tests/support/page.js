@@ -30,7 +30,7 @@ export async function checkTabStorage() {
   localStorage.setItem('own/closed', '0')
   const database = await indexedDBStorage('own', { perTab: true }).open('device')
   const [kept] = await database.read('setting')
-  const left = async () => (await indexedDB.databases()).map(({ name }) => name).filter((name) => name.includes('closed'))
+  const left = async () => (await indexedDB.databases()).filter(({ name }) => name.includes('closed'))
   while ((await left()).length) await new Promise(requestAnimationFrame)
   return [kept, await left()]
 }
@@ -117,8 +117,12 @@ export async function openTab(isFirst) {
   Object.assign(globalThis, { client, server, until })
   if (!isFirst) return isLive(client)
   const direct = conversation(idOf('c', 0), [ann, idOf('b', 0)])
-  server.pages.push(changes('1', { reset: true, me: me(ann), profiles: [profile(idOf('b', 0))], conversations: [direct] }))
-  server.methods['messages.send'] = ({ content, client_id, conversation_id }) => message(conversation_id, 1, ann, { content, client_id })
+  server.pages.push(changes('1', {
+    reset: true, me: me(ann), profiles: [profile(idOf('b', 0))], conversations: [direct],
+  }))
+  server.methods['messages.send'] = ({ content, client_id, conversation_id }) => {
+    return message(conversation_id, 1, ann, { content, client_id })
+  }
   await client.signIn({ email: 'ann@example.com', password: 'secret' })
   return isLive(client)
 }

@@ -4,7 +4,8 @@ import module, { createRequire, register } from 'node:module'
 /** The folder in which Debian installs packages of Node. */
 const packages = '/usr/share/nodejs/'
 
-export const hasReact = ['react', 'react-test-renderer'].every((name) => existsSync(packages + name)) && register !== undefined
+export const hasReact = register !== undefined
+  && ['react', 'react-test-renderer'].every((name) => existsSync(packages + name))
 
 /** Resolves with React, its test renderer and the package's hooks, which import the same React. */
 export async function loadReact() {

@@ -1,6 +1,6 @@
 /**
- * A server in memory that a test scripts. Its `WebSocket` is the option of a client. It answers `sync.open` with the next
- * of `pages`, and other methods by `methods`, or else with `{}`.
+ * A server in memory that a test scripts. Its `WebSocket` is the option of a client. It answers `sync.open` with the
+ * next of `pages`, and other methods by `methods`, or else with `{}`.
  */
 export class ScriptedServer {
   /** The connections that are open, the newest last. */
@@ -54,7 +54,10 @@ export class ScriptedServer {
     if (this.methods[method]) return this.methods[method](params)
     if (method === 'auth.login' || method === 'auth.guest') return tokens(this.userID, method === 'auth.guest')
     if (method === 'auth.refresh') return tokens(this.userID, false, Number(params.refresh_token.split('-')[1]) + 1)
-    if (method === 'session.authenticate') return { user_id: this.userID, session_id: null, is_guest: false, expires_at: new Date(Date.now() + 3_600_000).toISOString() }
+    if (method === 'session.authenticate') {
+      const expires_at = new Date(Date.now() + 3_600_000).toISOString()
+      return { user_id: this.userID, session_id: null, is_guest: false, expires_at }
+    }
     if (method === 'server.info') return { time: new Date().toISOString() }
     if (method === 'sync.open') return this.pages.length ? this.pages.shift() : changes('end')
     return {}
@@ -89,7 +92,8 @@ class ScriptedConnection {
       line = { jsonrpc: '2.0', id, result: await this.server.answer(method, params) }
     } catch (error) {
       if (error instanceof Error) throw error
-      line = { jsonrpc: '2.0', id, error: { code: 400, message: error.message ?? `Refused: ${error.code}.`, data: error } }
+      const { message = `Refused: ${error.code}.` } = error
+      line = { jsonrpc: '2.0', id, error: { code: 400, message, data: error } }
     }
     if (id !== undefined && this.server.connections.includes(this)) this.#send(line)
   }
@@ -137,7 +141,10 @@ export function conversation(id, memberIDs, members = {}) {
 export function message(conversation_id, seq, sender_id, members = {}) {
   return {
     id: `${conversation_id}-${seq}`, conversation_id, seq, sender_id,
-    sender: { id: sender_id, username: null, full_name: 'As sent', avatar_type: null, avatar_id: null, avatar_url: null, version: 1 },
+    sender: {
+      id: sender_id, username: null, full_name: 'As sent', avatar_type: null, avatar_id: null, avatar_url: null,
+      version: 1,
+    },
     client_id: null, kind: 'text', content: `message ${seq}`, attachment: null, is_read: false, version: 1,
     created_at: `2026-11-20T11:00:00.${String(seq).padStart(6, '0')}Z`, edited_at: null, deleted_at: null, ...members,
   }

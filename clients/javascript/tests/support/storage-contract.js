@@ -2,10 +2,11 @@ import { messageKey, messageRange } from '../../src/storage.js'
 
 // What every storage guarantees (src/storage.js). It runs in Node and in browsers, so it has no assertions of its own.
 
+/** @typedef {import('../../src/storage.js').Storage} Storage */
 /**
  * The checks by name. Each gets a new storage and `equal(actual, expected)`.
  *
- * @type {Record<string, (storage: import('../../src/storage.js').Storage, equal: (actual: any, expected: any) => void) => Promise<void>>}
+ * @type {Record<string, (storage: Storage, equal: (actual: any, expected: any) => void) => Promise<void>>}
  */
 export const storageContract = {
   async 'returns what was written, in the order of the keys'(storage, equal) {
@@ -17,7 +18,9 @@ export const storageContract = {
 
   async 'applies the writes of a transaction in order'(storage, equal) {
     const database = await storage.open('a')
-    await database.write([put('draft', 'a', 1), put('draft', 'a', 2), put('draft', 'b', 1), { table: 'draft', key: 'b' }])
+    await database.write([
+      put('draft', 'a', 1), put('draft', 'a', 2), put('draft', 'b', 1), { table: 'draft', key: 'b' },
+    ])
     equal(await database.read('draft'), [2])
   },
 
@@ -45,7 +48,8 @@ export const storageContract = {
 
   async 'writes all of a transaction or nothing'(storage, equal) {
     const database = await storage.open('a')
-    const failed = await database.write([put('setting', 'a', 1), put('setting', 'b', () => {})]).then(() => false, () => true)
+    const writes = [put('setting', 'a', 1), put('setting', 'b', () => {})]
+    const failed = await database.write(writes).then(() => false, () => true)
     equal(failed ? await database.read('setting') : [], [])
   },
 
@@ -70,7 +74,10 @@ export const storageContract = {
     const database = await storage.open('a')
     const key = (index) => String(index).padStart(5, '0')
     await database.write(Array.from({ length: 3000 }, (_, index) => put('profile', key(index), { index })))
-    await database.write([put('profile', key(7), { index: 'new' }), { table: 'profile', key: key(8) }, put('profile', key(3000), { index: 3000 })])
+    await database.write([
+      put('profile', key(7), { index: 'new' }), { table: 'profile', key: key(8) },
+      put('profile', key(3000), { index: 3000 }),
+    ])
     const expected = Array.from({ length: 3001 }, (_, index) => ({ index: index === 7 ? 'new' : index }))
     expected.splice(8, 1)
     equal(await database.read('profile'), expected)

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers'
 import { memoryStorage } from '../../src/index.js'
 
 /** The browser around several tabs: their BroadcastChannels, and Web Locks unless `hasLocks` is false. */
