@@ -1,3 +1,4 @@
+package import Foundations
 package import NIOCore
 import Synchronization
 
@@ -5,7 +6,7 @@ import Synchronization
 ///
 /// NIO runs queued and due tasks until none is left, and only then polls sockets. Each subsequent line or HTTP request
 /// queues its own task. Without a bound, a connection with many pipelined requests would starve all others. Work beyond
-/// the bound waits 1 ms, in which the loop runs out of tasks and polls. It then resumes in order.
+/// the bound waits 1 ms, in which the loop runs out of tasks and polls. Then client addresses take turns.
 ///
 /// Each event loop has its own budget, used on that loop only.
 package final class TurnBudget {
@@ -17,9 +18,19 @@ package final class TurnBudget {
     /// The budgets of all event loops, which live as long as the process.
     private static let all = Mutex<[ObjectIdentifier: NIOLoopBound<TurnBudget>]>([:])
 
+    private struct Work {
+        let cost: Int
+
+        /// Begins the work. Returns false if it is void, since its connection has closed.
+        let start: () -> Bool
+    }
+
     private let eventLoop: any EventLoop
     private var spent = 0
-    private var waiting: [(cost: Int, start: () -> Void)] = []
+    private var waiting: [AddressKey: CircularBuffer<Work>] = [:]
+
+    /// The addresses of `waiting`, the next to be served first.
+    private var turns = CircularBuffer<AddressKey>()
     private var isPaused = false
 
     private init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
@@ -34,18 +45,37 @@ package final class TurnBudget {
         }.value
     }
 
+    /// The number of beginnings that wait for a later turn.
+    package var waitingCount: Int { waiting.values.reduce(0) { $0 + $1.count } }
+
     /// Resets the budget: the loop reads from sockets only between turns.
     package func hasRead() { spent = 0 }
 
     /// Runs `start` now, or in a later turn if this turn's budget is spent.
-    package func begin(cost: Int = 1, _ start: @escaping () -> Void) {
-        guard spent < Self.whole else { return wait(cost, start) }
-        spent += cost
-        start()
+    ///
+    /// - Parameters:
+    ///   - client: the address of the client. An address with waiting work waits for it.
+    ///   - start: begins the work, or returns false if it is void.
+    package func begin(cost: Int = 1, of client: @autoclosure () -> AddressKey, _ start: @escaping () -> Bool) {
+        // Mostly nothing waits, and the key of an address costs more than the rest.
+        if spent < Self.whole, turns.isEmpty || waiting[client()] == nil {
+            if start() { spent += cost }
+            return
+        }
+        let client = client()
+        if waiting[client] == nil { turns.append(client) }
+        waiting[client, default: CircularBuffer()].append(Work(cost: cost, start: start))
+        pause()
     }
 
-    private func wait(_ cost: Int, _ start: @escaping () -> Void) {
-        waiting.append((cost, start))
+    /// Removes the first work of the next address, which is then served last.
+    private func popFirst() -> Work? {
+        guard let client = turns.popFirst(), let work = waiting[client]?.popFirst() else { return nil }
+        if waiting[client]?.isEmpty == true { waiting[client] = nil } else { turns.append(client) }
+        return work
+    }
+
+    private func pause() {
         guard !isPaused else { return }
         isPaused = true
         eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.resume() }
@@ -54,8 +84,9 @@ package final class TurnBudget {
     private func resume() {
         isPaused = false
         spent = 0
-        let waited = waiting
-        waiting = []
-        for (cost, start) in waited { begin(cost: cost, start) }
+        while spent < Self.whole, let work = popFirst() {
+            if work.start() { spent += work.cost }
+        }
+        if !turns.isEmpty { pause() }
     }
 }

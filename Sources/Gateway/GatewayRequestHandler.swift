@@ -41,6 +41,26 @@ actor GatewayRequestHandler: HTTPRequestHandler {
         return response
     }
 
+    /// Counts a request against the limits of its user, or of its address before the connection has verified the token.
+    func admit(_ head: HTTPRequestHead, bytes: Int, from peerAddress: String) async -> HTTPResponse? {
+        let address = gateway.configuration.trustedProxies.clientAddress(from: peerAddress, head.headers)
+        guard let cachedSession, cachedSession.address == address, !cachedSession.sink.hasEnded,
+            head.headers.first(name: "Authorization")?.hasSuffix(cachedSession.token) == true
+        else {
+            await gateway.sessions.admitRequest(peerAddress: address, bytes: bytes)
+            return nil
+        }
+        do throws(ProtocolError) {
+            try await cachedSession.session.admitRequest(bytes: bytes, canWait: true)
+            return nil
+        } catch {
+            let segments = RequestTarget(head.uri)?.segments ?? []
+            let format = gateway.routes.match(head.method, segments)?.errorFormat ?? .protocol
+            gateway.metrics.recordRequest("none", UInt(error.code.httpStatus), took: .zero)
+            return CORSPolicy(head.headers, gateway.configuration).addingHeaders(to: format.response(for: error))
+        }
+    }
+
     nonisolated func errorResponse(for error: HTTPError, headers: HTTPHeaders) -> HTTPResponse {
         let status = error.status
         let code: ErrorCode =
@@ -79,12 +99,6 @@ actor GatewayRequestHandler: HTTPRequestHandler {
         let clientAddress = gateway.configuration.trustedProxies.clientAddress(
             from: request.peerAddress, request.headers)
         let match = request.target.isServerWide ? nil : gateway.routes.match(request.method, request.target.segments)
-        do throws(ProtocolError) {
-            try await admit(request, from: clientAddress)
-        } catch {
-            let format = match?.errorFormat ?? .protocol
-            return ("none", cors.addingHeaders(to: format.response(for: error)))
-        }
         if request.target.isServerWide {
             let response = HTTPResponse(.noContent, ["Allow": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"])
             return ("options", cors.addingHeaders(to: response))
@@ -159,24 +173,6 @@ extension GatewayRequestHandler {
         _ = try await authenticatedSession(for: token, context)
     }
 
-    /// Counts a request against the limits of its user, or of its address before the connection has verified the token.
-    ///
-    /// - Throws: `rate_limited`, `timeout`.
-    private func admit(_ request: HTTPRequest, from clientAddress: String) async throws(ProtocolError) {
-        if let cachedSession, cachedSession.address == clientAddress, !cachedSession.sink.hasEnded,
-            request.header("Authorization")?.hasSuffix(cachedSession.token) == true
-        {
-            try await cachedSession.session.admitRequest(bytes: request.bytes)
-        } else {
-            await gateway.sessions.admitRequest(peerAddress: clientAddress, bytes: request.bytes)
-        }
-    }
-
-    nonisolated func admitRejected(_ head: HTTPRequestHead, from peerAddress: String) async {
-        let address = gateway.configuration.trustedProxies.clientAddress(from: peerAddress, head.headers)
-        await gateway.sessions.admitRequest(peerAddress: address, bytes: head.bytes)
-    }
-
     private func makeSession(_ sink: RequestSink, _ context: RequestContext) -> any LineSession {
         gateway.sessions.makeSession(sink: sink, peerAddress: context.clientAddress)
     }
@@ -200,7 +196,7 @@ extension GatewayRequestHandler {
             throw error
         }
         cachedSession = AuthenticatedSession(token: token, address: context.clientAddress, session: session, sink: sink)
-        try await session.admitRequest(bytes: 0)
+        try await session.admitRequest(bytes: 0, canWait: true)
         return session
     }
 }

@@ -11,6 +11,8 @@ package struct HTTPAuthority: Sendable, Equatable {
 
     /// Parses an authority, or returns nil if the text is not in the grammar. Does not check which host it names.
     package init?(_ text: String) {
+        // A name has at most 255 bytes (RFC 1035, section 2.3.4), and a port five.
+        guard text.utf8.count <= 261 else { return nil }
         let text = text.lowercasedASCII
         let port: Substring
         if text.hasPrefix("[") {

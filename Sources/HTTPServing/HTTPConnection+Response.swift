@@ -143,7 +143,10 @@ extension HTTPConnection {
         setDeadline(after: bounds.idleTimeout) { $0.closeNow() }
         guard decoding.hasBegunRequest else { return decoding.resume() }
         // The client has pipelined its next request, which may cost as much as many lines.
-        TurnBudget.of(context.eventLoop).begin(cost: TurnBudget.whole) { self.decoding.resume() }
+        TurnBudget.of(context.eventLoop).begin(cost: TurnBudget.whole, of: AddressKey(peerAddress)) {
+            self.decoding.resume()
+            return self.context != nil
+        }
     }
 
     /// Sends an error response and closes the connection.

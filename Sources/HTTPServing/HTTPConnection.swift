@@ -95,7 +95,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch (event, phase) {
-        case (ChannelEvent.inputClosed, .processing), (ChannelEvent.inputClosed, .writing): keepsAlive = false
+        case (ChannelEvent.inputClosed, .processing), (ChannelEvent.inputClosed, .writing):
+            keepsAlive = decoding.deferInputClosed() && keepsAlive
         case (ChannelEvent.inputClosed, _): closeNow()
         case (is HTTPConnections.StopEvent, .idle), (is HTTPConnections.StopEvent, .awaitingHead): closeNow()
         case (is HTTPConnections.StopEvent, _): keepsAlive = false
@@ -143,12 +144,14 @@ extension HTTPConnection {
 
     private func handleClose() {
         if case .closed = phase { return }
+        let isAdmitting = if case .admitting = phase { true } else { false }
         discardBody()
         phase = .closed
         deadline?.cancel()
         deadline = nil
-        // A request completes even if its client has disconnected. Its timeout remains.
+        // An admitted request completes even if its client has disconnected. Its timeout remains.
         let requestTask = self.requestTask
+        if isAdmitting { requestTask?.cancel() }
         let timeout = requestTask.flatMap { task in
             context?.eventLoop.assumeIsolated().scheduleTask(in: bounds.requestTimeout) { task.cancel() }
         }
@@ -241,25 +244,16 @@ extension HTTPConnection {
             head, target: target, body: body, receiver: receiver, peerAddress: peerAddress,
             id: RequestID(connection: slot?.number ?? 0, number: requestCount),
             isEncrypted: server.configuration.certificate != nil)
-        phase = .processing(head)
-        setDeadline(after: bounds.requestTimeout) {
-            $0.requestTask?.cancel()
-            $0.reject(.internalServerError, "Something went wrong on our side.")
-        }
-        begin { connection, handler, _ in
-            let response = await handler.respond(to: request)
+        begin(head, bytes: head.bytes + body.readableBytes) { connection, refusal, _ in
+            let handler = connection.value.handler
+            let response = if let refusal { refusal } else { await handler.respond(to: request) }
             connection.value.send(response, to: request.id)
         }
     }
 
     /// Rejects a request because of its head, once it is counted against the limits of its client.
     private func reject(_ error: HTTPError, of head: HTTPRequestHead) {
-        phase = .processing(head)
-        setDeadline(after: bounds.requestTimeout) { $0.reject(error) }
-        begin { [peerAddress] connection, handler, _ in
-            await handler.admitRejected(head, from: peerAddress)
-            if case .processing = connection.value.phase { connection.value.reject(error) }
-        }
+        begin(head, bytes: head.bytes) { connection, _, _ in connection.value.reject(error) }
     }
 
     private static let invalidTarget = HTTPError(
@@ -270,14 +264,26 @@ extension HTTPConnection {
         """)
 
     /// Begins the task of a request, which ends with the request.
+    ///
+    /// - Parameter work: called once the request is admitted, or with the response to one that is not.
     private func begin(
-        _ work:
-            @escaping @Sendable (
-                NIOLoopBound<HTTPConnection>, any HTTPRequestHandler, isolated LoopActor
-            ) async -> Void
+        _ head: HTTPRequestHead, bytes: Int,
+        _ work: @escaping @Sendable (NIOLoopBound<HTTPConnection>, HTTPResponse?, isolated LoopActor) async -> Void
     ) {
         guard let context else { return }
-        let (connection, handler) = (NIOLoopBound(self, eventLoop: context.eventLoop), handler)
-        requestTask = loop.assumeIsolated { $0.begin { await work(connection, handler, $0) } }
+        phase = .admitting(head)
+        setDeadline(after: bounds.requestTimeout) {
+            $0.requestTask?.cancel()
+            $0.reject(.internalServerError, "Something went wrong on our side.")
+        }
+        let (connection, handler, peerAddress) = (NIOLoopBound(self, eventLoop: context.eventLoop), handler, peerAddress)
+        requestTask = loop.assumeIsolated { loop in
+            loop.begin { loop in
+                let refusal = await handler.admit(head, bytes: bytes, from: peerAddress)
+                guard case .admitting = connection.value.phase else { return }
+                connection.value.phase = .processing(head)
+                await work(connection, refusal, loop)
+            }
+        }
     }
 }

@@ -11,9 +11,6 @@ package struct HTTPRequest: Sendable {
     package var headers: HTTPHeaders
     package let body: ByteBuffer
 
-    /// The size of the head and the buffered body, in bytes.
-    package let bytes: Int
-
     /// The receiver that the body was streamed to; nil if the body was buffered.
     package var receiver: (any HTTPBodyReceiver)?
 
@@ -35,7 +32,6 @@ package struct HTTPRequest: Sendable {
         version = head.version
         headers = head.headers
         self.body = body
-        bytes = head.bytes + body.readableBytes
         self.receiver = receiver
         self.peerAddress = peerAddress
         self.id = id
@@ -80,7 +76,16 @@ package struct HTTPResponse: Sendable {
 
 /// Handles the requests of one connection, one after another.
 package protocol HTTPRequestHandler: Sendable {
-    /// Returns the response to a request. After the request timeout the task is cancelled and the response discarded.
+    /// Counts a request against the limits of its client, and waits while it exceeds them. The task is cancelled if the
+    /// client closes its side meanwhile.
+    ///
+    /// - Parameters:
+    ///   - head: also of a request that the server will reject.
+    ///   - bytes: the size of the head and the body.
+    /// - Returns: the response to a request beyond the limits; nil for an admitted one.
+    func admit(_ head: HTTPRequestHead, bytes: Int, from peerAddress: String) async -> HTTPResponse?
+
+    /// Returns the response to an admitted request. After the request timeout the task is cancelled and the response discarded.
     func respond(to request: HTTPRequest) async -> HTTPResponse
 
     /// Returns the response to a request that the server rejects before it reaches the handler, because it is invalid, too
@@ -88,10 +93,6 @@ package protocol HTTPRequestHandler: Sendable {
     ///
     /// - Parameter headers: the request's headers that have arrived.
     func errorResponse(for error: HTTPError, headers: HTTPHeaders) -> HTTPResponse
-
-    /// Counts a request that the server will reject because of its head against the limits of its client, and waits
-    /// while it exceeds them.
-    func admitRejected(_ head: HTTPRequestHead, from peerAddress: String) async
 
     /// Returns the receiver that the request's body is streamed to, or nil to buffer the body. Called before any of the
     /// body has arrived.
@@ -106,7 +107,7 @@ package protocol HTTPRequestHandler: Sendable {
 }
 
 extension HTTPRequestHandler {
-    package func admitRejected(_ head: HTTPRequestHead, from peerAddress: String) async {}
+    package func admit(_ head: HTTPRequestHead, bytes: Int, from peerAddress: String) async -> HTTPResponse? { nil }
 
     package func bodyReceiver(
         for head: HTTPRequestHead, from peerAddress: String

@@ -46,12 +46,13 @@ final class HTTPRequestDecoding: ChannelDuplexHandler, RemovableChannelHandler {
         decode(context)
     }
 
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case ChannelEvent.inputClosed = event, case .awaitingResponse = state, received.readableBytes > 0 {
-            hasPendingInputClosed = true
-        } else {
-            context.fireUserInboundEventTriggered(event)
-        }
+    /// Repeats the event that the client has closed its side once the bytes that came before are decoded.
+    ///
+    /// - Returns: false if there are none.
+    func deferInputClosed() -> Bool {
+        guard case .awaitingResponse = state, received.readableBytes > 0 else { return false }
+        hasPendingInputClosed = true
+        return true
     }
 
     func read(context: ChannelHandlerContext) {

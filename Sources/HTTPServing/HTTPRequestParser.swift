@@ -252,7 +252,8 @@ private struct HTTPRequestLine {
     let version: HTTPVersion
 
     init(_ line: String) throws(HTTPError) {
-        let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+        let parts = line.utf8.split(separator: UInt8(ascii: " "), maxSplits: 3, omittingEmptySubsequences: false)
+            .map(Substring.init)
         guard parts.count == 3, !parts[0].isEmpty, parts[0].utf8.allSatisfy(\.isTokenCharacter),
             !parts[1].isEmpty, parts[1].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { throw .notHTTP }

@@ -99,6 +99,13 @@ package struct HTTPServer: Sendable {
         do {
             return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .listening(socket)
+                .serverChannelInitializer { [lineServer] channel in
+                    guard let lineServer else { return channel.eventLoop.makeSucceededVoidFuture() }
+                    return channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(
+                            AcceptFilter(of: lineServer) { self.isShared($0) })
+                    }
+                }
                 .childChannelOption(.autoRead, value: true)
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture { try self.receive(channel, among: connections) }
@@ -110,10 +117,14 @@ package struct HTTPServer: Sendable {
         }
     }
 
+    /// Returns true if many clients may connect from the address, since it is a proxy's.
+    private func isShared(_ peer: String) -> Bool {
+        configuration.expectsProxyHeader || configuration.trustedProxies.contains(peer)
+    }
+
     private func receive(_ channel: any Channel, among connections: HTTPConnections) throws {
         let peer = channel.remoteAddress?.peer ?? ""
-        let isShared = configuration.expectsProxyHeader || configuration.trustedProxies.contains(peer)
-        let slot = lineServer?.acquireSlot(for: isShared ? nil : peer)
+        let slot = lineServer?.acquireSlot(for: isShared(peer) ? nil : peer)
         if slot?.isDropped == true { return channel.close(promise: nil) }
         let encoding = HTTPResponseEncoder()
         let decoding = HTTPRequestDecoding(configuration.bounds)

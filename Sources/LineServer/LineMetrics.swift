@@ -6,6 +6,7 @@ final class LineMetrics: Sendable {
     private let connections: Meter
     private let refusedFromAddress: Counter
     private let refusedInAll: Counter
+    private let refusedTooOften: Counter
     private let refusedForDescriptors: Counter
     private let lines: Counter
     private let pushes: Counter
@@ -23,6 +24,7 @@ final class LineMetrics: Sendable {
         connections = Meter(label: "postline_connections", factory: factory)
         refusedFromAddress = refusals("from_address")
         refusedInAll = refusals("in_all")
+        refusedTooOften = refusals("too_often")
         refusedForDescriptors = refusals("descriptors")
         lines = Counter(label: "postline_requests_received_total", factory: factory)
         pushes = Counter(label: "postline_events_sent_total", factory: factory)
@@ -50,6 +52,7 @@ final class LineMetrics: Sendable {
         switch refusal {
         case .fromAddress: refusedFromAddress.increment()
         case .inAll: refusedInAll.increment()
+        case .tooOften: refusedTooOften.increment()
         }
     }
 

@@ -1,3 +1,4 @@
+package import Foundations
 package import WireProtocol
 
 extension LineServer {
@@ -41,6 +42,10 @@ extension LineServer {
         /// The maximum number of served clients per address. nil sets no limit, since many clients may share an address
         /// behind a carrier's NAT, or all of them behind a balancer.
         package var maxConnectionsPerAddress: Int?
+
+        /// The rate of new connections per address, or nil for any. Those beyond are closed at once, since opening and
+        /// closing one takes as much time as several requests.
+        package var newConnectionsPerAddress: TokenBucket.Rate?
 
         /// The time without a line after which the server sends `server.ping`.
         package var pingInterval: Duration = .seconds(30)

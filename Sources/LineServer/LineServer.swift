@@ -93,7 +93,9 @@ package final class LineServer: Service {
             .listening(configuration)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(DescriptorReserve(context))
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(DescriptorReserve(context))
+                    try pipeline.addHandler(AcceptFilter(of: self) { _ in configuration.expectsProxyHeader })
                 }
             }
             .childChannelInitializer { channel in
@@ -175,6 +177,13 @@ extension LineServer {
 
     /// Logs the connections that did not end before their server, if there are any.
     package func report(unended connections: OpenConnections) { context.report(unended: connections) }
+
+    /// Counts a new connection. Returns true if its address opens them too quickly, and counts the refusal.
+    func refusesNew(from peer: String) -> Bool {
+        guard context.isTooOften(peer) else { return false }
+        context.metrics.refused(.tooOften)
+        return true
+    }
 
     /// Acquires a slot for a client of the other server. A dropped slot must not be kept.
     ///

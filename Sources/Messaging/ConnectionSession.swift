@@ -69,8 +69,8 @@ actor ConnectionSession: LineSession {
         return answer
     }
 
-    func admitRequest(bytes: Int) async throws(ProtocolError) {
-        try await limits.admitRequest(of: userID, at: addressKey, bytes: bytes)
+    func admitRequest(bytes: Int, canWait: Bool) async throws(ProtocolError) {
+        try await limits.admitRequest(of: userID, at: addressKey, bytes: bytes, canWait: canWait)
     }
 
     func countRequests(_ count: Int) { limits.countRequests(count, of: userID, at: addressKey) }

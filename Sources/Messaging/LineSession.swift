@@ -97,8 +97,9 @@ package protocol LineSession: Sendable {
     /// Called before the request is parsed, so that a client gets no more parsing than its limits allow, and a waiting
     /// request needs no more memory than its bytes.
     ///
-    /// - Throws: `rate_limited`, `timeout`.
-    func admitRequest(bytes: Int) async throws(ProtocolError)
+    /// - Parameter canWait: false to throw `rate_limited` instead of waiting.
+    /// - Throws: `rate_limited`; `timeout` if the task is cancelled while it waits.
+    func admitRequest(bytes: Int, canWait: Bool) async throws(ProtocolError)
 
     /// Counts more requests, which came with an admitted one. Later requests wait for them.
     func countRequests(_ count: Int) async
@@ -122,6 +123,6 @@ package protocol SessionFactory: Sendable {
     func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession
 
     /// Counts a request of a client without a session against the limit of its address, and waits while it exceeds
-    /// that (``LineSession/admitRequest(bytes:)``).
+    /// that (``LineSession/admitRequest(bytes:canWait:)``).
     func admitRequest(peerAddress: String, bytes: Int) async
 }

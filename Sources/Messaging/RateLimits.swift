@@ -83,7 +83,7 @@ struct RateLimits: Sendable {
         // Ten requests for each allowed send are more than any app needs.
         userRequests = RateLimiter(
             TokenBucket.Rate(tokens: writes.tokens * 10, per: .seconds(1), burst: writes.burst * 20))
-        addressRequests = RateLimiter(TokenBucket.Rate(tokens: 1_000, per: .seconds(1), burst: 20_000))
+        addressRequests = RateLimiter(TokenBucket.Rate(tokens: 1_000, per: .seconds(1), burst: 5_000))
         delays = Counter(label: "postline_requests_delayed_total", factory: metrics)
         now = effectiveRates.now
         isEnabled = rates != nil
@@ -95,16 +95,21 @@ struct RateLimits: Sendable {
     /// A delay ends after 10 s. Then a user's request is rejected, so that more connections do not get more requests.
     /// An address is not rejected, since many users may share it.
     ///
+    /// - Parameter canWait: false to reject instead of delaying.
     /// - Throws: `rate_limited`; `timeout` if the task is cancelled during the delay.
-    func admitRequest(of user: ID?, at address: AddressKey, bytes: Int = 0) async throws(ProtocolError) {
+    func admitRequest(
+        of user: ID?, at address: AddressKey, bytes: Int = 0, canWait: Bool = true
+    ) async throws(ProtocolError) {
         guard let wait = reserveRequests(1 + bytes / Self.bytesPerRequest, of: user, at: address) else { return }
-        delays.increment()
-        do {
-            try await Task.sleep(for: min(wait, Self.maxDelay))
-        } catch {
-            throw .timeout
+        if canWait {
+            delays.increment()
+            do {
+                try await Task.sleep(for: min(wait, Self.maxDelay))
+            } catch {
+                throw .timeout
+            }
         }
-        if user != nil, wait > Self.maxDelay {
+        if !canWait || user != nil && wait > Self.maxDelay {
             counters[.requests]?.increment()
             throw .rateLimited("Too many of your requests wait.", retryAfter: wait)
         }

@@ -61,6 +61,9 @@ struct Node: Sendable {
         if let limit = lines.maxConnectionsPerAddress, limit >= lines.maxConnections {
             lines.maxConnectionsPerAddress = nil
         }
+        if settings.hasRateLimits {
+            lines.newConnectionsPerAddress = TokenBucket.Rate(tokens: 200, per: .seconds(1), burst: 2_000)
+        }
         // The longest waits of a request: for its turn and for a page of `sync.open`, then several times for a pool
         // connection and a full statement.
         lines.requestTimeout = .seconds(60) + (settings.limits.statement + .seconds(5)) * 4

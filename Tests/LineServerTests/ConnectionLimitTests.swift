@@ -1,4 +1,5 @@
 import BoundedWait
+import Foundations
 import Metering
 import NIOCore
 import Testing
@@ -49,6 +50,28 @@ struct ConnectionLimitTests {
         for host in [1, 2, 4, 5, 99] { admissions.release("2001:db8:1:2::\(host)") }
         admissions.release("2001:db8:1:3::1")
         #expect(admissions.addressCount == 0 && admissions.served == 0)
+    }
+
+    @Test("closes new connections of an address that opens them too quickly, and of no other")
+    func tooOften() async throws {
+        let rate = TokenBucket.Rate(tokens: 1, per: .seconds(3_600), burst: 2)
+        try await withServer(.test { $0.newConnectionsPerAddress = rate }) { server in
+            for _ in 0..<2 {
+                let client = try await server.connect()
+                #expect(try await client.call(request(1)) == answer(1))
+                try await client.close()
+            }
+            #expect(try await TestClient(server.address).rest().isEmpty)
+            #expect(server.metrics.text.contains(#"postline_connections_rejected_total{reason="too_often"} 1"#))
+        }
+        // The address of a PROXY header.
+        var admissions = Admissions(maxConnections: 10, maxConnectionsPerAddress: nil)
+        for isTooOften in [false, true] {
+            #expect(admissions.admit(from: nil) == .serve)
+            let expected = isTooOften ? Admissions.Admission.refuse(.tooOften) : .serve
+            #expect(admissions.assignAddress("192.0.2.1", isTooOften: isTooOften) == expected)
+        }
+        #expect(admissions.served == 1)
     }
 
     @Test("row 11: connections over an address's limit get the reason")
@@ -132,8 +155,8 @@ struct ConnectionLimitTests {
         #expect(admissions.admit(from: nil) == .serve)
         #expect(admissions.admit(from: nil) == .serve)
         #expect(admissions.admit(from: nil) == .refuse(.inAll))
-        #expect(admissions.assignAddress("a") == .serve)
-        #expect(admissions.assignAddress("a") == .refuse(.fromAddress))
+        #expect(admissions.assignAddress("a", isTooOften: false) == .serve)
+        #expect(admissions.assignAddress("a", isTooOften: false) == .refuse(.fromAddress))
         #expect(admissions.served == 2)
         #expect(admissions.admit(from: "a") == .refuse(.fromAddress))
         #expect(admissions.admit(from: "b") == .serve)

@@ -196,6 +196,28 @@ struct RequestTests {
         }
     }
 
+    @Test("refuses requests over the limits of a client that closes its side, at once and unparsed")
+    func halfCloseOverLimits() async throws {
+        try await withServer(exceedLimits: true) { server in
+            let client = try await server.connect()
+            let session = try await server.sessions.next()
+            try await client.send(request(1) + "\n" + request(2) + "\n")
+            try await session.waits.value()
+            try await client.end()
+            let lines = try await client.rest()
+            #expect(lines.count == 2 && lines.allSatisfy { $0.contains(#""id":null,"error""#) }, "\(lines)")
+            try await session.closed.value()
+            #expect(session.requests.isEmpty)
+            // Without a half-close, the end of the connection ends the wait.
+            let other = try await server.connect()
+            let otherSession = try await server.sessions.next()
+            try await other.send(request(1) + "\n")
+            try await otherSession.waits.value()
+            try await other.reset()
+            try await otherSession.closed.value()
+        }
+    }
+
     @Test("responses arrive after a half-close, however large")
     func halfCloseWithLargeAnswers() async throws {
         let text = String(repeating: "x", count: 100_000)

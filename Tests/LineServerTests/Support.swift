@@ -29,10 +29,14 @@ final class StubSession: LineSession {
     let closed = AsyncPromise<Void>()
 
     private let body: Body
+
+    /// True if each request waits until its task is cancelled.
+    private let exceedsLimits: Bool
     private let methods = Mutex<[String]>([])
     private let (starts, started) = AsyncStream.makeStream(of: Void.self)
 
-    init(sink: any ClientSink, peerAddress: String, body: @escaping Body) {
+    init(sink: any ClientSink, peerAddress: String, exceedsLimits: Bool = false, body: @escaping Body) {
+        self.exceedsLimits = exceedsLimits
         self.sink = sink
         self.peerAddress = peerAddress
         self.body = body
@@ -46,7 +50,17 @@ final class StubSession: LineSession {
         return await self.body(request, self)
     }
 
-    func admitRequest(bytes: Int) {}
+    /// Succeeds when a request waits, if all exceed the limits.
+    let waits = AsyncPromise<Void>()
+
+    func admitRequest(bytes: Int, canWait: Bool) async throws(ProtocolError) {
+        guard exceedsLimits else { return }
+        if !canWait { throw .timeout }
+        waits.succeed(())
+        let (never, _) = AsyncStream.makeStream(of: Never.self)
+        for await _ in never {}
+        throw .timeout
+    }
 
     func countRequests(_ count: Int) {}
 
@@ -75,8 +89,11 @@ final class StubSessions: SessionFactory {
     let made: AsyncStream<StubSession>
     private let continuation: AsyncStream<StubSession>.Continuation
     private let body: StubSession.Body
+    private let exceedLimits: Bool
 
-    init(_ body: @escaping StubSession.Body) {
+    /// - Parameter exceedLimits: true if the requests of all sessions exceed the limits.
+    init(exceedLimits: Bool = false, _ body: @escaping StubSession.Body) {
+        self.exceedLimits = exceedLimits
         (self.made, self.continuation) = AsyncStream.makeStream()
         self.body = body
     }
@@ -84,7 +101,8 @@ final class StubSessions: SessionFactory {
     func admitRequest(peerAddress: String, bytes: Int) {}
 
     func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
-        let session = StubSession(sink: sink, peerAddress: peerAddress, body: self.body)
+        let session = StubSession(
+            sink: sink, peerAddress: peerAddress, exceedsLimits: exceedLimits, body: self.body)
         self.continuation.yield(session)
         return session
     }
@@ -150,10 +168,10 @@ struct RunningServer: Sendable {
 
 /// Runs a server, and closes remaining connections.
 func withServer(
-    _ configuration: LineServer.Configuration = .test(), _ body: @escaping StubSession.Body = echo,
-    test: (RunningServer) async throws -> Void
+    _ configuration: LineServer.Configuration = .test(), exceedLimits: Bool = false,
+    _ body: @escaping StubSession.Body = echo, test: (RunningServer) async throws -> Void
 ) async throws {
-    let sessions = StubSessions(body)
+    let sessions = StubSessions(exceedLimits: exceedLimits, body)
     let metrics = MetricsRegistry()
     let server = LineServer(
         configuration: configuration, sessions: sessions, logger: Logger(label: "test"), metrics: metrics)

@@ -1,6 +1,7 @@
 import BoundedWait
 import Concurrency
 import Foundation
+import Foundations
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -29,15 +30,16 @@ struct TurnBudgetTests {
         try await loop.submit {
             let budget = TurnBudget.of(loop)
             #expect(unsafe write(far, "x", 1) == 1)
-            @Sendable func next() {
+            @Sendable func next() -> Bool {
                 let count = done.withLock { done in
                     done += 1
                     return done
                 }
-                guard count < 1_000 else { return }
-                loop.execute { TurnBudget.of(loop).begin(next) }
+                guard count < 1_000 else { return true }
+                loop.execute { TurnBudget.of(loop).begin(of: AddressKey("a"), next) }
+                return true
             }
-            budget.begin(next)
+            budget.begin(of: AddressKey("a"), next)
         }.get()
         let before = try await within("the read") { await reads.first { _ in true } }
         #expect(try #require(before) <= 128, "work that ran before the socket was read")
@@ -49,6 +51,37 @@ struct TurnBudgetTests {
         try await channel.close()
         close(far)
         try await group.shutdownGracefully()
+    }
+}
+
+extension TurnBudgetTests {
+    @Test("addresses take turns for waiting work, and void work costs nothing")
+    func turns() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let (order, begun) = AsyncStream.makeStream(of: String.self)
+        try await loop.submit {
+            let budget = TurnBudget.of(loop)
+            budget.hasRead()
+            func begin(_ name: String, cost: Int = TurnBudget.whole, of client: String, isVoid: Bool = false) {
+                budget.begin(cost: cost, of: AddressKey(client)) {
+                    begun.yield(name)
+                    return !isVoid
+                }
+            }
+            begin("first", of: "a")
+            for number in 1...3 { begin("a\(number)", of: "a", isVoid: number == 1) }
+            begin("b1", cost: 1, of: "b")
+            begin("c1", of: "c")
+            begin("b2", cost: 1, of: "b")
+            #expect(budget.waitingCount == 6)
+        }.get()
+        var names: [String] = []
+        for await name in order {
+            names.append(name)
+            if names.count == 7 { break }
+        }
+        #expect(names == ["first", "a1", "b1", "c1", "a2", "b2", "a3"])
+        #expect(try await loop.submit { TurnBudget.of(loop).waitingCount }.get() == 0)
     }
 }
 

@@ -24,6 +24,9 @@ struct Admissions {
 
         /// The total limit.
         case inAll
+
+        /// The limit of new connections per address.
+        case tooOften
     }
 
     private let maxConnections: Int
@@ -58,8 +61,14 @@ struct Admissions {
 
     /// Counts a served connection under its address. If the address is at its limit, the connection stops counting as
     /// served, and must be released according to the returned decision.
-    mutating func assignAddress(_ address: String) -> Admission {
-        guard !isFull(address) else {
+    ///
+    /// - Parameter isTooOften: true if the address opens connections too quickly.
+    mutating func assignAddress(_ address: String, isTooOften: Bool) -> Admission {
+        if isTooOften {
+            served -= 1
+            return turnAway(.tooOften)
+        }
+        if isFull(address) {
             served -= 1
             return turnAway(.fromAddress)
         }

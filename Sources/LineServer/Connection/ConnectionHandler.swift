@@ -1,6 +1,7 @@
 import ChangeFeed
 import Concurrency
 import DatabaseAccess
+import Foundations
 import Messaging
 import NIOCore
 import NIOSSL
@@ -45,6 +46,9 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     private var hasSessionEnded = false
 
     private var work: LineWork?
+
+    /// True while the current line waits for the limits of its client, before it is parsed.
+    var isAwaitingAdmission = false
 
     /// The continuation of a JSON-RPC batch that waits for room.
     private var batch: CheckedContinuation<Void, Never>?
@@ -101,6 +105,7 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
         switch event {
         case ChannelEvent.inputClosed:
             state.inputIsOver()
+            if isAwaitingAdmission { work?.task.cancel() }
             proceed()
         case TLSUserEvent.handshakeCompleted:
             isHandshakeAwaited = false
@@ -123,6 +128,7 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        if isAwaitingAdmission { work?.task.cancel() }
         end()
         context.fireChannelInactive()
     }
@@ -242,6 +248,8 @@ extension ConnectionHandler {
 }
 
 extension ConnectionHandler {
+    private var addressKey: AddressKey { AddressKey(slot.clientAddress ?? "") }
+
     /// Performs all pending actions.
     private func proceed() {
         // The loop below also performs the actions that follow from an action.
@@ -253,9 +261,16 @@ extension ConnectionHandler {
 
     private func perform(_ action: ConnectionStateMachine.Action) {
         switch action {
-        case .begin(let event): loop.turnBudget.begin(cost: event.turnCost) { self.begin(event) }
+        case .begin(let event):
+            loop.turnBudget.begin(cost: event.turnCost, of: addressKey) {
+                self.begin(event)
+                return !self.state.isClosed
+            }
         case .resumeBatch:
-            loop.turnBudget.begin { [batch] in batch?.resume() }
+            loop.turnBudget.begin(of: addressKey) { [batch] in
+                batch?.resume()
+                return true
+            }
             batch = nil
         case .timeOutRequest: timeOutRequest()
         case .read: context?.read()

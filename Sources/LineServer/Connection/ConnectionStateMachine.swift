@@ -42,7 +42,7 @@ struct ConnectionStateMachine {
     private var isBatchWaiting = false
 
     private var isReading = false
-    private var hasInputEnded = false
+    private(set) var hasInputEnded = false
     private var hasOutputEnded = false
     private var isClosing = false
     private var isSessionDismissed = false

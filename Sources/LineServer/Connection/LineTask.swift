@@ -22,12 +22,18 @@ struct LineTask: Sendable {
         var hooks: [@Sendable () async -> Void] = []
         var envelope: Envelope
         do throws(ProtocolError) {
-            try await session.admitRequest(bytes: line.readableBytes)
+            connection.value.isAwaitingAdmission = true
+            defer { connection.value.isAwaitingAdmission = false }
+            // A client that has closed its side may be gone, and its lines must not be kept for seconds.
+            try await session.admitRequest(
+                bytes: line.readableBytes, canWait: !connection.value.state.hasInputEnded)
             guard isAtWork else { return }
             envelope = Envelope(line)
         } catch {
             guard isAtWork else { return }
-            envelope = Envelope(line).refused(by: error)
+            envelope =
+                connection.value.state.hasInputEnded
+                ? .single(Envelope.Item(id: .null, content: .failure(error))) : Envelope(line).refused(by: error)
         }
         switch envelope {
         case .single(let item):

@@ -20,6 +20,7 @@ final class ServerContext: Sendable {
     let connections = OpenConnections()
 
     private let admissions: Mutex<Admissions>
+    private let newConnections: RateLimiter<AddressKey>?
     private let numbers = Atomic(0)
     private let stopping = Atomic(false)
 
@@ -32,6 +33,7 @@ final class ServerContext: Sendable {
             Admissions(
                 maxConnections: configuration.maxConnections,
                 maxConnectionsPerAddress: configuration.maxConnectionsPerAddress))
+        newConnections = configuration.newConnectionsPerAddress.map { RateLimiter($0) }
     }
 
     /// Logs the connections that did not end before the server, if there are any.
@@ -51,6 +53,9 @@ final class ServerContext: Sendable {
     /// The number of counted addresses.
     var addressCount: Int { admissions.withLock { $0.addressCount } }
 
+    /// Counts a new connection of an address. Returns true if the address opens them too quickly.
+    func isTooOften(_ address: String) -> Bool { newConnections?.take(AddressKey(address)) != nil }
+
     /// Admits a new connection. Unless it is dropped, it must be released once.
     ///
     /// - Parameter address: nil if unknown until ``assignAddress(_:)``.
@@ -65,7 +70,8 @@ final class ServerContext: Sendable {
 
     /// Counts a served connection under its address, and returns the new decision.
     func assignAddress(_ address: String) -> Admissions.Admission {
-        let admission = admissions.withLock { $0.assignAddress(address) }
+        let isTooOften = isTooOften(address)
+        let admission = admissions.withLock { $0.assignAddress(address, isTooOften: isTooOften) }
         switch admission {
         case .serve: break
         case .refuse(let refusal), .drop(let refusal):
@@ -145,6 +151,7 @@ extension Goodbye {
         case .fromAddress:
             Goodbye(.tooManyConnections, "The server has as many connections from your address as it takes.")
         case .inAll: Goodbye(.tooManyConnections, "The server has as many connections in all as it takes.")
+        case .tooOften: Goodbye(.tooManyConnections, "Your address opens connections too quickly.")
         }
     }
 }
