@@ -276,7 +276,9 @@ extension HTTPConnection {
             $0.requestTask?.cancel()
             $0.reject(.internalServerError, "Something went wrong on our side.")
         }
-        let (connection, handler, peerAddress) = (NIOLoopBound(self, eventLoop: context.eventLoop), handler, peerAddress)
+        let (connection, handler, peerAddress) = (
+            NIOLoopBound(self, eventLoop: context.eventLoop), handler, peerAddress
+        )
         requestTask = loop.assumeIsolated { loop in
             loop.begin { loop in
                 let refusal = await handler.admit(head, bytes: bytes, from: peerAddress)
