@@ -42,16 +42,17 @@ actor GatewayRequestHandler: HTTPRequestHandler {
     }
 
     /// Counts a request against the limits of its user, or of its address before the connection has verified the token.
-    func admit(_ head: HTTPRequestHead, bytes: Int, from peerAddress: String) async -> HTTPResponse? {
+    func admit(_ head: HTTPRequestHead, bytes: Int, from peerAddress: String, canWait: Bool) async -> HTTPResponse? {
         let address = gateway.configuration.trustedProxies.clientAddress(from: peerAddress, head.headers)
-        guard let cachedSession, cachedSession.address == address, !cachedSession.sink.hasEnded,
-            head.headers.first(name: "Authorization")?.hasSuffix(cachedSession.token) == true
-        else {
-            await gateway.sessions.admitRequest(peerAddress: address, bytes: bytes)
-            return nil
-        }
+        let authorization = head.headers.first(name: "Authorization") ?? ""
         do throws(ProtocolError) {
-            try await cachedSession.session.admitRequest(bytes: bytes, canWait: true)
+            if let cachedSession, cachedSession.address == address, !cachedSession.sink.hasEnded,
+                authorization.utf8.reversed().starts(with: cachedSession.token.utf8.reversed())
+            {
+                try await cachedSession.session.admitRequest(bytes: bytes, canWait: canWait)
+            } else {
+                try await gateway.sessions.admitRequest(peerAddress: address, bytes: bytes, canWait: canWait)
+            }
             return nil
         } catch {
             let segments = RequestTarget(head.uri)?.segments ?? []

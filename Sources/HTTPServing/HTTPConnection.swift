@@ -34,6 +34,12 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     private(set) var requestCount = 0
     var requestTask: Task<Void, Never>?
 
+    /// True while the request waits for the limits of its client.
+    private var isAwaitingAdmission = false
+
+    /// True once the client has closed its side.
+    private var hasInputEnded = false
+
     /// True if the connection stays open after the current response.
     private(set) var keepsAlive = true
     private var deadline: Scheduled<Void>?
@@ -94,7 +100,10 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event { hasInputEnded = true }
         switch (event, phase) {
+        // The client may be gone, and its request must not be kept for seconds.
+        case (ChannelEvent.inputClosed, _) where isAwaitingAdmission: closeNow()
         case (ChannelEvent.inputClosed, .processing), (ChannelEvent.inputClosed, .writing):
             keepsAlive = decoding.deferInputClosed() && keepsAlive
         case (ChannelEvent.inputClosed, _): closeNow()
@@ -144,14 +153,13 @@ extension HTTPConnection {
 
     private func handleClose() {
         if case .closed = phase { return }
-        let isAdmitting = if case .admitting = phase { true } else { false }
         discardBody()
         phase = .closed
         deadline?.cancel()
         deadline = nil
         // An admitted request completes even if its client has disconnected. Its timeout remains.
         let requestTask = self.requestTask
-        if isAdmitting { requestTask?.cancel() }
+        if isAwaitingAdmission { requestTask?.cancel() }
         let timeout = requestTask.flatMap { task in
             context?.eventLoop.assumeIsolated().scheduleTask(in: bounds.requestTimeout) { task.cancel() }
         }
@@ -271,7 +279,7 @@ extension HTTPConnection {
         _ work: @escaping @Sendable (NIOLoopBound<HTTPConnection>, HTTPResponse?, isolated LoopActor) async -> Void
     ) {
         guard let context else { return }
-        phase = .admitting(head)
+        phase = .processing(head)
         setDeadline(after: bounds.requestTimeout) {
             $0.requestTask?.cancel()
             $0.reject(.internalServerError, "Something went wrong on our side.")
@@ -281,9 +289,11 @@ extension HTTPConnection {
         )
         requestTask = loop.assumeIsolated { loop in
             loop.begin { loop in
-                let refusal = await handler.admit(head, bytes: bytes, from: peerAddress)
-                guard case .admitting = connection.value.phase else { return }
-                connection.value.phase = .processing(head)
+                connection.value.isAwaitingAdmission = true
+                let refusal = await handler.admit(
+                    head, bytes: bytes, from: peerAddress, canWait: !connection.value.hasInputEnded)
+                connection.value.isAwaitingAdmission = false
+                guard case .processing = connection.value.phase else { return }
                 await work(connection, refusal, loop)
             }
         }

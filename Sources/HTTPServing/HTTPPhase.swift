@@ -13,9 +13,6 @@ enum HTTPPhase {
     /// The body streams to its receiver, until the deadline at the latest.
     case streamingBody(HTTPRequestHead, HTTPStreamingBody, until: NIODeadline)
 
-    /// The request waits for the limits of its client.
-    case admitting(HTTPRequestHead)
-
     /// The handler is processing the request.
     case processing(HTTPRequestHead)
 
@@ -29,7 +26,7 @@ enum HTTPPhase {
     /// The head of the request that is being received or processed.
     var head: HTTPRequestHead? {
         switch self {
-        case .receiving(let head, _), .streamingBody(let head, _, _), .admitting(let head), .processing(let head): head
+        case .receiving(let head, _), .streamingBody(let head, _, _), .processing(let head): head
         case .idle, .awaitingHead, .writing, .lingering, .closed: nil
         }
     }

@@ -77,13 +77,14 @@ package struct HTTPResponse: Sendable {
 /// Handles the requests of one connection, one after another.
 package protocol HTTPRequestHandler: Sendable {
     /// Counts a request against the limits of its client, and waits while it exceeds them. The task is cancelled if the
-    /// client closes its side meanwhile.
+    /// client disconnects or closes its side meanwhile.
     ///
     /// - Parameters:
     ///   - head: also of a request that the server will reject.
     ///   - bytes: the size of the head and the body.
+    ///   - canWait: false to refuse the request instead of waiting.
     /// - Returns: the response to a request beyond the limits; nil for an admitted one.
-    func admit(_ head: HTTPRequestHead, bytes: Int, from peerAddress: String) async -> HTTPResponse?
+    func admit(_ head: HTTPRequestHead, bytes: Int, from peerAddress: String, canWait: Bool) async -> HTTPResponse?
 
     /// Returns the response to an admitted request. After the request timeout the task is cancelled and the response discarded.
     func respond(to request: HTTPRequest) async -> HTTPResponse
@@ -107,7 +108,9 @@ package protocol HTTPRequestHandler: Sendable {
 }
 
 extension HTTPRequestHandler {
-    package func admit(_ head: HTTPRequestHead, bytes: Int, from peerAddress: String) async -> HTTPResponse? { nil }
+    package func admit(
+        _ head: HTTPRequestHead, bytes: Int, from peerAddress: String, canWait: Bool
+    ) async -> HTTPResponse? { nil }
 
     package func bodyReceiver(
         for head: HTTPRequestHead, from peerAddress: String

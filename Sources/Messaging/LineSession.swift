@@ -124,5 +124,5 @@ package protocol SessionFactory: Sendable {
 
     /// Counts a request of a client without a session against the limit of its address, and waits while it exceeds
     /// that (``LineSession/admitRequest(bytes:canWait:)``).
-    func admitRequest(peerAddress: String, bytes: Int) async
+    func admitRequest(peerAddress: String, bytes: Int, canWait: Bool) async throws(ProtocolError)
 }

@@ -249,8 +249,7 @@ package final class MessagingService: Service, SessionFactory {
         ConnectionSession(service: self, sink: sink, peerAddress: peerAddress)
     }
 
-    package func admitRequest(peerAddress: String, bytes: Int) async {
-        // An address is only delayed, never rejected. An error means that the request was cancelled.
-        try? await limits.admitRequest(of: nil, at: AddressKey(peerAddress), bytes: bytes)
+    package func admitRequest(peerAddress: String, bytes: Int, canWait: Bool) async throws(ProtocolError) {
+        try await limits.admitRequest(of: nil, at: AddressKey(peerAddress), bytes: bytes, canWait: canWait)
     }
 }

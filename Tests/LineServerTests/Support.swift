@@ -98,7 +98,7 @@ final class StubSessions: SessionFactory {
         self.body = body
     }
 
-    func admitRequest(peerAddress: String, bytes: Int) {}
+    func admitRequest(peerAddress: String, bytes: Int, canWait: Bool) {}
 
     func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
         let session = StubSession(

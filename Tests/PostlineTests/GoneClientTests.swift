@@ -52,7 +52,7 @@ struct GoneClientTests {
 private struct WaitingHandler: HTTPRequestHandler {
     let event: AsyncStream<String>.Continuation
 
-    func admit(_ head: HTTPRequestHead, bytes: Int, from peerAddress: String) async -> HTTPResponse? {
+    func admit(_ head: HTTPRequestHead, bytes: Int, from peerAddress: String, canWait: Bool) async -> HTTPResponse? {
         event.yield("waits")
         let (never, _) = AsyncStream.makeStream(of: Never.self)
         for await _ in never {}

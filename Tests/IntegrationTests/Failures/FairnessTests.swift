@@ -115,7 +115,7 @@ struct FairnessTests {
     func largeRequests() async throws {
         try await withNode(NodeSettings(rates: .withoutRefill)) { node in
             func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
-            await node.countRequests(5_000 - 17)
+            try await node.countRequests(5_000 - 17)
             let client = try await node.connect()
             let large = #"{"jsonrpc":"2.0","id":1,"method":""#
             try await client.line.send(line: large + String(repeating: "x", count: 65_536 - large.utf8.count))
@@ -130,7 +130,7 @@ struct FairnessTests {
     func rejectedHeads() async throws {
         try await withNode(NodeSettings(rates: .withoutRefill)) { node in
             func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
-            await node.countRequests(5_000)
+            try await node.countRequests(5_000)
             let many = "/?" + String(repeating: "a&", count: 100)
             for (count, target) in ["/v1/changes?a&a", "/v1/nothing", "/%ff", many].enumerated() {
                 let answer = try await RawSocketClient.connect(port: node.httpPort).exchange(
@@ -140,7 +140,7 @@ struct FairnessTests {
             }
         }
         try await withNode(NodeSettings(rates: .withoutRefill)) { node in
-            await node.countRequests(5_000 - 50)
+            try await node.countRequests(5_000 - 50)
             let client = try await node.connect()
             let calls = (1...50).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"server.info"}"# }
             try await client.line.send(line: "[\(calls.joined(separator: ","))]")

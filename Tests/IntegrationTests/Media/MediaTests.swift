@@ -120,7 +120,7 @@ struct MediaTests {
             try await withNode(NodeSettings(rates: .withoutRefill, pictures: folder.path)) { node in
                 func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
                 let alice = try await node.signedIn(.alice)
-                await node.countRequests(5_000)
+                try await node.countRequests(5_000)
                 let before = delayed()
                 let url = try await alice.wear(type: .png, bytes: 1_000)
                 #expect(delayed() == before + 1, "the upload")

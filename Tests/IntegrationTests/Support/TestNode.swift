@@ -40,8 +40,8 @@ struct TestNode: Sendable {
     let httpPort: Int
 
     /// Counts requests of clients at the loopback address without a user, as if they had sent them.
-    func countRequests(_ count: Int) async {
-        for _ in 0..<count { await service.admitRequest(peerAddress: "127.0.0.1", bytes: 0) }
+    func countRequests(_ count: Int) async throws {
+        for _ in 0..<count { try await service.admitRequest(peerAddress: "127.0.0.1", bytes: 0, canWait: true) }
     }
 
     func connect() async throws -> TestClient {

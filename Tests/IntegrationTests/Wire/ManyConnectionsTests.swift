@@ -12,7 +12,7 @@ struct ManyConnectionsTests {
         let count = 10_000
         try #require(IdleConnection.raiseDescriptorLimit() > count + 1_000, "ulimit -Hn is too small for this test")
         try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
+            try await ServeProcess.with(database, ["--rate-limits", "off"]) { node in
                 let alice = try await node.signedIn(.alice)
                 let bob = try await node.signedIn(.bob)
                 try await bob.sync()
