@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run chat release test test-all check soak sanitize fuzz format lint schema schema-check build bench env \
-	test-swift test-alone test-postgres test-compose test-examples docs documentation clean
+	test-swift test-long test-alone test-postgres test-compose test-examples docs documentation clean
 
 .NOTPARALLEL:
 
@@ -40,6 +40,9 @@ release: ## Build the optimized programs that are shipped, in .build/release.
 # (Tests/IntegrationTests/Support/DocumentedTime.swift) or of the protocol, and one that takes all of the machine.
 alone := [.](AvatarSync|ProfileFlow|KilledNode|ClientModel)Tests/
 
+# Suites of a rare case or of random input that take much processor time. scripts/test-http has others.
+long := [.](MergeSize|Model|FuzzedLines|Standby)Tests/
+
 # What must hold over WebSocket as it does over lines. Two promises are others there: a message that is too long, or no
 # UTF-8, ends the connection (docs/protocol.md, section 1), which Tests/HTTP/test_websocket.py holds.
 both_ways := [.](BackPressure|Wire|ResponseSize|Streaming|SyncOpen|Exactness)Tests/
@@ -54,7 +57,7 @@ else
 	@scripts/side-by-side "make --no-print-directory test-swift" scripts/test-http
 endif
 
-test-all: test test-alone test-examples documentation ## All tests, also the long ones and on another PostgreSQL.
+test-all: test test-long test-alone test-examples documentation ## All tests, also long ones and on PostgreSQL 18.
 	@scripts/test-javascript
 	@scripts/test-newest-postgres
 
@@ -64,9 +67,14 @@ test-swift:
 	@scripts/with-postgres scripts/run-tests --filter '^PostgresTests[.]'
 	@scripts/run-tests --filter '^LineServerTests[.]' --skip '[.]PipelineTests'
 	@scripts/run-tests --filter '^LineServerTests[.]PipelineTests'
-	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' --skip '$(alone)' && \
+	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' --skip '$(alone)' \
+	--skip '$(long)' && \
 	scripts/test-sql && \
 	POSTLINE_TEST_WAY=websocket scripts/run-tests --filter '$(both_ways)' --skip '$(lines_alone)'"
+
+test-long: build
+	@scripts/install-dependencies http
+	@scripts/side-by-side "scripts/with-postgres scripts/run-tests --filter '$(long)'" "scripts/test-http --long"
 
 # One after another: they need the machine for themselves.
 test-alone: build
