@@ -35,14 +35,15 @@ struct ChangesLine {
 }
 
 extension Change.Fact {
-    /// The size of the JSON value that the database wrote, in bytes; 0 for a value that is written here.
+    /// The size of the JSON value that the database wrote, in bytes; 0 for a smaller one that is written here.
     package var byteCount: Int {
         switch self {
         case .me(_, let object), .profile(_, _, let object), .message(_, _, let object),
             .openingProfile(_, _, let object), .openingMessage(_, _, let object), .presence(_, _, let object),
             .openingPresence(_, _, let object), .ownConversation(_, _, let object):
             object.readableBytes
-        case .read, .left, .joined, .conversation: 0
+        case .conversation(_, let conversation): conversation.head.readableBytes + conversation.tail.readableBytes
+        case .read, .left, .joined: 0
         }
     }
 

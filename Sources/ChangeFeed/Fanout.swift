@@ -321,18 +321,18 @@ extension Fanout {
                 continue
             }
             let sharedSize = size(of: selection.shared, in: batch)
-            for id in ids {
-                guard let subscriber = live[id] else { continue }
-                let size = sharedSize + openingSize(of: selection, for: subscriber, in: batch)
+            for ids in alikeReceivers(among: ids) {
+                guard let subscriber = live[ids[0]] else { continue }
+                let size = sharedSize + ownSize(of: selection, for: subscriber, in: batch)
                 guard size <= maxPushBytes, ownBytes + size <= Self.maxOwnBytes else {
-                    overflowed.append(id)
+                    overflowed += ids
                     continue
                 }
                 ownBytes += size
                 let push = ChangesLine.push(of: batch) { line in
                     write(selection, for: subscriber, of: batch, to: &line)
                 }
-                deliveries.append(AddressedPush(subscribers: [id], push: push))
+                deliveries.append(AddressedPush(subscribers: ids, push: push))
             }
         }
         for (shared, ids) in alike {
@@ -355,10 +355,27 @@ extension Fanout {
             .reduce(0) { $0 + batch.changes[$1].fact.byteCount }
     }
 
-    /// Returns the size of the messages of the conversations that are new to a receiver, in bytes.
-    private func openingSize(of selection: Selection, for subscriber: Subscriber, in batch: ChangeBatch) -> Int {
-        selection.opened.values.lazy.flatMap { $0.suffix(subscriber.messagesPerConversation) }
-            .reduce(0) { $0 + batch.changes[$1].fact.byteCount }
+    /// Returns the size of the conversations of a receiver, and of the messages of those that are new to it, in bytes.
+    private func ownSize(of selection: Selection, for subscriber: Subscriber, in batch: ChangeBatch) -> Int {
+        let messages = selection.opened.values.lazy.flatMap { $0.suffix(subscriber.messagesPerConversation) }
+        return messages.reduce(0) { $0 + batch.changes[$1].fact.byteCount }
+            + selection.conversations.reduce(0) { $0 + batch.changes[$1].fact.byteCount }
+    }
+
+    /// Returns the live subscriptions of the same user and number of messages, which receive the same pushes.
+    private func alikeReceivers(among ids: [SubscriptionID]) -> some Collection<[SubscriptionID]> {
+        struct Receiver: Hashable {
+            let user: ID
+            let messagesPerConversation: Int
+        }
+        var receivers: [Receiver: [SubscriptionID]] = [:]
+        for id in ids {
+            guard let subscriber = live[id] else { continue }
+            let receiver = Receiver(
+                user: subscriber.user, messagesPerConversation: subscriber.messagesPerConversation)
+            receivers[receiver, default: []].append(id)
+        }
+        return receivers.values
     }
 
     /// Writes the members of a push.

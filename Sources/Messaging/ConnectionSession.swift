@@ -341,7 +341,7 @@ extension ConnectionSession {
     func publishTyping(in conversation: ID, _ isTyping: Bool) async throws(ProtocolError) -> Answer {
         let user = try token.user
         if try await limits.takeTyping(
-            of: user, in: conversation,
+            of: user, in: conversation, at: addressKey,
             { () throws(ProtocolError) in
                 try await service.database.rows(Self.typing, ["\(conversation)"], as: caller).text(0, 0) == "t"
             })

@@ -22,6 +22,9 @@ struct RateLimits: Sendable {
     private let userRequests: RateLimiter<ID>
     private let addressRequests: RateLimiter<AddressKey>
     private let typing = RateLimiter<TypingKey>(TokenBucket.Rate(tokens: 1, per: .seconds(2)))
+    private let userTyping = RateLimiter<ID>(TokenBucket.Rate(tokens: 2, per: .seconds(1), burst: 10))
+    private let addressTyping = RateLimiter<AddressKey>(
+        TokenBucket.Rate(tokens: 2 * usersPerAddress, per: .seconds(1), burst: 10 * usersPerAddress))
     private let now: @Sendable () -> ContinuousClock.Instant
     private let isEnabled: Bool
     private let counters: [Limit: Counter]
@@ -45,6 +48,7 @@ struct RateLimits: Sendable {
         case addressWrites = "address_writes"
         case requests
         case searches
+        case typing
         case mails
         case guestMedia = "guest_media"
     }
@@ -197,16 +201,23 @@ struct RateLimits: Sendable {
         try take(user, from: searches, .searches, "You search too quickly.")
     }
 
-    /// Counts a typing notice, at most one per user and conversation every 2 s, even with limits disabled.
+    /// Counts a typing notice, at most one per user and conversation every 2 s, even with limits disabled. Each goes to
+    /// all members, so that a user and an address have few more.
     ///
     /// - Parameter check: returns true if the notice may be published.
     /// - Returns: true if the notice is to be published.
     /// - Throws: the error of `check`; the notice does not count then.
     func takeTyping(
-        of user: ID, in conversation: ID, _ check: () async throws(ProtocolError) -> Bool
+        of user: ID, in conversation: ID, at address: AddressKey, _ check: () async throws(ProtocolError) -> Bool
     ) async throws(ProtocolError) -> Bool {
         let key = TypingKey(user: user, conversation: conversation)
         guard typing.take(key, now: now()) == nil else { return false }
+        if isEnabled {
+            guard userTyping.take(user, now: now()) == nil, addressTyping.take(address, now: now()) == nil else {
+                counters[.typing]?.increment()
+                return false
+            }
+        }
         do throws(ProtocolError) {
             return try await check()
         } catch {

@@ -229,6 +229,24 @@ struct FanoutTests {
         #expect(fanout.takeOverflowed() == [long])
     }
 
+    @Test("counts conversations, and composes them once for the connections of a user")
+    func conversations() throws {
+        var fanout = Fanout(maxPushBytes: 250)
+        let alices = try (1...3).map { _ in try live(alice, in: [room, other], &fanout) }
+        let bobs = try live(bob, in: [room], &fanout)
+        func changed(_ id: ID, by transaction: UInt64) -> Change {
+            let object = ConversationObject(
+                head: ByteBuffer(repeating: 0x31, count: 90), tail: ByteBuffer(repeating: 0x31, count: 40), lastSeq: 3,
+                marks: [alice: 3, bob: 1], mutedUntil: [:])
+            return change(.conversation(id, object), by: transaction)
+        }
+        let one = fanout.distribute(try batch("13:13:", [changed(room, by: 12)]))
+        #expect(Set(one.map { Set($0.subscribers) }) == [Set(alices), [bobs]])
+        let both = fanout.distribute(try batch("15:15:", [changed(room, by: 13), changed(other, by: 14)]))
+        #expect(both.map(\.subscribers) == [[bobs]])
+        #expect(Set(fanout.takeOverflowed()) == Set(alices))
+    }
+
     @Test("counts only composed pushes toward a receiver's bound")
     func composedAlone() throws {
         var fanout = Fanout()

@@ -44,6 +44,21 @@ struct RateLimitsTests {
         try limits.takeChange(of: .random(), cost: cost, at: address, isGuest: false)
     }
 
+    @Test("limits the typing notices of a user, and of all users at an address")
+    func typing() async throws {
+        let limits = Self.frozen(burst: 100)
+        func notices(of user: ID, at address: AddressKey) async throws -> Int {
+            var count = 0
+            for _ in 0..<11 where try await limits.takeTyping(of: user, in: .random(), at: address, { true }) {
+                count += 1
+            }
+            return count
+        }
+        for _ in 0..<25 { #expect(try await notices(of: .random(), at: address) == 10) }
+        #expect(try await notices(of: .random(), at: address) == 0)
+        #expect(try await notices(of: .random(), at: AddressKey("192.0.2.2")) == 10)
+    }
+
     @Test("row 47: limits sign-ins by IPv6 network of 64 bits")
     func networks() throws {
         let limits = RateLimits(Rates())
