@@ -23,8 +23,7 @@ struct RateLimits: Sendable {
     private let addressRequests: RateLimiter<AddressKey>
     private let typing = RateLimiter<TypingKey>(TokenBucket.Rate(tokens: 1, per: .seconds(2)))
     private let userTyping = RateLimiter<ID>(TokenBucket.Rate(tokens: 2, per: .seconds(1), burst: 10))
-    private let addressTyping = RateLimiter<AddressKey>(
-        TokenBucket.Rate(tokens: 2 * usersPerAddress, per: .seconds(1), burst: 10 * usersPerAddress))
+    private let addressTyping = RateLimiter<AddressKey>(TokenBucket.Rate(tokens: 20, per: .seconds(1), burst: 100))
     private let now: @Sendable () -> ContinuousClock.Instant
     private let isEnabled: Bool
     private let counters: [Limit: Counter]
