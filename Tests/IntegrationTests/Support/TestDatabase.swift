@@ -92,7 +92,7 @@ struct TestDatabase: Sendable {
 
     /// Opens a connection as the superuser or another role. The caller closes it.
     func connect(as user: String? = nil) async throws -> Connection {
-        try await Connection.open(user.map(url(user:)) ?? adminURL, on: Self.reactor)
+        try await Connection.open(user.map(url(user:)) ?? adminURL, on: Self.reactor, options: Self.options)
     }
 
     /// Runs a body with a superuser connection, which is closed afterwards.
@@ -103,7 +103,7 @@ struct TestDatabase: Sendable {
     private static func withConnection<Value>(
         to url: String, _ body: (Connection) async throws -> Value
     ) async throws -> Value {
-        let connection = try await Connection.open(url, on: reactor)
+        let connection = try await Connection.open(url, on: reactor, options: options)
         do {
             let value = try await body(connection)
             await connection.close()
@@ -115,6 +115,13 @@ struct TestDatabase: Sendable {
     }
 
     private static let reactor = Reactor(name: "test")
+
+    /// Options without a timeout that a busy machine could exceed.
+    private static let options = {
+        var options = ConnectionOptions()
+        options.connectTimeout = watchdogLimit
+        return options
+    }()
     private static let slots = AsyncSemaphore(6)
 
     private static func execute(_ sql: String, at url: String) async throws {
