@@ -93,6 +93,8 @@ class NotificationTests(ConsoleCase):
         bob.open(name_of(ALICE))
         text = f"Unread {token()}"
         bob.write(text)
+        # Messages of other tests may be unread, too.
+        alice.until(lambda: text in alice.row(name_of(BOB)).text, "the message in the list")
         icon = "return document.querySelector('link[rel=icon]').href"
         alice.until(lambda: alice.driver.title.startswith("("), "a count in the title")
         alice.until(lambda: alice.driver.execute_script(icon).startswith("data:image/png"), "a count in the icon")
