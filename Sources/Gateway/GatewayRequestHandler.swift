@@ -25,6 +25,9 @@ actor GatewayRequestHandler: HTTPRequestHandler {
         let address: String
         let session: any LineSession
         let sink: RequestSink
+
+        /// Returns true if the session has not ended and is of a client at that address.
+        func isValid(at address: String) -> Bool { self.address == address && !sink.hasEnded }
     }
 
     private var cachedSession: AuthenticatedSession?
@@ -46,7 +49,7 @@ actor GatewayRequestHandler: HTTPRequestHandler {
         let address = gateway.configuration.trustedProxies.clientAddress(from: peerAddress, head.headers)
         let authorization = head.headers.first(name: "Authorization") ?? ""
         do throws(ProtocolError) {
-            if let cachedSession, cachedSession.address == address, !cachedSession.sink.hasEnded,
+            if let cachedSession, cachedSession.isValid(at: address),
                 authorization.utf8.reversed().starts(with: cachedSession.token.utf8.reversed())
             {
                 try await cachedSession.session.admitRequest(bytes: bytes, canWait: canWait)
@@ -182,9 +185,7 @@ extension GatewayRequestHandler {
     private func authenticatedSession(
         for token: String, _ context: RequestContext
     ) async throws(ProtocolError) -> any LineSession {
-        if let cachedSession, cachedSession.token == token, cachedSession.address == context.clientAddress,
-            !cachedSession.sink.hasEnded
-        {
+        if let cachedSession, cachedSession.token == token, cachedSession.isValid(at: context.clientAddress) {
             return cachedSession.session
         }
         if let session = cachedSession?.session { await session.close() }
@@ -197,6 +198,7 @@ extension GatewayRequestHandler {
             throw error
         }
         cachedSession = AuthenticatedSession(token: token, address: context.clientAddress, session: session, sink: sink)
+        // The address was counted before; now that the user is known, it counts too.
         try await session.admitRequest(bytes: 0, canWait: true)
         return session
     }

@@ -1,4 +1,3 @@
-import LineServer
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -11,21 +10,15 @@ struct GoneClientTests {
     @Test("end their wait for the limits, and are not handled")
     func waitingRequest() async throws {
         let (events, event) = AsyncStream.makeStream(of: String.self)
-        let server = HTTPServer(configuration: .init(), sharing: nil) { _ in WaitingHandler(event: event) }
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await server.run { port.yield($0.port) } }
-            var listening = ports.makeAsyncIterator()
+        try await withHTTPServer(of: WaitingHandler(event: event)) { port in
             let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .connect(host: "127.0.0.1", port: try #require(await listening.next())).get()
+                .connect(host: "127.0.0.1", port: port).get()
             try await channel.writeAndFlush(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
             var happened = events.makeAsyncIterator()
             #expect(await happened.next() == "waits")
             try await channel.close()
             #expect(await happened.next() == "cancelled")
             #expect(await happened.next() == "closed")
-            group.cancelAll()
-            try? await group.waitForAll()
         }
     }
 

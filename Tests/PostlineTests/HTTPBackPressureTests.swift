@@ -15,15 +15,7 @@ struct HTTPBackPressureTests {
     private func withServer(_ body: (Int) async throws -> Void) async throws {
         var configuration = HTTPServer.Configuration()
         configuration.bounds.maxUnwrittenBytes = 3 * LargeResponses.bytes
-        let server = HTTPServer(configuration: configuration, sharing: nil) { _ in LargeResponses() }
-        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await server.run { continuation.yield($0.port) } }
-            var listening = ports.makeAsyncIterator()
-            try await body(try #require(await listening.next()))
-            group.cancelAll()
-            try? await group.waitForAll()
-        }
+        try await withHTTPServer(configuration, of: LargeResponses(), body)
     }
 
     // A9

@@ -64,13 +64,9 @@ struct Admissions {
     ///
     /// - Parameter isTooOften: true if the address opens connections too quickly.
     mutating func assignAddress(_ address: String, isTooOften: Bool) -> Admission {
-        if isTooOften {
+        if let refusal: Refusal = isTooOften ? .tooOften : isFull(address) ? .fromAddress : nil {
             served -= 1
-            return turnAway(.tooOften)
-        }
-        if isFull(address) {
-            served -= 1
-            return turnAway(.fromAddress)
+            return turnAway(refusal)
         }
         count(address)
         return .serve

@@ -105,7 +105,7 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
         switch event {
         case ChannelEvent.inputClosed:
             state.inputIsOver()
-            if isAwaitingAdmission { work?.task.cancel() }
+            endAdmissionWait()
             proceed()
         case TLSUserEvent.handshakeCompleted:
             isHandshakeAwaited = false
@@ -128,7 +128,7 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        if isAwaitingAdmission { work?.task.cancel() }
+        endAdmissionWait()
         end()
         context.fireChannelInactive()
     }
@@ -248,6 +248,11 @@ extension ConnectionHandler {
 }
 
 extension ConnectionHandler {
+    /// Ends the wait of a line whose client may be gone.
+    private func endAdmissionWait() {
+        if isAwaitingAdmission { work?.task.cancel() }
+    }
+
     private var addressKey: AddressKey { AddressKey(slot.clientAddress ?? "") }
 
     /// Performs all pending actions.

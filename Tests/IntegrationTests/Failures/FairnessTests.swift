@@ -97,46 +97,43 @@ struct FairnessTests {
         try await withNode(NodeSettings(rates: rates)) { node in
             let (alice, again) = (try await node.signedIn(.alice), try await node.signedIn(.alice))
             let carol = try await node.signedIn(.carol)
-            func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
-            #expect(delayed() == 0)
+            #expect(node.delayedRequests == 0)
             // 20 at once, whatever the result and the connection.
             for _ in 0..<10 { for client in [alice, again] { _ = try? await client.call(method, ["bio": "b"]) } }
-            #expect(delayed() == 0)
+            #expect(node.delayedRequests == 0)
             try await alice.call("me.get")
-            #expect(delayed() == 1)
+            #expect(node.delayedRequests == 1)
             try await carol.call("me.get")
-            #expect(delayed() == 1)
+            #expect(node.delayedRequests == 1)
             try await again.call("me.get")
-            #expect(delayed() == 2)
+            #expect(node.delayedRequests == 2)
         }
     }
 
     @Test("a request of 64 KiB counts as 17, before it is parsed")
     func largeRequests() async throws {
         try await withNode(NodeSettings(rates: .withoutRefill)) { node in
-            func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
             try await node.countRequests(5_000 - 17)
             let client = try await node.connect()
             let large = #"{"jsonrpc":"2.0","id":1,"method":""#
             try await client.line.send(line: large + String(repeating: "x", count: 65_536 - large.utf8.count))
             #expect(try await client.nextLine().contains("parse_error"))
-            #expect(delayed() == 0)
+            #expect(node.delayedRequests == 0)
             try await client.call("server.info")
-            #expect(delayed() == 1)
+            #expect(node.delayedRequests == 1)
         }
     }
 
     @Test("counts HTTP requests that are rejected because of their head, and batches")
     func rejectedHeads() async throws {
         try await withNode(NodeSettings(rates: .withoutRefill)) { node in
-            func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
             try await node.countRequests(5_000)
             let many = "/?" + String(repeating: "a&", count: 100)
             for (count, target) in ["/v1/changes?a&a", "/v1/nothing", "/%ff", many].enumerated() {
                 let answer = try await RawSocketClient.connect(port: node.httpPort).exchange(
                     Array("GET \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8))
                 #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 4"))
-                #expect(delayed() == Double(count + 1), "\(target)")
+                #expect(node.delayedRequests == Double(count + 1), "\(target)")
             }
         }
         try await withNode(NodeSettings(rates: .withoutRefill)) { node in
@@ -145,9 +142,9 @@ struct FairnessTests {
             let calls = (1...50).map { #"{"jsonrpc":"2.0","id":\#($0),"method":"server.info"}"# }
             try await client.line.send(line: "[\(calls.joined(separator: ","))]")
             #expect(try await client.nextLine().contains(#""id":50"#))
-            #expect(node.metrics.value("postline_requests_delayed_total") ?? 0 == 0)
+            #expect(node.delayedRequests == 0)
             try await client.call("server.info")
-            #expect(node.metrics.value("postline_requests_delayed_total") == 1)
+            #expect(node.delayedRequests == 1)
         }
     }
 

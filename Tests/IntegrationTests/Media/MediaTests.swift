@@ -118,17 +118,16 @@ struct MediaTests {
     func counted() async throws {
         try await PictureFolder.with { folder in
             try await withNode(NodeSettings(rates: .withoutRefill, pictures: folder.path)) { node in
-                func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
                 let alice = try await node.signedIn(.alice)
                 try await node.countRequests(5_000)
-                let before = delayed()
+                let before = node.delayedRequests
                 let url = try await alice.wear(type: .png, bytes: 1_000)
-                #expect(delayed() == before + 1, "the upload")
+                #expect(node.delayedRequests == before + 1, "the upload")
                 _ = try await PictureAnswer.get(url)
-                #expect(delayed() == before + 2, "the download")
+                #expect(node.delayedRequests == before + 2, "the download")
                 let forged = "http://127.0.0.1:\(node.httpPort)/v1/media/\(ID.random())?signature=00"
                 _ = try await PictureAnswer.request("PUT", forged)
-                #expect(delayed() == before + 3, "a forged upload")
+                #expect(node.delayedRequests == before + 3, "a forged upload")
             }
         }
     }

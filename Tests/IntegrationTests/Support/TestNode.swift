@@ -39,6 +39,9 @@ struct TestNode: Sendable {
     /// The HTTP port.
     let httpPort: Int
 
+    /// The number of requests that waited for the limits of their clients.
+    var delayedRequests: Double { metrics.value("postline_requests_delayed_total") ?? 0 }
+
     /// Counts requests of clients at the loopback address without a user, as if they had sent them.
     func countRequests(_ count: Int) async throws {
         for _ in 0..<count { try await service.admitRequest(peerAddress: "127.0.0.1", bytes: 0, canWait: true) }
