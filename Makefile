@@ -132,9 +132,9 @@ docs: build ## Write the generated tables of docs/: settings, metrics, methods, 
 	@scripts/docs
 	@scripts/generate-javascript
 
-documentation: ## Write the reference of PostlineClient by DocC; a warning is an error.
+documentation: ## Write the reference of the Swift package by DocC; a warning is an error.
 	@scripts/install-dependencies test
-	POSTLINE_PART=documentation swift package generate-documentation --target PostlineClient --warnings-as-errors
+	POSTLINE_PART=documentation swift package generate-documentation --target Postline --warnings-as-errors
 
 env: ## Make .env, the secrets of docker-compose.yml.
 	@scripts/make-env

@@ -66,9 +66,10 @@ let package = Package(
     name: "postline",
     platforms: [.macOS(.v15), .iOS(.v17)],
     products: [
-        .executable(name: "postline", targets: ["postline"]),
+        // The target is not named `postline`, because some file systems would confuse its module with `Postline`.
+        .executable(name: "postline", targets: ["Commands"]),
         .executable(name: "postline-chat", targets: ["postline-chat"]),
-        .library(name: "PostlineClient", targets: ["PostlineClient"]),
+        .library(name: "Postline", targets: ["Postline"]),
     ],
     // An app that links the client enables no trait, and resolves no dependency of the server.
     traits: [
@@ -165,7 +166,7 @@ let package = Package(
 
         // The client that apps link.
         module(
-            "PostlineClient",
+            "Postline",
             [
                 "Concurrency", "Foundations", .sqlite, .logging,
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"), .nio, .nioHTTP1, .nioPosix, .nioSSL,
@@ -176,7 +177,7 @@ let package = Package(
         module("Metering", [.product(name: "CoreMetrics", package: "swift-metrics", condition: server)]),
         module("PrivatePostgres", ["Foundations", .subprocess]),
         module("TerminalText"),
-        module("Chat", ["Foundations", "PostlineClient", "TerminalText", .logging]),
+        module("Chat", ["Foundations", "Postline", "TerminalText", .logging]),
         module(
             "Doctor",
             [
@@ -189,7 +190,7 @@ let package = Package(
         // `postline chat` starts the second program, so that the server links neither all of Foundation nor SQLite.
         program("postline-chat", ["Chat", .argumentParser, .systemPackage]),
         program(
-            "postline",
+            "Commands",
             [
                 "Accounts", "ChangeFeed", "DatabaseAccess", "Doctor", "Foundations", "Gateway", "HTTPServing",
                 "LineServer", "Media",
@@ -207,7 +208,7 @@ let package = Package(
             "postline-bench",
             [
                 "CClients", "CNotifyPeer", "Accounts", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations",
-                "LineClient", "LineServer", "Messaging", "Postgres", "PostlineClient", "PrivatePostgres", "Schema",
+                "LineClient", "LineServer", "Messaging", "Postgres", "Postline", "PrivatePostgres", "Schema",
                 "TerminalText", "WireProtocol", .argumentParser, .sqlite, .logging, .nio, .nioHTTP1, .nioPosix,
                 .subprocess, .systemPackage,
             ]),
@@ -244,14 +245,14 @@ let package = Package(
             ], exclude: ["Fuzzing/Corpus", "Fuzzing/FuzzTarget.swift"]),
         tests("MeteringTests", ["Metering", .metrics]),
         tests("BenchTests", ["postline-bench", .nio, .nioPosix]),
-        tests("ChatTests", ["Chat", "PostlineClient", "TerminalText", "TestSupport"]),
+        tests("ChatTests", ["Chat", "Postline", "TerminalText", "TestSupport"]),
         tests("DoctorTests", ["Accounts", "Doctor", "Foundations", "Messaging", "Schema", "TestSupport"]),
         tests(
             "PostlineTests",
             [
                 "Accounts", "ChangeFeed", "Foundations", "Gateway", "HTTPServing", "LineClient", "LineServer", "Media",
                 "Messaging",
-                "Outbound", "Outbox", "PrivatePostgres", "Schema", "TestSupport", "WireProtocol", "postline",
+                "Outbound", "Outbox", "PrivatePostgres", "Schema", "TestSupport", "WireProtocol", "Commands",
                 .argumentParser, .logging, .nio, .nioHTTP1, .nioPosix,
             ]),
         tests(
@@ -260,7 +261,7 @@ let package = Package(
                 "Accounts", "BoundedWait", "ChangeFeed", "Concurrency", "DatabaseAccess", "Foundations",
                 "FuzzedLines", "Gateway", "HTTPServing", "LineClient", "LineServer", "Media", "Messaging", "Metering",
                 "Outbound",
-                "Outbox", "Postgres", "PostlineClient", "PrivatePostgres", "Schema", "SchemaValidation",
+                "Outbox", "Postgres", "Postline", "PrivatePostgres", "Schema", "SchemaValidation",
                 "TestSupport", "WireProtocol", "client-program", "postline-chat", .sqlite, .crypto,
                 .product(name: "CryptoExtras", package: "swift-crypto", condition: server), .jwt, .logging, .nio,
                 .nioHTTP1, .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: server), .nioPosix,
@@ -269,7 +270,7 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates", condition: server),
             ], exclude: ["Fixtures"]),
         // An app without a screen, which tests kill.
-        program("client-program", ["PostlineClient", .logging], in: "Tests/ClientProgram"),
+        program("client-program", ["Postline", .logging], in: "Tests/ClientProgram"),
         // Tests of the composed system (docker-compose.yml), which run within it, without a toolchain.
         program(
             "composed-tests",

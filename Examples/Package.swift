@@ -23,12 +23,12 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "hello-postline",
-            dependencies: [.product(name: "PostlineClient", package: "postline")],
+            dependencies: [.product(name: "Postline", package: "postline")],
             swiftSettings: settings),
         .target(
             name: "ChatApp",
             dependencies: [
-                .product(name: "PostlineClient", package: "postline"),
+                .product(name: "Postline", package: "postline"),
                 .target(name: "SwiftUIStubs", condition: .when(platforms: [.linux])),
             ],
             swiftSettings: settings),

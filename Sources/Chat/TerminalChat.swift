@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import PostlineClient
+import Postline
 import TerminalText
 
 /// The chat on this process's terminal, standard input and standard output.

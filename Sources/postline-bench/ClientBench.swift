@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LineClient
 import Logging
-import PostlineClient
+import Postline
 import PrivatePostgres
 import Subprocess
 import SystemPackage

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @testable import Chat
-@testable import PostlineClient
+@testable import Postline
 
 @Suite("Chat model")
 struct ChatModelTests {

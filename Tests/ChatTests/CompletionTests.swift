@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Chat
-@testable import PostlineClient
+@testable import Postline
 
 @Suite("Completion in the input line")
 struct CompletionTests {

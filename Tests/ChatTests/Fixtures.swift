@@ -1,7 +1,7 @@
 import Foundation
 
 @testable import Chat
-@testable import PostlineClient
+@testable import Postline
 
 /// Sample profiles, messages and client states.
 enum Fixture {

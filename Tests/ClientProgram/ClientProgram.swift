@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import PostlineClient
+import Postline
 
 /// An app without a user interface, for tests that kill it. It reads one command per line from standard input, and
 /// prints the results.

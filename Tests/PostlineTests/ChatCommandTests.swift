@@ -1,6 +1,6 @@
 import Testing
 
-@testable import postline
+@testable import Commands
 
 @Suite("postline chat")
 struct ChatCommandTests {

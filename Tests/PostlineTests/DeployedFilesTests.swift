@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@testable import postline
+@testable import Commands
 
 @Suite("Deployment files")
 struct DeployedFilesTests {

@@ -1,7 +1,7 @@
 import Logging
 import Testing
 
-@testable import postline
+@testable import Commands
 
 @Suite("Log lines")
 struct LogLinesTests {

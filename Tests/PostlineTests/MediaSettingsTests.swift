@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 @testable import Media
-@testable import postline
+@testable import Commands
 
 @Suite("Media settings")
 struct MediaSettingsTests {

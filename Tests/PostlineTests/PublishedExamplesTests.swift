@@ -6,7 +6,7 @@ import Testing
 struct PublishedExamplesTests {
     private static let pages =
         ["README.md", "docs/client.md"]
-        + Repository.files(in: "Sources/PostlineClient/PostlineClient.docc", endingIn: "md")
+        + Repository.files(in: "Sources/Postline/Postline.docc", endingIn: "md")
 
     @Test("each Swift block is in Examples, word for word", arguments: pages)
     func blocks(_ page: String) throws {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import postline
+@testable import Commands
 
 @Suite("Push settings")
 struct PushSettingsTests {

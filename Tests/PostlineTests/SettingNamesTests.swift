@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import postline
+@testable import Commands
 
 @Suite("Setting names")
 struct SettingNamesTests {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WireProtocol
 
-@testable import postline
+@testable import Commands
 
 @Suite("Settings documentation")
 struct SettingsDocumentedTests {

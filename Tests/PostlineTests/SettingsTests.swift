@@ -1,7 +1,7 @@
 import ArgumentParser
 import Testing
 
-@testable import postline
+@testable import Commands
 
 @Suite("Invalid settings")
 struct SettingsTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import postline
+@testable import Commands
 
 @Suite("Unknown commands")
 struct UnknownCommandTests {

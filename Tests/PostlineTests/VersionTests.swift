@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import postline
+@testable import Commands
 
 @Suite("Version")
 struct VersionTests {

@@ -1,5 +1,5 @@
 import Foundation
-import PostlineClient
+import Postline
 
 #if canImport(SwiftUI)
 import SwiftUI

@@ -1,5 +1,5 @@
 import Foundation
-import PostlineClient
+import Postline
 
 struct OldSettings: LegacyData {
     func migrate(into edit: inout ProfileEdit) throws -> Bool {

@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 
 #if canImport(SwiftUI)
 import SwiftUI

@@ -1,6 +1,6 @@
 import Foundation
 import Observation
-import PostlineClient
+import Postline
 
 /// Signs in, prints the conversations, sends a message to the newest one, and waits until the server has it.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import PostlineClient
+import Postline
 
 /// Executes the chat's effects with its client, and reports the results.
 @MainActor

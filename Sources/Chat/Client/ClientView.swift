@@ -1,5 +1,5 @@
 import Observation
-import PostlineClient
+import Postline
 import Synchronization
 
 /// Reads the client's state, and signals when it has changed.

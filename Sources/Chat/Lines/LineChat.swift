@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 
 /// The chat in line mode: commands and texts on standard input, events on standard output.
 ///

@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 import TerminalText
 
 /// Formats events in line mode, one per line, for people and scripts.

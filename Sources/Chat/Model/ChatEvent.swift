@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 
 /// An event from the client.
 enum ChatEvent: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 
 /// Executes typed lines.
 extension ChatModel {

@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 
 /// The state and logic of the chat, independent of its presentation.
 ///

@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 
 /// A change that a user would notice between two states.
 enum ChatUpdate: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 
 /// The client's state at one moment.
 struct ClientSnapshot: Sendable, Equatable {

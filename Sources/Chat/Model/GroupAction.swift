@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 
 /// An action on a conversation, mostly a group. All need the server.
 enum GroupAction: Sendable, Equatable {

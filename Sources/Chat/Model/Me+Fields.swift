@@ -1,5 +1,5 @@
 import Foundation
-import PostlineClient
+import Postline
 
 /// A label with its value, or nil if it is not set.
 struct ProfileField: Sendable, Equatable {

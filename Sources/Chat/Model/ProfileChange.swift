@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 
 /// A change of the user's own profile.
 enum ProfileChange: Sendable, Equatable {

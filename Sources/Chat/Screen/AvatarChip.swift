@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 import TerminalText
 
 /// An avatar in a terminal: an initial on the avatar's colour, three cells wide.

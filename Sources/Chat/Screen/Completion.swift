@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 import TerminalText
 
 /// The candidates that Tab offers for the text before the cursor: commands, names or usernames.

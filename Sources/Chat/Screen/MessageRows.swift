@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 import TerminalText
 
 /// The rows of the open conversation: dates, senders, texts and delivery signs.

@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 import TerminalText
 
 /// A panel over the conversations until the next key. It scrolls if it is higher than the screen.

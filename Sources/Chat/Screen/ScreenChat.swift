@@ -1,5 +1,5 @@
 import Foundations
-import PostlineClient
+import Postline
 
 /// The chat on the full terminal.
 @MainActor

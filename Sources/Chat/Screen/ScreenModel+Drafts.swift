@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 
 /// The input line: a draft of the open conversation, or a message being edited.
 extension ScreenModel {

@@ -1,5 +1,5 @@
 import Foundation
-import PostlineClient
+import Postline
 import TerminalText
 
 /// Draws the model for a screen's size.

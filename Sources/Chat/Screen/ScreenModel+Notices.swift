@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 import TerminalText
 
 /// Shows notices as a panel, or as a sentence at the bottom.

@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 import TerminalText
 
 /// The state of the chat on the screen: the chosen conversation, the text being typed, the scroll position.

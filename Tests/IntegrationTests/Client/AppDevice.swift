@@ -2,7 +2,7 @@ import BoundedWait
 import Foundation
 import Logging
 import Postgres
-import PostlineClient
+import Postline
 
 /// A device with the app: a folder that outlives the app's process, which is a client here.
 @MainActor

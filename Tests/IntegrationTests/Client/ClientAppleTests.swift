@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import PostlineClient
+@testable import Postline
 
 @Suite("Signing in with external accounts")
 @MainActor

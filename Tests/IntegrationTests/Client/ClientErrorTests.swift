@@ -1,5 +1,5 @@
 import Foundation
-import PostlineClient
+import Postline
 import Testing
 
 @Suite("Client error descriptions")

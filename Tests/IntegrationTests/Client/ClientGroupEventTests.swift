@@ -1,4 +1,4 @@
-import PostlineClient
+import Postline
 import Testing
 
 @Suite("Client group events", .timeLimit(.minutes(60)))

@@ -3,7 +3,7 @@ import Outbox
 import TestSupport
 import Testing
 
-@testable import PostlineClient
+@testable import Postline
 
 @Suite("Client accounts by mail")
 @MainActor

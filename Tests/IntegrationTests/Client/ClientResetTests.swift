@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import PostlineClient
+@testable import Postline
 
 @Suite("Client after a database reset")
 @MainActor

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import PostlineClient
+@testable import Postline
 
 @Suite("Client sessions")
 @MainActor

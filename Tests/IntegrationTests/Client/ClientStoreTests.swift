@@ -1,7 +1,7 @@
 import BoundedWait
 import Foundation
 import GRDB
-import PostlineClient
+import Postline
 import Testing
 
 @Suite("Client store damage")

@@ -1,6 +1,6 @@
 import Foundation
 import Observation
-import PostlineClient
+import Postline
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import BoundedWait
 import Foundation
-import PostlineClient
+import Postline
 import Synchronization
 import TestSupport
 import Testing

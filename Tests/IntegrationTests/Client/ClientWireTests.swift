@@ -8,7 +8,7 @@ import PrivatePostgres
 import TestSupport
 import Testing
 
-@testable import PostlineClient
+@testable import Postline
 
 @Suite("Client wire protocol")
 @MainActor

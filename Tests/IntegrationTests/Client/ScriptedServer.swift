@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-@testable import PostlineClient
+@testable import Postline
 
 /// A server with scripted responses that records the requests, for cases that are rare with a real server.
 ///

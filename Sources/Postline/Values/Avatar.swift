@@ -2,7 +2,7 @@
 public enum Avatar: Sendable, Hashable {
     /// The picture at this https URL.
     case custom(url: String)
-    /// The server's built-in avatar with this id (``PostlineClient/PostlineClient/builtInAvatars()``). An app may have
+    /// The server's built-in avatar with this id (``PostlineClient/builtInAvatars()``). An app may have
     /// no picture for it: ``Profile/avatar(builtInIDs:)`` never returns such an id.
     case builtIn(id: String)
     /// At most two letters on a background colour that never changes for the user.
@@ -59,7 +59,7 @@ public struct BuiltInAvatar: Sendable, Hashable, Codable, Identifiable {
     public let color: String
 
     /// The ids of Postline's standard avatars. A server may have others
-    /// (``PostlineClient/PostlineClient/builtInAvatars()``).
+    /// (``PostlineClient/builtInAvatars()``).
     public static let standardIDs: Set<String> = [
         "fox", "otter", "owl", "panda", "whale", "turtle", "bee", "flamingo", "hedgehog", "penguin", "koala", "dragon",
         "blue_circle", "red_circle", "green_circle", "orange_circle", "yellow_circle", "purple_circle", "pink_circle",

@@ -2,8 +2,8 @@ public import Foundation
 
 /// A change that the user made on this device and that the server refused.
 public struct RefusedChange: Sendable, Hashable, Identifiable {
-    /// The number to pass to ``PostlineClient/PostlineClient/retryChange(_:)`` and
-    /// ``PostlineClient/PostlineClient/discardChange(_:)``.
+    /// The number to pass to ``PostlineClient/retryChange(_:)`` and
+    /// ``PostlineClient/discardChange(_:)``.
     public let id: Int64
     /// The kind of the change.
     public let kind: Kind

@@ -63,7 +63,7 @@ extension Profile {
     /// the initials, as for a user without an avatar.
     ///
     /// - Parameter builtInIDs: The ids that the app can draw, such as ``BuiltInAvatar/standardIDs``, or those of
-    ///   ``PostlineClient/PostlineClient/builtInAvatars()``.
+    ///   ``PostlineClient/builtInAvatars()``.
     public func avatar(builtInIDs: Set<String>) -> Avatar {
         if case .builtIn(let id) = avatar, !builtInIDs.contains(id) { return .initials(of: self) }
         return avatar

@@ -33,7 +33,7 @@ public struct ProfileEdit: Sendable, Hashable {
 
     /// A choice of avatar.
     public enum AvatarChoice: Sendable, Hashable {
-        /// A built-in avatar of the server (``PostlineClient/PostlineClient/builtInAvatars()``).
+        /// A built-in avatar of the server (``PostlineClient/builtInAvatars()``).
         case builtIn(id: String)
         /// The picture at this https URL.
         case custom(url: String)

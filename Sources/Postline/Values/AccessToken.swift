@@ -2,7 +2,7 @@ public import Foundation
 
 /// An access token for an app's own HTTP requests as the user (`Authorization: Bearer VALUE`).
 ///
-/// ``PostlineClient/PostlineClient/accessToken()`` returns it. The token grants the user's rights until it expires:
+/// ``PostlineClient/accessToken()`` returns it. The token grants the user's rights until it expires:
 /// keep it out of logs and files.
 public struct AccessToken: Sendable, Hashable, CustomStringConvertible {
     /// The token, a JWT.

@@ -34,7 +34,7 @@ public struct Message: Sendable, Hashable, Identifiable {
     /// A picture of a message.
     public struct Attachment: Sendable, Hashable, Codable {
         /// The https URL, at most 2,048 bytes. It is empty for an uploaded picture until it is sent, and does not show
-        /// one: call ``PostlineClient/PostlineClient/urls(of:)``.
+        /// one: call ``PostlineClient/urls(of:)``.
         public var url: String
         /// The id of an uploaded picture, or nil for a picture elsewhere.
         public var mediaID: String?

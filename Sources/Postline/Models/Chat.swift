@@ -61,7 +61,7 @@ public final class Chat: Identifiable {
         if isEdited { await client.setTyping(!content.isEmpty, in: id) }
     }
 
-    /// Sends a message in this conversation. See ``PostlineClient/PostlineClient/send(_:in:attachment:)``.
+    /// Sends a message in this conversation. See ``PostlineClient/send(_:in:attachment:)``.
     ///
     /// - Returns: The message's id.
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
@@ -71,7 +71,7 @@ public final class Chat: Identifiable {
         return try await client.send(content, in: conversationID, attachment: attachment)
     }
 
-    /// Marks the whole conversation as read. See ``PostlineClient/PostlineClient/markRead(_:)``.
+    /// Marks the whole conversation as read. See ``PostlineClient/markRead(_:)``.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead() async throws { try await client.markRead(conversationID) }
