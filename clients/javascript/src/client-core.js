@@ -93,11 +93,12 @@ export class ClientCore {
     try {
       this.#device = await this.storage.open('device')
     } catch (error) {
+      const reason = /** @type {any} */ (error)?.message ?? error
+      this.storeError = new PostlineError('store_unusable', `The device stores nothing: ${reason}`)
+      if (this.storage.isRequired) throw this.storeError
       // As in some private windows. The data then last as long as the page.
       this.storage = memoryStorage()
       this.#device = await this.storage.open('device')
-      const reason = /** @type {any} */ (error)?.message ?? error
-      this.storeError = new PostlineError('store_unusable', `The device stores nothing: ${reason}`)
     }
     // Writes of other tabs queue up behind the first read.
     this.#tabs.start()

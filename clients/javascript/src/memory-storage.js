@@ -21,7 +21,7 @@ export function memoryStorage() {
 }
 
 /** @implements {Database} */
-class MemoryDatabase {
+export class MemoryDatabase {
   /**
    * The records by group and key. The messages of a conversation are a group, so that reading them does not visit all.
    *
@@ -49,7 +49,14 @@ class MemoryDatabase {
    * @param {import('./storage.js').Write[]} writes
    * @returns {Promise<void>}
    */
-  async write(writes) {
+  async write(writes) { this.apply(writes) }
+
+  /**
+   * Applies writes at once.
+   *
+   * @param {import('./storage.js').Write[]} writes
+   */
+  apply(writes) {
     for (const write of writes) {
       const name = groupName(write.table, 'from' in write ? write.from : write.key)
       const group = this.#groups.get(name) ?? new Map()
@@ -61,6 +68,18 @@ class MemoryDatabase {
       } else {
         group.set(write.key, write.value)
       }
+    }
+  }
+
+  /**
+   * Returns all records as writes.
+   *
+   * @returns {Iterable<{ table: Table, key: string, value: any }>}
+   */
+  * records() {
+    for (const [name, group] of this.#groups) {
+      const table = /** @type {Table} */ (name.split('/', 1)[0])
+      for (const [key, value] of group) yield { table, key, value }
     }
   }
 

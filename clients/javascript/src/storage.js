@@ -24,12 +24,14 @@
  * @property {() => void} close
  */
 /**
- * A place for databases. `memoryStorage` and `indexedDBStorage` are implementations; an app may bring its own, such as
- * over SQLite in React Native.
+ * A place for databases. `memoryStorage`, `indexedDBStorage` and, in Node, `fileStorage` are implementations; an app
+ * may bring its own, such as over SQLite in React Native.
  *
  * @typedef {object} Storage
  * @property {string} name The name by which tabs of a browser recognize the same storage.
  * @property {boolean} isShared True if other tabs see the same data.
+ * @property {boolean} [isRequired] True if the client must not use memory in its place. A second process of a bot would
+ *   answer what the first one answers. If the storage cannot be opened, `ready` throws `store_unusable`.
  * @property {(name: string) => Promise<Database>} open Opens a database, which is created if it is missing.
  */
 
