@@ -94,12 +94,20 @@ export class Connection {
    * @param {{ timeout?: number, onResult?: (result: any) => void }} [options] `onResult` is called with the result
    *   before any later line is handled.
    * @returns {Promise<any>}
-   * @throws {PostlineError} The server's error, or `offline`.
+   * @throws {PostlineError} The server's error, `offline`, or `line_too_long`.
    */
   call(method, params = {}, options = {}) {
     const { timeout = answerTimeout, onResult } = options
     if (!this.isOpen) return Promise.reject(offlineError())
     const id = this.#nextID++
+    const line = { jsonrpc: '2.0', id, method, params }
+    const text = JSON.stringify(line)
+    const most = this.hello.max_line_bytes
+    // The server would end the connection.
+    if (byteCount(text) > most) {
+      const reason = `The request ${method} has ${byteCount(text)} bytes, and the server allows ${most}.`
+      return Promise.reject(new PostlineError('line_too_long', reason))
+    }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.close('The server does not answer.'), timeout)
       this.#requests.set(id, {
@@ -109,7 +117,7 @@ export class Connection {
           resolve(result)
         },
       })
-      this.#send({ jsonrpc: '2.0', id, method, params })
+      this.#send(line, text)
     })
   }
 
@@ -120,12 +128,15 @@ export class Connection {
    * @param {object} params
    */
   notify(method, params) {
-    if (this.isOpen) this.#send({ jsonrpc: '2.0', method, params })
+    const line = { jsonrpc: '2.0', method, params }
+    if (this.isOpen) this.#send(line, JSON.stringify(line))
   }
 
-  /** @param {object} line */
-  #send(line) {
-    const text = JSON.stringify(line)
+  /**
+   * @param {object} line
+   * @param {string} text
+   */
+  #send(line, text) {
     this.#onLine('out', line, { size: text.length })
     this.#socket.send(text)
   }
@@ -199,6 +210,22 @@ export class Connection {
     this.#requests.clear()
     this.#end(loss)
   }
+}
+
+/**
+ * Returns the bytes of a text in UTF-8. React Native has no encoder everywhere.
+ *
+ * @param {string} text
+ */
+function byteCount(text) {
+  let count = text.length
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index)
+    if (unit > 0x7f) count += 1
+    // The two halves of a pair have four bytes together.
+    if (unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff)) count += 1
+  }
+  return count
 }
 
 /** The end of a connection. */

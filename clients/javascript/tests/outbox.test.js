@@ -93,6 +93,23 @@ describe('Outbox', () => {
     assert.equal(client.refusedChanges.length, 0)
   })
 
+  test('a change that is too long for a line is refused, and blocks nothing', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    accept(server)
+    // Two units of a text each, and four bytes.
+    await chat.send('😀'.repeat(16_400))
+    await client.updateProfile({ bio: 'ä'.repeat(33_000) })
+    await chat.send('good')
+    await shows(chat, 'good', 'sent')
+    await until(client, () => client.pendingCount === 0, 'nothing waits')
+    assert.deepEqual(client.refusedChanges.map(({ error }) => error.code), ['line_too_long', 'line_too_long'])
+    assert.equal(server.connections.length, 1)
+    await chat.send('😀'.repeat(16_000))
+    await until(client, () => client.pendingCount === 0, 'sent')
+    assert.equal(client.refusedChanges.length, 2)
+  })
+
   test('a refused message is discarded', async (t) => {
     const { server, client } = script(t)
     const chat = await signIn(client)
