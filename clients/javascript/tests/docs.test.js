@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { chromiumPath, startChromium } from './support/chromium.js'
 import { isLive, makeClient, makeConversation, makeUser, newEmail, password, shows, until } from './support/client.js'
@@ -28,6 +30,7 @@ describe('docs/javascript.md', () => {
     world = await startDevWorld()
     redirectImports({
       '@postline/client': file('../src/index.js').href, '@postline/client/react': file('../react.js').href,
+      '@postline/client/node': file('../node.js').href,
     })
   })
   after(() => world.stop())
@@ -78,20 +81,40 @@ describe('docs/javascript.md', () => {
     tree.unmount()
   })
 
-  test('a bot answers', async (t) => {
+  test('a bot answers, also what arrived while it was away', async (t) => {
     const email = newEmail()
     const account = makeClient(t, world.url)
     await account.register({ email, password, fullName: 'Echo' })
     const ann = await makeUser(t, world.url, 'Ann')
-    Object.assign(process.env, { CHAT_URL: world.url, BOT_EMAIL: email, BOT_PASSWORD: password })
+    const folder = mkdtempSync(join(tmpdir(), 'postline-bot-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    Object.assign(process.env, {
+      CHAT_URL: world.url, BOT_EMAIL: email, BOT_PASSWORD: password, BOT_FOLDER: folder,
+    })
     globalThis.WebSocket = TestWebSocket
-    const { bot } = await import(`data:text/javascript,${encodeURIComponent(block('js', 'BOT_EMAIL'))}`)
-    t.after(() => bot.close())
-    await isLive(bot)
+    const start = async (number) => {
+      // Each start is a module of its own.
+      const code = `${block('js', 'BOT_EMAIL')}// Start ${number}`
+      const { bot } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+      t.after(() => bot.close())
+      await isLive(bot)
+      return bot
+    }
+    const bot = await start(1)
     const chat = ann.chat(await ann.openConversation(account.account.id))
     await chat.load()
     await chat.send('/echo Is anybody there?')
     await shows(chat, 'Is anybody there?')
+    await bot.close()
+    await chat.send('/echo Are you back?')
+    await shows(chat, '/echo Are you back?', 'sent')
+    // Signed in already, so it needs none of these.
+    Object.assign(process.env, { BOT_EMAIL: '', BOT_PASSWORD: '' })
+    await start(2)
+    await shows(chat, 'Are you back?')
+    assert.deepEqual(chat.messages.map(({ content }) => content), [
+      '/echo Is anybody there?', 'Is anybody there?', '/echo Are you back?', 'Are you back?',
+    ])
   })
 
   test('methods are called', async (t) => {
