@@ -3,7 +3,7 @@ import { PostlineClient } from '../../src/index.js'
 import { TestWebSocket } from './websocket.js'
 
 /** The watchdog of every wait. It expires only if something hangs, even on the slowest machine. */
-const watchdog = Number(process.env.POSTLINE_TEST_WATCHDOG ?? 120_000)
+export const watchdog = Number(process.env.POSTLINE_TEST_WATCHDOG ?? 120_000)
 
 export const password = 'postline-dev'
 

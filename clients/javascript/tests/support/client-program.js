@@ -1,0 +1,164 @@
+// The client program of Tests/Conformance/README.md: an app without a user interface.
+//
+//     node client-program.js FOLDER PORT HTTP_PORT
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileStorage } from '../../node.js'
+import { PostlineClient, PostlineError } from '../../src/index.js'
+import { TestWebSocket } from './websocket.js'
+
+const signInInterval = 50
+const [folder, , port] = process.argv.slice(2)
+const client = new PostlineClient({
+  url: `http://127.0.0.1:${port}`, storage: fileStorage(folder), WebSocket: TestWebSocket,
+})
+// Each request fails with the reason.
+client.ready.catch((error) => console.error(error))
+
+/**
+ * The chats that `state` has loaded. Like those that an app shows, they stay up to date.
+ *
+ * @type {Map<string, import('../../src/chat.js').Chat>}
+ */
+const chats = new Map()
+let hasInput = true
+let isConnected = true
+
+/** The requests by `do`. Each gets its parameters, and resolves with the result. */
+const requests = {
+  signIn: ({ email, password }) => onceReachable(() => client.signIn({ email, password })),
+  signInAsGuest: () => onceReachable(() => client.signInAsGuest()),
+  upgrade: ({ email, password, full_name }) => client.upgrade({ email, password, fullName: full_name }),
+  signOut: () => client.signOut(),
+  disconnect() {
+    isConnected = false
+    client.disconnect()
+  },
+  connect() {
+    isConnected = true
+    client.connect()
+  },
+  networkChanged() { if (isConnected) client.connect() },
+  open: async ({ user }) => ({ conversation: await client.openConversation(user) }),
+  createGroup: async ({ title, users }) => ({ conversation: await client.createGroup(title, users) }),
+  send: async ({ conversation, text, reply_to }) => {
+    return { client_id: await client.chat(conversation).send(text, { ...reply_to !== undefined && { reply_to } }) }
+  },
+  edit: async ({ conversation, text }) => client.chat(conversation).edit(await lastOwnMessage(conversation), text),
+  delete: async ({ conversation }) => client.chat(conversation).delete(await lastOwnMessage(conversation)),
+  markRead: ({ conversation }) => client.chat(conversation).markRead(),
+  updateProfile: ({ fields }) => client.updateProfile(fields),
+  retry: () => Promise.all(client.refusedChanges.map(({ change }) => client.retry(change))),
+  discard: () => Promise.all(client.refusedChanges.map(({ change }) => client.discard(change))),
+  call: async ({ method, params }) => ({ result: await client.call(method, params) }),
+  state: async () => {
+    await loadMessages()
+    return state()
+  },
+}
+
+/** Runs an action again while the node is unreachable. */
+async function onceReachable(action) {
+  for (;;) {
+    try {
+      return await action()
+    } catch (error) {
+      if (!hasInput || !['offline', 'unavailable', 'timeout'].includes(error.code)) throw error
+      await sleep(signInInterval)
+    }
+  }
+}
+
+/** Returns the chat of a conversation, which stays loaded. */
+function chatOf(id) {
+  const chat = chats.get(id) ?? client.chat(id)
+  if (!chats.has(id)) chat.subscribe(() => {})
+  chats.set(id, chat)
+  return chat
+}
+
+/** Returns the user's last message that the server has, and that is not deleted. */
+async function lastOwnMessage(conversation) {
+  const chat = chatOf(conversation)
+  await chat.load()
+  for (;;) {
+    const found = chat.messages.findLast(({ seq, sender_id, kind, content, attachment }) => {
+      return seq !== null && sender_id === client.account?.id && kind !== 'system' && (content !== null || attachment)
+    })
+    if (found) return found
+    if (!chat.hasOlder) throw new PostlineError('not_found', 'The user has no message in this conversation.')
+    await chat.loadOlder()
+  }
+}
+
+/** Loads all messages of all conversations. Without a connection those of the device have to do. */
+async function loadMessages() {
+  await client.ready
+  const unreachable = new Set()
+  const next = () => client.conversations.map(({ id }) => chatOf(id))
+    .find((chat) => !unreachable.has(chat) && (!chat.snapshot.isLoaded || chat.hasOlder))
+  // New conversations and messages may arrive meanwhile.
+  for (let chat; (chat = next());) {
+    try {
+      await chat.load()
+      if (chat.hasOlder) await chat.loadOlder()
+      else if (!chat.snapshot.isLoaded) unreachable.add(chat)
+    } catch {
+      unreachable.add(chat)
+    }
+  }
+}
+
+/** Returns what the app shows. It is of one moment. */
+function state() {
+  const { account, me, refusedChanges, pendingCount, unreadCount, conversations } = client
+  return {
+    account: !account ? 'signedOut' : account.isGuest ? 'guest' : 'user',
+    live: client.state.name === 'live', me: me && person(me), pending: pendingCount,
+    refused: refusedChanges.map(({ error: { code } }) => ({ code })), unread: unreadCount,
+    conversations: conversations.map(({ id, title, unread_count, last_seq, members }) => ({
+      id, title, unread: unread_count, last_seq,
+      members: members.map(({ user_id }) => person(client.profile(user_id) ?? { id: user_id }))
+        .sort((a, b) => (a.id < b.id ? -1 : 1)),
+      messages: chatOf(id).messages.map(message),
+    })),
+  }
+}
+
+function person({ id, full_name = null, bio = null }) { return { id, full_name, bio } }
+
+function message({ seq, sender_id, content, deleted_at, edited_at, delivery }) {
+  return {
+    seq, sender: sender_id, content, deleted: deleted_at !== null, edited: edited_at !== null,
+    delivery: delivery === 'queued' ? 'pending' : delivery,
+  }
+}
+
+async function respond(line) {
+  let id = null
+  try {
+    const request = JSON.parse(line)
+    id = request.id ?? null
+    if (!Object.hasOwn(requests, request.do)) throw new PostlineError('invalid_request', `do: ${request.do}`)
+    await client.ready
+    const result = await requests[request.do](request)
+    // Most actions have no result, and some return what the row of the table does not have.
+    return { id, result: ['open', 'createGroup', 'send', 'call', 'state'].includes(request.do) ? result : {} }
+  } catch (error) {
+    const code = error instanceof PostlineError ? error.code : 'invalid_request'
+    if (!(error instanceof PostlineError)) console.error(error)
+    return { id, error: { code, ...error.field && { field: error.field } } }
+  }
+}
+
+let last = Promise.resolve()
+const input = createInterface({ input: process.stdin })
+input.on('line', (line) => {
+  last = last.then(async () => { process.stdout.write(`${JSON.stringify(await respond(line))}\n`) })
+})
+input.on('close', async () => {
+  hasInput = false
+  await last
+  await client.close().catch(() => {})
+  process.exit()
+})
