@@ -93,7 +93,9 @@ describe('Messages', () => {
     ben.onMessage(({ content, sender_id }) => heard.push([content, sender_id === ann.account.id]))
     const chat = ann.chat(await ann.openConversation(ben.account.id))
     for (const content of ['one', 'two', 'three']) await chat.send(content)
-    await until(ben, () => heard.length >= 3, 'three messages')
+    // The listeners of messages are called after those of changes.
+    const messages = { subscribe: (listener) => ben.onMessage(listener) }
+    await until(messages, () => heard.length >= 3, 'three messages')
     assert.deepEqual(heard, [['one', true], ['two', true], ['three', true]])
   })
 })
