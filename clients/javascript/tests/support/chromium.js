@@ -1,19 +1,13 @@
 import { spawn } from 'node:child_process'
-import { createReadStream, existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { connect } from 'node:net'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, extname, join, normalize } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { findProgram, PageServer } from './page-server.js'
 import { TestWebSocket } from './websocket.js'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const types = { '.js': 'text/javascript', '.html': 'text/html' }
-
 /** The path of Chromium, or undefined if it is not installed. */
-export const chromiumPath = ['chromium', 'google-chrome', 'chromium-browser']
-  .flatMap((name) => (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, name))).find(existsSync)
+export const chromiumPath = findProgram(['chromium', 'google-chrome', 'chromium-browser'])
 
 /** Starts a headless Chromium, and a server of this package's files. */
 export async function startChromium() {
@@ -22,7 +16,7 @@ export async function startChromium() {
   return chromium
 }
 
-class Chromium {
+class Chromium extends PageServer {
   #nextID = 1
   #requests = new Map()
   /** What waits for the load event of each page. */
@@ -30,9 +24,7 @@ class Chromium {
   #folder = mkdtempSync(join(tmpdir(), 'postline-chromium-'))
 
   async start() {
-    this.#server = createServer((request, response) => this.#serve(request, response))
-    await new Promise((listening) => this.#server.listen(0, '127.0.0.1', listening))
-    this.origin = `http://127.0.0.1:${this.#server.address().port}`
+    await super.start()
     this.#process = spawn(chromiumPath, [
       '--headless=new', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--remote-debugging-port=0',
       `--user-data-dir=${this.#folder}`, '--no-first-run', 'about:blank',
@@ -47,7 +39,6 @@ class Chromium {
     throw new Error('Chromium did not start.')
   }
 
-  #server
   #process
   #socket
 
@@ -65,39 +56,6 @@ class Chromium {
     }
     return new Promise((opened) => { this.#socket.onopen = opened })
   }
-
-  /** Serves the package's files, and an empty page at `/`. */
-  #serve(request, response) {
-    const path = normalize(new URL(request.url, this.origin).pathname)
-    const file = join(root, path)
-    if (path === '/') {
-      response.writeHead(200, { 'Content-Type': 'text/html' })
-      return response.end(this.html)
-    }
-    if (!existsSync(file)) {
-      response.writeHead(404)
-      return response.end()
-    }
-    response.writeHead(200, { 'Content-Type': types[extname(file)] ?? 'text/plain' })
-    createReadStream(file).pipe(response)
-  }
-
-  /** Passes WebSockets on to a node, as if the page were the node's. */
-  connectTo(url) {
-    const target = new URL(url)
-    this.#server.on('upgrade', (request, near) => {
-      const far = connect(Number(target.port), target.hostname, () => {
-        const headers = { ...request.headers, host: target.host, origin: target.origin }
-        const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-        far.write([`GET ${request.url} HTTP/1.1`, ...lines, '', ''].join('\r\n'))
-        near.pipe(far).pipe(near)
-      })
-      for (const [one, other] of [[near, far], [far, near]]) one.on('error', () => other.destroy())
-    })
-  }
-
-  /** The page at `/`. */
-  html = '<!doctype html><meta charset="utf-8">'
 
   #call(method, params = {}, sessionId) {
     const id = this.#nextID++
@@ -138,8 +96,7 @@ class Chromium {
     const exited = new Promise((ended) => this.#process.once('exit', ended))
     this.#call('Browser.close').catch(() => {})
     await exited
-    this.#server.close()
-    this.#server.closeAllConnections?.()
+    super.stop()
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }

@@ -2,7 +2,7 @@ import { indexedDBStorage, PostlineClient } from '../../src/index.js'
 import { changes, conversation, me, message, profile, ScriptedServer } from './scripted-server.js'
 import { storageContract } from './storage-contract.js'
 
-// The parts of tests that run in a page. tests/chromium.test.js calls them.
+// The parts of tests that run in a page. tests/browsers.test.js calls them.
 
 const ann = 'a0000000-0000-4000-8000-000000000001'
 
