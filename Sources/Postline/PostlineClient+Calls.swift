@@ -1,7 +1,7 @@
 /// Calls that need the server at once. Without a connection they throw `offline`, and are not queued.
 extension PostlineClient {
     private struct ProfileList: Decodable, Sendable {
-        var profiles: [Profile]
+        var profiles: [User]
     }
 
     private struct AvatarList: Decodable, Sendable {
@@ -39,7 +39,7 @@ extension PostlineClient {
     ///   - query: 2 to 50 characters.
     ///   - limit: 1 to 50 users.
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`, `rate_limited`.
-    public func searchProfiles(_ query: String, limit: Int = 20) async throws -> [Profile] {
+    public func searchProfiles(_ query: String, limit: Int = 20) async throws -> [User] {
         try await call("profiles.search", ["query": .string(query), "limit": .integer(limit)], as: ProfileList.self)
             .profiles
     }
@@ -47,8 +47,8 @@ extension PostlineClient {
     /// Returns the profiles of 1 to 100 users, without those that do not exist.
     ///
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`.
-    public func profiles(withIDs ids: [String]) async throws -> [Profile] {
-        try await call("profiles.get", ["ids": .array(ids.map(JSONValue.string))], as: ProfileList.self).profiles
+    public func profiles(withIDs ids: [User.ID]) async throws -> [User] {
+        try await call("profiles.get", ["ids": .array(ids.map { .id($0) })], as: ProfileList.self).profiles
     }
 
     /// Returns the server's built-in avatars.
@@ -62,8 +62,8 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `offline`; `not_found` if the user does not exist; `invalid_params` for the user
     ///   itself.
-    public func openConversation(with userID: String) async throws -> String {
-        try await conversation("conversations.open", ["user_id": .string(userID)])
+    public func openConversation(with userID: User.ID) async throws -> Conversation.ID {
+        try await conversation("conversations.open", ["user_id": .id(userID)])
     }
 
     /// Creates a group of this user and others, and returns its id.
@@ -72,59 +72,59 @@ extension PostlineClient {
     ///   - title: 1 to 100 characters.
     ///   - userIDs: 1 to 255 other users.
     /// - Throws: ``PostlineError``: `offline`, `not_found`, `invalid_params`.
-    public func createGroup(_ title: String, with userIDs: [String]) async throws -> String {
+    public func createGroup(_ title: String, with userIDs: [User.ID]) async throws -> Conversation.ID {
         try await conversation(
             "conversations.create_group",
-            ["title": .string(title), "member_ids": .array(userIDs.map(JSONValue.string))])
+            ["title": .string(title), "member_ids": .array(userIDs.map { .id($0) })])
     }
 
     /// Renames a group. Only its owner and admins may. A title has 1 to 100 characters.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
-    public func renameGroup(_ conversationID: String, to title: String) async throws {
+    public func renameGroup(_ conversationID: Conversation.ID, to title: String) async throws {
         _ = try await conversation(
-            "conversations.update", ["conversation_id": .string(conversationID), "title": .string(title)])
+            "conversations.update", ["conversation_id": .id(conversationID), "title": .string(title)])
     }
 
     /// Adds users to a group. Only its owner and admins may. A group has at most 256 members.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
-    public func addMembers(_ userIDs: [String], to conversationID: String) async throws {
+    public func addMembers(_ userIDs: [User.ID], to conversationID: Conversation.ID) async throws {
         _ = try await conversation(
             "conversations.add_members",
-            ["conversation_id": .string(conversationID), "user_ids": .array(userIDs.map(JSONValue.string))])
+            ["conversation_id": .id(conversationID), "user_ids": .array(userIDs.map { .id($0) })])
     }
 
     /// Changes the role of a group's member. Only the owner may. The role `owner` transfers the group.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
-    public func setRole(_ role: MemberRole, of userID: String, in conversationID: String) async throws {
+    public func setRole(_ role: MemberRole, of userID: User.ID, in conversationID: Conversation.ID) async throws {
         _ = try await conversation(
             "conversations.set_role",
             [
-                "conversation_id": .string(conversationID), "user_id": .string(userID), "role": .string(role.rawValue),
+                "conversation_id": .id(conversationID), "user_id": .id(userID), "role": .string(role.rawValue),
             ])
     }
 
     /// Removes a member from a group. Only its owner and admins may. For the user itself it calls ``leaveGroup(_:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
-    public func removeMember(_ userID: String, from conversationID: String) async throws {
+    public func removeMember(_ userID: User.ID, from conversationID: Conversation.ID) async throws {
         if userID == me?.id { return try await leaveGroup(conversationID) }
         _ = try await conversation(
             "conversations.remove_member",
-            ["conversation_id": .string(conversationID), "user_id": .string(userID)], withPeople: false)
+            ["conversation_id": .id(conversationID), "user_id": .id(userID)], withPeople: false)
     }
 
     /// Leaves a group and removes it from this device. If the owner leaves, the oldest admin becomes the owner, or else
     /// the oldest member.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `signed_out`.
-    public func leaveGroup(_ conversationID: String) async throws {
+    public func leaveGroup(_ conversationID: Conversation.ID) async throws {
         let engine = try currentEngine()
         _ = try await engine.call(
             "conversations.remove_member",
-            ["conversation_id": JSONValue.string(conversationID), "user_id": .string(engine.store.userID)],
+            ["conversation_id": JSONValue.id(conversationID), "user_id": .id(engine.store.userID)],
             as: EmptyResult.self)
         var changes = Changes()
         changes.left = [conversationID]
@@ -169,7 +169,7 @@ extension PostlineClient {
     /// Calls a method that returns a conversation, stores the conversation, and returns its id.
     func conversation(
         _ method: String, _ params: [String: JSONValue], withPeople: Bool = true
-    ) async throws -> String {
+    ) async throws -> Conversation.ID {
         var params = params
         if withPeople { params["profiles"] = true }
         let engine = try currentEngine()

@@ -5,7 +5,7 @@ import Logging
 /// Starting and stopping the sync engine of the signed-in user.
 extension PostlineClient {
     /// Shows a user's store and connects.
-    func activate(_ userID: String) throws {
+    func activate(_ userID: User.ID) throws {
         let (store, snapshot) = try open(userID)
         self.store = store
         show(snapshot)
@@ -25,7 +25,7 @@ extension PostlineClient {
     }
 
     /// Opens a user's store and reads its first snapshot. Replaces a damaged file.
-    func open(_ userID: String) throws -> (Store, StoreSnapshot) {
+    func open(_ userID: User.ID) throws -> (Store, StoreSnapshot) {
         let store = try Store(folder: folder, userID: userID)
         do {
             if userID == DeviceState.localGuest {
@@ -106,7 +106,7 @@ extension PostlineClient {
                 // If the response to the deletion was lost, the end of the session confirms it.
                 let isDeleted = (try? store.readNow { try $0.isDeletionPending }) == true
                 do {
-                    try secrets.erase(named: store.userID)
+                    try secrets.erase(named: store.userID.rawValue)
                     try DeviceState.set(nil, in: folder)
                     try store.close(erasing: isDeleted)
                 } catch {

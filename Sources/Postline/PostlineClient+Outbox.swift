@@ -32,22 +32,22 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     @discardableResult
     public func send(
-        _ content: String, in conversationID: String, attachment: Message.Attachment? = nil
-    ) async throws -> String {
+        _ content: String, in conversationID: Conversation.ID, attachment: Message.Attachment? = nil
+    ) async throws -> Message.ID {
         let clientID = UUID().uuidString.lowercased()
         var params: [String: JSONValue] = [
-            "conversation_id": .string(conversationID), "content": .string(content), "client_id": .string(clientID),
+            "conversation_id": .id(conversationID), "content": .string(content), "client_id": .string(clientID),
         ]
         if let attachment {
             params["kind"] = "image"
             params["attachment"] = try StoreJSON.decode(try StoreJSON.encode(attachment))
         }
         try await write { [params] writer in
-            try writer.enqueue(.send, queueKey: conversationID, params, clientID: clientID)
+            try writer.enqueue(.send, queueKey: conversationID.rawValue, params, clientID: clientID)
             try writer.setDraft(nil, in: conversationID)
         }
         await engine?.didSend(in: conversationID)
-        return clientID
+        return Message.ID(clientID)
     }
 
     /// Edits one of the user's own messages. When it returns, the edit is stored on the device and shown.
@@ -56,10 +56,10 @@ extension PostlineClient {
     ///   `store_unusable`.
     public func edit(_ message: Message, to content: String) async throws {
         let params: [String: JSONValue] = [
-            "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
+            "conversation_id": .id(message.conversationID), "seq": .integer(try seq(of: message)),
             "content": .string(content),
         ]
-        try await write { try $0.enqueue(.edit, queueKey: message.conversationID, params) }
+        try await write { try $0.enqueue(.edit, queueKey: message.conversationID.rawValue, params) }
     }
 
     /// Deletes a message for all members. When it returns, the deletion is stored on the device and shown.
@@ -68,9 +68,9 @@ extension PostlineClient {
     ///   `store_unusable`.
     public func delete(_ message: Message) async throws {
         let params: [String: JSONValue] = [
-            "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
+            "conversation_id": .id(message.conversationID), "seq": .integer(try seq(of: message)),
         ]
-        try await write { try $0.enqueue(.delete, queueKey: message.conversationID, params) }
+        try await write { try $0.enqueue(.delete, queueKey: message.conversationID.rawValue, params) }
     }
 
     func seq(of message: Message) throws -> Int {
@@ -83,13 +83,13 @@ extension PostlineClient {
     /// Marks a conversation as read up to its newest message. Does nothing if no message is unread.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func markRead(_ conversationID: String) async throws {
+    public func markRead(_ conversationID: Conversation.ID) async throws {
         guard let conversation = conversations.first(where: { $0.id == conversationID }), conversation.unreadCount > 0
         else { return }
         let params: [String: JSONValue] = [
-            "conversation_id": .string(conversationID), "seq": .integer(conversation.lastSeq),
+            "conversation_id": .id(conversationID), "seq": .integer(conversation.lastSeq),
         ]
-        try await write { try $0.enqueue(.markRead, queueKey: conversationID, params) }
+        try await write { try $0.enqueue(.markRead, queueKey: conversationID.rawValue, params) }
     }
 
     /// Marks a conversation as read up to a message. A mark never goes back, and a message that the server does not
@@ -101,8 +101,8 @@ extension PostlineClient {
         guard let conversation = conversations.first(where: { $0.id == id }), let seq = message.seq,
             seq > conversation.lastReadSeq
         else { return }
-        let params: [String: JSONValue] = ["conversation_id": .string(id), "seq": .integer(seq)]
-        try await write { try $0.enqueue(.markRead, queueKey: id, params) }
+        let params: [String: JSONValue] = ["conversation_id": .id(id), "seq": .integer(seq)]
+        try await write { try $0.enqueue(.markRead, queueKey: id.rawValue, params) }
     }
 
     /// Edits the user's own data. The client sends only the fields that the body changed, as one change.

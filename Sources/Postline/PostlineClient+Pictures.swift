@@ -30,10 +30,11 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``: `invalid_params` for another format or a picture that is too large, `not_found`,
     ///   `forbidden` if the server stores no pictures, `offline`.
     public func upload(
-        _ picture: Data, for conversationID: String, width: Int? = nil, height: Int? = nil, blurhash: String? = nil
+        _ picture: Data, for conversationID: Conversation.ID, width: Int? = nil, height: Int? = nil,
+        blurhash: String? = nil
     ) async throws -> Message.Attachment {
         let picture = await Platform.scaled(picture, toPixels: 2_048)
-        var params: [String: JSONValue] = ["purpose": "message", "conversation_id": .string(conversationID)]
+        var params: [String: JSONValue] = ["purpose": "message", "conversation_id": .id(conversationID)]
         if let width { params["width"] = .integer(width) }
         if let height { params["height"] = .integer(height) }
         let (id, type) = try await upload(picture, params)
@@ -82,7 +83,7 @@ extension PostlineClient {
     /// may not see, have none. An attachment without a ``Message/Attachment/mediaID`` has its own URL.
     ///
     /// - Throws: ``PostlineError``, `offline`.
-    public func urls(of attachments: [Message.Attachment]) async throws -> [Message.Attachment: URL] {
+    public func urls(for attachments: [Message.Attachment]) async throws -> [Message.Attachment: URL] {
         var found: [Message.Attachment: URL] = [:]
         for attachment in attachments where attachment.mediaID == nil {
             found[attachment] = URL(string: attachment.url)

@@ -2,14 +2,14 @@ public import Foundation
 
 /// A user who is typing in a conversation.
 struct TypingKey: Hashable {
-    let conversationID: String
-    let userID: String
+    let conversationID: Conversation.ID
+    let userID: User.ID
 }
 
 /// Presence, typing and unread messages.
 extension PostlineClient {
     /// Returns the presence of a user who shares a conversation with this user, or nil if it is unknown.
-    public func presence(of userID: String) -> Presence? {
+    public func presence(of userID: User.ID) -> Presence? {
         conversations.lazy.compactMap { $0.presence[userID] }.first
     }
 
@@ -21,15 +21,15 @@ extension PostlineClient {
     /// conversation is reported as offline and never seen.
     ///
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`.
-    public func presence(ofUsers ids: [String]) async throws -> [String: Presence] {
-        try await call("presence.get", ["user_ids": .array(ids.map(JSONValue.string))], as: PresenceList.self)
+    public func presence(ofUsers ids: [User.ID]) async throws -> [User.ID: Presence] {
+        try await call("presence.get", ["user_ids": .array(ids.map { .id($0) })], as: PresenceList.self)
             .presence.reduce(into: [:]) {
                 $0[$1.userID] = Presence(isOnline: $1.isOnline, lastSeenAt: $1.lastSeenAt)
             }
     }
 
     /// The number of unread messages in all conversations, for the app's icon.
-    public var badge: Int { conversations.reduce(0) { $0 + $1.unreadCount } }
+    public var unreadCount: Int { conversations.reduce(0) { $0 + $1.unreadCount } }
 
     /// Mutes a conversation: no push announces its messages, on any of the user's devices.
     ///
@@ -37,8 +37,8 @@ extension PostlineClient {
     ///   - conversationID: The conversation's id.
     ///   - until: The end of the mute, or nil for no end.
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
-    public func mute(_ conversationID: String, until: Date? = nil) async throws {
-        var params: [String: JSONValue] = ["conversation_id": .string(conversationID)]
+    public func mute(_ conversationID: Conversation.ID, until: Date? = nil) async throws {
+        var params: [String: JSONValue] = ["conversation_id": .id(conversationID)]
         if let until { params["until"] = .string(until.formatted(.iso8601)) }
         _ = try await conversation("conversations.mute", params, withPeople: false)
     }
@@ -46,14 +46,14 @@ extension PostlineClient {
     /// Ends the mute of a conversation.
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
-    public func unmute(_ conversationID: String) async throws {
+    public func unmute(_ conversationID: Conversation.ID) async throws {
         _ = try await conversation(
-            "conversations.mute", ["conversation_id": .string(conversationID), "until": nil], withPeople: false)
+            "conversations.mute", ["conversation_id": .id(conversationID), "until": nil], withPeople: false)
     }
 
     /// Notifies the other members that the user is typing, or has stopped. ``Chat/setDraft(_:)`` calls it. A notice may
     /// be lost, is never queued, and is sent at most every two seconds.
-    public func setTyping(_ isTyping: Bool, in conversationID: String) async {
+    public func setTyping(_ isTyping: Bool, in conversationID: Conversation.ID) async {
         await engine?.setTyping(isTyping, in: conversationID)
     }
 

@@ -4,7 +4,7 @@ import Foundations
 /// Device pushes, which reach the user while the app is not open.
 extension PostlineClient {
     /// A service that delivers pushes to devices.
-    public struct PushPlatform: OpenEnum {
+    public struct PushPlatform: ExtensibleEnum {
         /// The protocol's name.
         public let rawValue: String
         /// Creates a value from the protocol's name, known to this version or not.
@@ -74,9 +74,8 @@ extension PostlineClient {
     ///   - limit: The time limit.
     /// - Returns: True if the fetch brought something new, the result for the system's completion handler.
     public func receive(push: [String: JSONValue], within limit: Duration = .seconds(20)) async -> Bool {
-        guard store != nil, let engine, case .string(let conversationID)? = push["conversation_id"] else {
-            return false
-        }
+        guard store != nil, let engine, case .string(let id)? = push["conversation_id"] else { return false }
+        let conversationID = Conversation.ID(id)
         func newest() -> Int { conversations.first { $0.id == conversationID }?.lastSeq ?? 0 }
         let before = newest()
         let isUpToDate = await engine.fetch(within: limit)

@@ -27,7 +27,7 @@ extension PostlineClient {
     }
 
     /// The data of a guest that the server merged into the account.
-    public struct GuestMergeResult: Sendable, Hashable, Codable {
+    public struct GuestMergeSummary: Sendable, Hashable, Codable {
         /// The number of conversations.
         public var conversations: Int
         /// The number of messages.
@@ -41,7 +41,7 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``: `invalid_credentials`, `email_unconfirmed`, `offline`, `not_trusted`,
     ///   `rate_limited`; `invalid_request` if a user is signed in. After an error the guest stays.
     @discardableResult
-    public func signIn(email: String, password: String) async throws -> GuestMergeResult? {
+    public func signIn(email: String, password: String) async throws -> GuestMergeSummary? {
         try await signIn("auth.login", ["email": .string(email), "password": .string(password)])
     }
 
@@ -67,7 +67,7 @@ extension PostlineClient {
     @discardableResult
     public func signIn(
         appleIdentityToken: String, nonce: String? = nil, fullName: String? = nil
-    ) async throws -> GuestMergeResult? {
+    ) async throws -> GuestMergeSummary? {
         var params: [String: JSONValue] = ["identity_token": .string(appleIdentityToken)]
         if let nonce { params["nonce"] = .string(nonce) }
         if let fullName { params["full_name"] = .string(fullName) }
@@ -89,15 +89,15 @@ extension PostlineClient {
     /// - Throws: The errors of ``signIn(accessToken:)``, and `forbidden` if the server keeps the accounts itself. After
     ///   an error the guest stays.
     @discardableResult
-    public func signIn(accessToken: String, guestAccessToken: String) async throws -> GuestMergeResult? {
+    public func signIn(accessToken: String, guestAccessToken: String) async throws -> GuestMergeSummary? {
         try await signIn(accessToken, guestAccessToken: guestAccessToken)
     }
 
-    private func signIn(_ accessToken: String, guestAccessToken: String?) async throws -> GuestMergeResult? {
+    private func signIn(_ accessToken: String, guestAccessToken: String?) async throws -> GuestMergeSummary? {
         try await signIn(mergesGuest: guestAccessToken != nil) { connection, _ in
             struct Session: Decodable, Sendable {}
             let _: Session = try await connection.call("session.authenticate", ["access_token": accessToken])
-            var merged: GuestMergeResult?
+            var merged: GuestMergeSummary?
             if let guestAccessToken {
                 merged = try await connection.call("auth.merge_guest", ["guest_access_token": guestAccessToken])
             }
@@ -177,7 +177,7 @@ extension PostlineClient {
         await keeper?.retire()
         // The server may have ended the session first.
         guard store === self.store else { return }
-        try secrets.erase(named: userID)
+        try secrets.erase(named: userID.rawValue)
         try DeviceState.set(nil, in: folder)
         show(signedOutBecause: nil)
         try store.close(erasing: erasing)
@@ -186,13 +186,13 @@ extension PostlineClient {
     /// The result of a sign-in.
     private struct SignInResult: Decodable, Sendable {
         let tokens: Tokens
-        let merged: GuestMergeResult?
+        let merged: GuestMergeSummary?
 
         private enum CodingKeys: String, CodingKey {
             case merged
         }
 
-        init(tokens: Tokens, merged: GuestMergeResult?) {
+        init(tokens: Tokens, merged: GuestMergeSummary?) {
             self.tokens = tokens
             self.merged = merged
         }
@@ -200,13 +200,13 @@ extension PostlineClient {
         init(from decoder: any Decoder) throws {
             tokens = try Tokens(from: decoder)
             merged = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(
-                GuestMergeResult.self, forKey: .merged)
+                GuestMergeSummary.self, forKey: .merged)
         }
     }
 
     /// Signs in by a method of the protocol. Signing in to an account merges the device's guest.
     @discardableResult
-    private func signIn(_ method: String, _ params: [String: JSONValue]) async throws -> GuestMergeResult? {
+    private func signIn(_ method: String, _ params: [String: JSONValue]) async throws -> GuestMergeSummary? {
         try await signIn(mergesGuest: ["auth.login", "auth.apple"].contains(method)) { connection, guestToken in
             try await Self.requestTokens(connection, method, params, guestToken: guestToken)
         }
@@ -216,7 +216,7 @@ extension PostlineClient {
     @discardableResult
     private func signIn(
         mergesGuest: Bool, _ request: @Sendable (LineConnection, _ guestToken: String?) async throws -> SignInResult
-    ) async throws -> GuestMergeResult? {
+    ) async throws -> GuestMergeSummary? {
         let former = account
         let guest = store?.userID
         if isSigningOut { throw PostlineError(.invalidRequest, "A sign-out is in progress.") }
@@ -307,7 +307,7 @@ extension PostlineClient {
     }
 
     /// Moves a guest's unsynced data to the user's store, and erases the guest's file and tokens.
-    private func moveData(ofGuest guest: String, to userID: String) throws {
+    private func moveData(ofGuest guest: User.ID, to userID: User.ID) throws {
         guard guest != userID else { return }
         if FileManager.default.fileExists(atPath: Store.url(folder, guest).path) {
             let old = try Store(folder: folder, userID: guest)
@@ -321,6 +321,6 @@ extension PostlineClient {
             try new.close(erasing: false)
             try old.close(erasing: true)
         }
-        try secrets.erase(named: guest)
+        try secrets.erase(named: guest.rawValue)
     }
 }

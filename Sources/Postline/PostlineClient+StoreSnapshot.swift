@@ -10,11 +10,11 @@ extension PostlineClient {
         var refused: [RefusedChange]
         var pendingChangeCount: Int
         var deviceData: [String: JSONValue]
-        var chats: [String: (messages: [Message], hasOlder: Bool)]
+        var chats: [Conversation.ID: (messages: [Message], hasOlder: Bool)]
     }
 
     nonisolated static func snapshot(
-        _ reader: StoreReader, chats: [String: Int], isLive: Bool
+        _ reader: StoreReader, chats: [Conversation.ID: Int], isLive: Bool
     ) throws -> StoreSnapshot {
         let me = try reader.me()
         let changes = try reader.changes()
@@ -31,7 +31,7 @@ extension PostlineClient {
         try store.readNow { try Self.snapshot($0, chats: openChats(), isLive: state == .live) }
     }
 
-    func openChats() -> [String: Int] {
+    func openChats() -> [Conversation.ID: Int] {
         chats = chats.filter { $0.value.chat != nil }
         return chats.compactMapValues { $0.chat?.limit }
     }
@@ -99,7 +99,7 @@ extension PostlineClient {
 
     /// Returns the messages of a conversation, current while the app holds the chat. The same conversation has the same
     /// object. It is empty if the user is not a member.
-    public func chat(with conversationID: String) -> Chat {
+    public func chat(with conversationID: Conversation.ID) -> Chat {
         if let chat = chats[conversationID]?.chat { return chat }
         let chat = Chat(conversationID: conversationID, client: self)
         chats[conversationID] = WeakChat(chat: chat)

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 public import Logging
 public import Observation
 
@@ -30,7 +30,7 @@ public final class PostlineClient {
     public internal(set) var deviceData: [String: JSONValue] = [:]
 
     /// The ids of users who are typing, by conversation, in the order in which they began.
-    public internal(set) var typingUserIDs: [String: [String]] = [:]
+    public internal(set) var typingUserIDs: [Conversation.ID: [User.ID]] = [:]
 
     /// The reason why the last connection failed or was lost. Nil while there is a connection.
     public internal(set) var connectionError: PostlineError?
@@ -42,7 +42,7 @@ public final class PostlineClient {
     @ObservationIgnored var isStale = false
     @ObservationIgnored var isReloading = false
     @ObservationIgnored var reloadWaiters: [CheckedContinuation<Bool, Never>] = []
-    @ObservationIgnored var chats: [String: WeakChat] = [:]
+    @ObservationIgnored var chats: [Conversation.ID: WeakChat] = [:]
     @ObservationIgnored var store: Store?
     @ObservationIgnored var engine: SyncEngine?
     @ObservationIgnored var isInBackground = false
@@ -76,19 +76,11 @@ public final class PostlineClient {
         /// A guest that the server does not know, because there was no connection yet.
         case localGuest
         /// A guest that the server knows.
-        case guest(id: String)
+        case guest(id: User.ID)
         /// A user with an account.
-        case user(id: String)
+        case user(id: User.ID)
         /// A sign-in is in progress. The id is that of the previous guest, if there was one.
-        case signingIn(guest: String?)
-    }
-
-    /// The location of the store.
-    public struct Location: Sendable {
-        let folder: URL
-
-        /// A folder of the app, created if it is missing. Each user has a separate file in it.
-        public static func file(in folder: URL) -> Location { Location(folder: folder) }
+        case signingIn(guest: User.ID?)
     }
 
     /// Shows the stored data of the last user, and connects.
@@ -104,7 +96,7 @@ public final class PostlineClient {
     ///   - logger: The log for errors. It never contains tokens or the content of messages.
     /// - Throws: ``PostlineError``: `store_unusable`, also for a store of a newer version of the app.
     public convenience init(
-        server: Server, store: Location, secrets: (any SecretStore)? = nil, authorities: String? = nil,
+        server: Server, store: StoreLocation, secrets: (any SecretStore)? = nil, authorities: String? = nil,
         legacyData: (any LegacyData)? = nil, isInBackground: Bool = false,
         logger: Logger = Logger(label: "postline.client")
     ) throws {
@@ -117,7 +109,7 @@ public final class PostlineClient {
     isolated deinit { engineTask?.cancel() }
 
     init(
-        server: Server, store: Location, secrets: any SecretStore, connector: any Connector,
+        server: Server, store: StoreLocation, secrets: any SecretStore, connector: any Connector,
         legacyData: (any LegacyData)?, isInBackground: Bool = false, logger: Logger
     ) throws {
         self.server = server

@@ -29,9 +29,9 @@ struct ClientBench {
             email: "bench-\(randomUUID())@example.com", password: BenchWorld.password, fullName: "Bea Bench")
         try await isLive(client)
         let other = world.pairs[0].sender
-        var ids: [String] = []
+        var ids: [Conversation.ID] = []
         for number in 1...Self.conversations {
-            ids.append(try await client.createGroup("Group \(number)", with: [other.id]))
+            ids.append(try await client.createGroup("Group \(number)", with: [User.ID(other.id)]))
         }
         try await say(Self.messages, by: other, in: ids)
         while client.conversations.contains(where: { $0.lastSeq < Self.messages }) {
@@ -91,7 +91,7 @@ struct ClientBench {
     }
 
     /// Inserts messages of a user into each conversation, by SQL.
-    private func say(_ count: Int, by user: BenchWorld.User, in conversations: [String]) async throws {
+    private func say(_ count: Int, by user: BenchWorld.User, in conversations: [Conversation.ID]) async throws {
         let ids = conversations.map { "'\($0)'" }.joined(separator: ",")
         try await world.postgres.psql(
             """
@@ -102,7 +102,7 @@ struct ClientBench {
     }
 
     /// Returns the time in which an app that starts without a network shows its list and a chat's newest messages.
-    private func coldStart(_ folder: URL, _ ids: [String]) async throws -> Duration {
+    private func coldStart(_ folder: URL, _ ids: [Conversation.ID]) async throws -> Duration {
         let start = ContinuousClock.now
         // Nothing listens on this port.
         let client = try make(folder, port: 1)
@@ -117,9 +117,9 @@ struct ClientBench {
     }
 
     /// Returns the memory that a separate process needs for the list and a chat, in megabytes.
-    private static func memoryOfOwnProcess(_ folder: URL, _ id: String) async throws -> Double {
+    private static func memoryOfOwnProcess(_ folder: URL, _ id: Conversation.ID) async throws -> Double {
         let run = try await Subprocess.run(
-            .path("/proc/self/exe"), arguments: ["--client-store", folder.path, "--client-chat", id],
+            .path("/proc/self/exe"), arguments: ["--client-store", folder.path, "--client-chat", id.rawValue],
             output: .string(limit: 1_000), error: .currentStandardError)
         guard let bytes = run.standardOutput.split(separator: "\n").first.flatMap({ Double($0) }) else {
             throw BenchError("a process of its own did not say how much memory it takes")
@@ -131,7 +131,7 @@ struct ClientBench {
     static func growth(opening folder: String, chat id: String) async throws -> Int {
         let before = try residentBytes()
         let client = try make(URL(fileURLWithPath: folder), port: 1)
-        let chat = client.chat(with: id)
+        let chat = client.chat(with: Conversation.ID(id))
         // Until the connection attempt has failed.
         while client.state == .connecting { try await Task.sleep(for: .milliseconds(1)) }
         let after = try residentBytes()
@@ -174,7 +174,7 @@ struct ClientBench {
 
     /// Returns the duration of a return without new messages and with a thousand, in milliseconds.
     private func returns(
-        _ client: PostlineClient, _ other: BenchWorld.User, _ ids: [String]
+        _ client: PostlineClient, _ other: BenchWorld.User, _ ids: [Conversation.ID]
     ) async throws -> (Double, Double) {
         func once() async throws -> Double {
             let start = ContinuousClock.now
@@ -197,7 +197,7 @@ struct ClientBench {
 
     /// Returns the time from another user's send until the chat shows it.
     private func observedChange(
-        _ client: PostlineClient, _ other: BenchWorld.User, _ id: String
+        _ client: PostlineClient, _ other: BenchWorld.User, _ id: Conversation.ID
     ) async throws -> Percentiles {
         try client.connect()
         try await isLive(client)
@@ -208,7 +208,7 @@ struct ClientBench {
             let start = ContinuousClock.now
             let content = "observed \(number)"
             async let answer = line.call(
-                "messages.send", ["conversation_id": .string(id), "content": .string(content)])
+                "messages.send", ["conversation_id": .string(id.rawValue), "content": .string(content)])
             while chat.messages.last?.content != content { try await Task.sleep(for: .microseconds(200)) }
             times.append(ContinuousClock.now - start)
             _ = try await answer

@@ -9,7 +9,7 @@ import Testing
 struct AvatarTests {
     private let catalogue = [BuiltInAvatar(id: "fox", name: "Fox", color: "#e4572e")]
 
-    private func chip(_ avatar: Avatar?, _ name: String = "Bob Brown", id: String = Fixture.bob) -> AvatarChip {
+    private func chip(_ avatar: Avatar?, _ name: String = "Bob Brown", id: User.ID = Fixture.bob) -> AvatarChip {
         AvatarChip(avatar, name: name, id: id, catalogue: catalogue)
     }
 
@@ -27,7 +27,7 @@ struct AvatarTests {
         #expect(chip(.builtIn(id: "unknown")) == none)
         #expect(chip(nil, "Bert") == none)
         #expect(none.span.style.fill == nil && none.span.style.color != nil)
-        let colors = (0..<50).map { AvatarChip.color(of: "user \($0)").rawValue }
+        let colors = (0..<50).map { AvatarChip.color(of: User.ID("user \($0)")).rawValue }
         #expect(Set(colors).count == 5)
     }
 

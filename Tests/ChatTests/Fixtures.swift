@@ -5,17 +5,17 @@ import Foundation
 
 /// Sample profiles, messages and client states.
 enum Fixture {
-    static let alice = "00000000-0000-4000-8000-00000000000a"
-    static let bob = "00000000-0000-4000-8000-00000000000b"
-    static let carol = "00000000-0000-4000-8000-00000000000c"
-    static let direct = "10000000-0000-4000-8000-000000000001"
-    static let group = "10000000-0000-4000-8000-000000000002"
+    static let alice: User.ID = "00000000-0000-4000-8000-00000000000a"
+    static let bob: User.ID = "00000000-0000-4000-8000-00000000000b"
+    static let carol: User.ID = "00000000-0000-4000-8000-00000000000c"
+    static let direct: Conversation.ID = "10000000-0000-4000-8000-000000000001"
+    static let group: Conversation.ID = "10000000-0000-4000-8000-000000000002"
 
     static func person(
-        _ id: String = bob, _ name: String? = "Bob Brown", username: String? = "bob", avatarID: String? = nil,
+        _ id: User.ID = bob, _ name: String? = "Bob Brown", username: String? = "bob", avatarID: String? = nil,
         isGuest: Bool = false, isDeleted: Bool = false
-    ) -> Profile {
-        Profile(
+    ) -> User {
+        User(
             id: id, username: username, fullName: name, avatarType: avatarID.map { _ in .builtIn }, avatarID: avatarID,
             isVerified: false, isGuest: isGuest, isDeleted: isDeleted, attributes: [:], version: 1, createdAt: time(0),
             updatedAt: time(0))
@@ -32,13 +32,14 @@ enum Fixture {
     }
 
     static func message(
-        _ seq: Int?, _ content: String?, from sender: String = bob, in conversationID: String = direct,
-        delivery: Delivery = .sent, id: String? = nil
+        _ seq: Int?, _ content: String?, from sender: User.ID = bob, in conversationID: Conversation.ID = direct,
+        delivery: Delivery = .sent, id: Message.ID? = nil
     ) -> Message {
         Message(
-            id: id ?? "message \(seq ?? 0)", conversationID: conversationID, seq: seq, senderID: sender, kind: .text,
+            id: id ?? Message.ID("message \(seq ?? 0)"), conversationID: conversationID, seq: seq, senderID: sender,
+            kind: .text,
             content: content, isRead: false, createdAt: time(seq ?? 59),
-            deletedAt: content == nil ? time(seq ?? 59) : nil, delivery: delivery)
+            deletedAt: content == nil ? time(seq ?? 59) : nil, delivery: delivery, isMine: sender == alice)
     }
 
     static func refusal(_ id: Int64, _ kind: RefusedChange.Kind = .message, _ content: String? = "hello")
@@ -70,11 +71,11 @@ struct Scene {
         Fixture.bob: Fixture.person(), Fixture.carol: Fixture.person(Fixture.carol, "Carol", username: "carol"),
     ]
     var conversations: [Conversation] = []
-    var messages: [String: [Message]] = [:]
-    var older: Set<String> = []
+    var messages: [Conversation.ID: [Message]] = [:]
+    var older: Set<Conversation.ID> = []
     var refused: [RefusedChange] = []
     var waiting = 0
-    var typing: [String: [String]] = [:]
+    var typing: [Conversation.ID: [User.ID]] = [:]
 
     init() {
         add(Fixture.direct, members: [Fixture.alice, Fixture.bob])
@@ -84,10 +85,10 @@ struct Scene {
 
     init(of me: Me?) { self.me = me }
 
-    mutating func add(_ id: String, title: String? = nil, members: [String]) {
+    mutating func add(_ id: Conversation.ID, title: String? = nil, members: [User.ID]) {
         conversations.append(
             Conversation(
-                id: id, kind: title == nil ? .direct : .group, title: title,
+                id: id, myID: Fixture.alice, kind: title == nil ? .direct : .group, title: title,
                 members: members.map { .init(userID: $0, role: .member, joinedAt: Fixture.time(0), lastReadSeq: 0) },
                 people: [], version: 1, lastSeq: 0, lastReadSeq: 0, createdAt: Fixture.time(0),
                 updatedAt: Fixture.time(0)))
@@ -95,7 +96,7 @@ struct Scene {
     }
 
     /// Appends the conversation's next message, confirmed by the server.
-    mutating func say(_ content: String, from sender: String = Fixture.bob, in id: String = Fixture.direct) {
+    mutating func say(_ content: String, from sender: User.ID = Fixture.bob, in id: Conversation.ID = Fixture.direct) {
         change(id) { conversation in
             conversation.lastSeq += 1
             conversation.lastMessageContent = content
@@ -107,12 +108,12 @@ struct Scene {
         messages[id, default: []].append(Fixture.message(seq, content, from: sender, in: id))
     }
 
-    mutating func change(_ id: String = Fixture.direct, _ body: (inout Conversation) -> Void) {
+    mutating func change(_ id: Conversation.ID = Fixture.direct, _ body: (inout Conversation) -> Void) {
         for index in conversations.indices where conversations[index].id == id { body(&conversations[index]) }
     }
 
     var shown: ClientSnapshot {
-        func person(_ id: String) -> Profile? { id == me?.id ? me?.profile : people[id] }
+        func person(_ id: User.ID) -> User? { id == me?.id ? me?.profile : people[id] }
         return ClientSnapshot(
             state: state, me: me,
             conversations: conversations.map { conversation in

@@ -397,10 +397,10 @@ struct ScreenTests {
         _ = screen.frame(width: 80, height: 12)
         _ = type("/me", &screen)
         let top = text(&screen, width: 80, height: 12)
-        #expect(top.contains("Alice Ample") && top.contains("↓ more below") && !top.contains(Fixture.alice))
+        #expect(top.contains("Alice Ample") && top.contains("↓ more below") && !top.contains(Fixture.alice.rawValue))
         for _ in 0..<5 { _ = screen.handle(.pageDown) }
         let end = text(&screen, width: 80, height: 12)
-        #expect(end.contains(Fixture.alice) && !end.contains("↓ more below"))
+        #expect(end.contains(Fixture.alice.rawValue) && !end.contains("↓ more below"))
         _ = screen.handle(.escape)
         #expect(screen.panel == nil)
     }

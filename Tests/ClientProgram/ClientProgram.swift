@@ -2,94 +2,152 @@ import Foundation
 import Logging
 import Postline
 
-/// An app without a user interface, for tests that kill it. It reads one command per line from standard input, and
-/// prints the results.
+/// A client program of the conformance tests (`Tests/Conformance/README.md`): an app without a user interface.
 ///
-///     client-program FOLDER PORT EMAIL PASSWORD
+///     client-program FOLDER PORT HTTP_PORT
 @main
 @MainActor
 struct ClientProgram {
+    private let client: PostlineClient
+
     static func main() async throws {
         let arguments = CommandLine.arguments
-        guard arguments.count == 5, let port = Int(arguments[2]) else {
-            fatalError("usage: client-program FOLDER PORT EMAIL PASSWORD")
+        guard arguments.count == 4, let port = Int(arguments[2]) else {
+            fatalError("usage: client-program FOLDER PORT HTTP_PORT")
         }
         let client = try PostlineClient(
             server: .line("127.0.0.1", port: port, isEncrypted: false),
             store: .file(in: URL(fileURLWithPath: arguments[1])),
             logger: Logger(label: "client") { _ in SwiftLogNoOpLogHandler() })
-        while client.account == .signedOut {
+        let program = ClientProgram(client: client)
+        for await line in lines() {
+            let response = await program.response(to: try JSONDecoder().decode(Request.self, from: Data(line.utf8)))
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            FileHandle.standardOutput.write(try encoder.encode(response) + Data("\n".utf8))
+        }
+    }
+
+    private func response(to request: Request) async -> [String: JSONValue] {
+        do {
+            return ["id": request.id, "result": try await result(of: request)]
+        } catch let error as PostlineError {
+            var object: [String: JSONValue] = [
+                "code": .string(error.code.rawValue), "message": .string(error.message),
+            ]
+            if let field = error.field { object["field"] = .string(field) }
+            return ["id": request.id, "error": .object(object)]
+        } catch {
+            return ["id": request.id, "error": ["code": "failed", "message": .string("\(error)")]]
+        }
+    }
+
+    private func result(of request: Request) async throws -> JSONValue {
+        switch request.action {
+        case "signIn": try await signIn(email: try request.text("email"), password: try request.text("password"))
+        case "signInAsGuest": try await client.signInAsGuest()
+        case "upgrade":
+            try await client.upgrade(
+                email: try request.text("email"), password: try request.text("password"),
+                fullName: try request.text("full_name"))
+        case "signOut": try await client.signOut()
+        case "deleteAccount": try await client.deleteAccount(password: try request.text("password"))
+        case "connect": try client.connect()
+        case "disconnect": await client.disconnect()
+        case "networkChanged": client.networkChanged()
+        case "open":
+            let id = try await client.openConversation(with: User.ID(try request.text("user")))
+            return ["conversation": .string(id.rawValue)]
+        case "createGroup":
+            let id = try await client.createGroup(
+                try request.text("title"), with: try request.texts("users").map { User.ID($0) })
+            return ["conversation": .string(id.rawValue)]
+        case "send":
+            let id = try await client.send(try request.text("text"), in: try request.conversation)
+            return ["client_id": .string(id.rawValue)]
+        case "edit": try await client.edit(try lastOwnMessage(in: request.conversation), to: try request.text("text"))
+        case "delete": try await client.delete(try lastOwnMessage(in: request.conversation))
+        case "markRead": try await client.markRead(try request.conversation)
+        case "updateProfile":
+            let fields = try request.object("fields")
+            try await client.updateProfile { edit in
+                if let name = fields["full_name"] { edit.fullName = name.text }
+                if let bio = fields["bio"] { edit.bio = bio.text }
+                if let location = fields["location"] { edit.location = location.text }
+            }
+        case "retry": for change in client.refusedChanges { try await client.retryChange(change.id) }
+        case "discard": for change in client.refusedChanges { try await client.discardChange(change.id) }
+        case "state": return try await state()
+        default: throw PostlineError(.unknownMethod, "There is no request “\(request.action)”.")
+        }
+        return [:]
+    }
+
+    /// Signs in, and tries again while the server is down.
+    private func signIn(email: String, password: String) async throws {
+        while true {
             do {
-                try await client.signIn(email: arguments[3], password: arguments[4])
-            } catch let error as PostlineError where error.isRetryable {
-                // A pause between attempts while the server is down.
+                try await client.signIn(email: email, password: password)
+                return
+            } catch let error as PostlineError where error.isRetryable && client.account == .signedOut {
+                // A pause between attempts.
                 try await Task.sleep(for: .milliseconds(50))
             }
         }
-        writeLine("ready")
-        for await line in lines() {
-            let words = line.split(separator: " ", maxSplits: 2).map(String.init)
-            do {
-                try await perform(words, client)
-            } catch {
-                writeLine("error \(words[0]): \(error)")
-            }
-        }
     }
 
-    private static func perform(_ words: [String], _ client: PostlineClient) async throws {
-        switch words[0] {
-        case "send": writeLine("queued \(try await client.send(words[2], in: words[1]))")
-        case "edit":
-            if let message = lastMessage(in: words[1], client) { try await client.edit(message, to: words[2]) }
-        case "delete":
-            if let message = lastMessage(in: words[1], client) { try await client.delete(message) }
-        case "read": try await client.markRead(words[1])
-        case "bio":
-            try await client.updateProfile { $0.bio = words[1] }
-            writeLine("edited")
-        case "offline": await client.disconnect()
-        case "online": try client.connect()
-        case "path": client.networkChanged()
-        case "snapshot":
-            do {
-                writeLine("snapshot \(words[1]) \(try await snapshot(client))")
-            } catch let error as PostlineError where error.isRetryable {
-                writeLine("snapshot \(words[1]) failed: \(error.code)")
-            }
-        default: writeLine("unknown \(words[0])")
+    private func lastOwnMessage(in id: Conversation.ID) throws -> Message {
+        let messages = client.chat(with: id).messages
+        guard let message = messages.last(where: { $0.isMine && $0.seq != nil && $0.deletedAt == nil }) else {
+            throw PostlineError(.notFound, "The user has no message in this conversation.")
         }
+        return message
     }
 
-    /// Returns the user's last message that the server has.
-    private static func lastMessage(in conversationID: String, _ client: PostlineClient) -> Message? {
-        client.chat(with: conversationID).messages.last {
-            $0.senderID == client.me?.id && $0.seq != nil && $0.deletedAt == nil
-        }
-    }
-
-    /// Returns the client's state as JSON: the connection, the pending changes, and the conversations with their
-    /// messages.
-    private static func snapshot(_ client: PostlineClient) async throws -> String {
-        var conversations: [[String: Any]] = []
+    private func state() async throws -> JSONValue {
+        var conversations: [JSONValue] = []
         for conversation in client.conversations {
             let chat = client.chat(with: conversation.id)
             while chat.hasOlder { try await chat.loadOlder() }
             conversations.append([
-                "id": conversation.id, "unread": conversation.unreadCount, "last": conversation.lastSeq,
-                "people": conversation.people.map { "\($0.id) \($0.bio ?? "-")" }.sorted(),
-                "messages": chat.messages.map { "\($0.seq ?? 0) \($0.senderID) \($0.content ?? "-")" },
+                "id": .string(conversation.id.rawValue), "title": .optional(conversation.title),
+                "unread": .integer(conversation.unreadCount), "last_seq": .integer(conversation.lastSeq),
+                "members": .array(conversation.people.sorted { $0.id < $1.id }.map(Self.object)),
+                "messages": .array(chat.messages.map(Self.object)),
             ])
         }
-        let snapshot: [String: Any] = [
-            "live": client.state == .live, "waiting": client.pendingChangeCount, "conversations": conversations,
+        return [
+            "account": .string(account), "live": .bool(client.state == .live),
+            "me": client.me.map { Self.object($0.profile) } ?? .null, "pending": .integer(client.pendingChangeCount),
+            "refused": .array(client.refusedChanges.map { ["code": .string($0.error.code.rawValue)] }),
+            "unread": .integer(client.unreadCount), "conversations": .array(conversations),
         ]
-        return String(
-            decoding: try JSONSerialization.data(withJSONObject: snapshot, options: [.sortedKeys]), as: UTF8.self)
     }
 
-    private static func writeLine(_ line: String) {
-        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    private var account: String {
+        switch client.account {
+        case .signedOut, .signingIn: "signedOut"
+        case .localGuest, .guest: "guest"
+        case .user: "user"
+        }
+    }
+
+    private static func object(_ user: User) -> JSONValue {
+        ["id": .string(user.id.rawValue), "full_name": .optional(user.fullName), "bio": .optional(user.bio)]
+    }
+
+    private static func object(_ message: Message) -> JSONValue {
+        let delivery =
+            switch message.delivery {
+            case .sent: "sent"
+            case .queued: "pending"
+            case .refused: "refused"
+            }
+        return [
+            "seq": message.seq.map { .integer($0) } ?? .null, "sender": .string(message.senderID.rawValue),
+            "content": .optional(message.content), "deleted": .bool(message.deletedAt != nil),
+            "edited": .bool(message.editedAt != nil), "delivery": .string(delivery),
+        ]
     }
 
     private static func lines() -> AsyncStream<String> {
@@ -100,4 +158,51 @@ struct ClientProgram {
             }
         }
     }
+}
+
+/// A request to the program.
+private struct Request: Decodable {
+    let id: JSONValue
+    let action: String
+    private let params: [String: JSONValue]
+
+    init(from decoder: any Decoder) throws {
+        params = try [String: JSONValue](from: decoder)
+        id = params["id"] ?? .null
+        action = params["do"]?.text ?? ""
+    }
+
+    var conversation: Conversation.ID {
+        get throws { Conversation.ID(try text("conversation")) }
+    }
+
+    func text(_ name: String) throws -> String {
+        guard case .string(let text)? = params[name] else { throw missing(name) }
+        return text
+    }
+
+    func texts(_ name: String) throws -> [String] {
+        guard case .array(let values)? = params[name] else { throw missing(name) }
+        return values.compactMap(\.text)
+    }
+
+    func object(_ name: String) throws -> [String: JSONValue] {
+        guard case .object(let object)? = params[name] else { throw missing(name) }
+        return object
+    }
+
+    private func missing(_ name: String) -> PostlineError {
+        PostlineError(.invalidParams, "\(name) is missing", field: name)
+    }
+}
+
+extension JSONValue {
+    /// The string, or nil for another value.
+    fileprivate var text: String? {
+        guard case .string(let text) = self else { return nil }
+        return text
+    }
+
+    /// Returns a string, or null for nil.
+    fileprivate static func optional(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
 }

@@ -11,7 +11,7 @@ struct AvatarView: View {
     /// The built-in avatars that this app has pictures for. For others it draws the initials.
     private static let pictures = BuiltInAvatar.standardIDs
 
-    let profile: Profile
+    let profile: User
 
     var body: some View {
         switch profile.avatar(builtInIDs: Self.pictures) {

@@ -16,9 +16,9 @@ struct ConversationsView: View {
             List(client.conversations) { conversation in
                 NavigationLink(value: conversation.id) {
                     HStack {
-                        if let other = conversation.otherUser(than: myID) { AvatarView(profile: other) }
+                        if let other = conversation.otherUser { AvatarView(profile: other) }
                         VStack(alignment: .leading) {
-                            Text(conversation.name(for: myID) ?? "Deleted user")
+                            Text(conversation.displayName ?? "Deleted user")
                             Text(conversation.draft.map { "Draft: \($0)" } ?? conversation.lastMessageContent ?? "")
                         }
                     }
@@ -27,7 +27,7 @@ struct ConversationsView: View {
             }
             .refreshable { await attempt($problem) { try await client.refresh() } }
             .navigationTitle(problem ?? title)
-            .navigationDestination(for: String.self) { id in
+            .navigationDestination(for: Conversation.ID.self) { id in
                 ChatView(client: client, chat: client.chat(with: id))
             }
             .toolbar {
@@ -35,8 +35,6 @@ struct ConversationsView: View {
             }
         }
     }
-
-    private var myID: String { client.me?.id ?? "" }
 
     private var title: String {
         switch client.state {

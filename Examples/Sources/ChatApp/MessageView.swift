@@ -20,7 +20,7 @@ struct MessageView: View {
                 if let attachment = message.attachment { PictureView(client: client, attachment: attachment) }
                 Text(message.content ?? "This message was deleted.")
                 switch message.delivery {
-                case .sent: if message.isRead, message.senderID == client.me?.id { Text("Read") }
+                case .sent: if message.isRead, message.isMine { Text("Read") }
                 case .queued: Text("On its way")
                 case .refused(let error, let change):
                     Text(error.localizedDescription)

@@ -25,7 +25,7 @@ struct PictureView: View {
             if let problem { Text(problem) }
         }
         .task(id: attachment) {
-            await attempt($problem) { address = try await client.urls(of: [attachment])[attachment] }
+            await attempt($problem) { address = try await client.urls(for: [attachment])[attachment] }
         }
     }
 

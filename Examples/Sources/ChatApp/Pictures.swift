@@ -16,6 +16,6 @@ struct Pictures {
 
     func address(of message: Message) async throws -> URL? {
         guard let attachment = message.attachment else { return nil }
-        return try await client.urls(of: [attachment])[attachment]
+        return try await client.urls(for: [attachment])[attachment]
     }
 }

@@ -8,12 +8,11 @@ import SwiftUIStubs
 
 struct PresenceView: View {
     let chat: Chat
-    let userID: String
 
     var body: some View {
         if let typist = chat.typingUsers.first {
             Text("\(typist.displayName ?? "Somebody") is typing …")
-        } else if chat.conversation?.presenceOfOtherUser(than: userID)?.isOnline == true {
+        } else if chat.conversation?.otherUserPresence?.isOnline == true {
             Text("Online")
         }
     }

@@ -34,7 +34,7 @@ struct HelloPostline {
         guard let me = client.me, let newest = client.conversations.first else { return print("Nobody to talk to.") }
         print("signed in as \(me.displayName ?? "?")")
         for conversation in client.conversations {
-            print("\(conversation.unreadCount) unread in \(conversation.name(for: me.id) ?? "?")")
+            print("\(conversation.unreadCount) unread in \(conversation.displayName ?? "?")")
         }
 
         let chat = client.chat(with: newest.id)

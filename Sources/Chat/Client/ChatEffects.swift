@@ -98,8 +98,8 @@ struct ChatEffects {
         }
     }
 
-    private func ids(of who: [GroupAction.Who]) async throws -> [String] {
-        var ids: [String] = []
+    private func ids(of who: [GroupAction.Who]) async throws -> [User.ID] {
+        var ids: [User.ID] = []
         for who in who {
             switch who {
             case .known(let id): ids.append(id)

@@ -8,7 +8,7 @@ final class ClientView {
     let client: PostlineClient
     private let sink: AsyncStream<AppEvent>.Continuation
     /// The followed conversations. Releasing one ends its updates.
-    private var chats: [String: Chat] = [:]
+    private var chats: [Conversation.ID: Chat] = [:]
     /// True if the state has changed since it was last read.
     private let isStale = Flag()
 
@@ -18,15 +18,15 @@ final class ClientView {
     }
 
     /// Returns the current state with the messages of the followed conversations, or nil if it has not changed.
-    func news(following ids: Set<String>) -> ClientSnapshot? {
+    func news(following ids: Set<Conversation.ID>) -> ClientSnapshot? {
         let hasFollowed = follow(ids)
         return isStale.value.load(ordering: .relaxed) || hasFollowed ? read() : nil
     }
 
     /// Returns the messages of a conversation.
-    func chat(_ id: String) -> Chat { chats[id] ?? client.chat(with: id) }
+    func chat(_ id: Conversation.ID) -> Chat { chats[id] ?? client.chat(with: id) }
 
-    private func follow(_ ids: Set<String>) -> Bool {
+    private func follow(_ ids: Set<Conversation.ID>) -> Bool {
         guard ids != Set(chats.keys) else { return false }
         chats = ids.reduce(into: [:]) { $0[$1] = chat($1) }
         return true

@@ -117,7 +117,7 @@ struct LineFormat: Sendable {
     private func message(_ message: Message, _ model: ChatModel) -> [StyledLine] {
         let shown = model.shown
         let clock = WallTime(message.createdAt).clock
-        let who = message.senderID == shown.myID ? "you" : shown.name(of: message.senderID)
+        let who = message.isMine ? "you" : shown.name(of: message.senderID)
         let place =
             message.conversationID == model.openID ? "" : "[\(shown.name(ofConversation: message.conversationID))] "
         let texts = PlainText.lines(message.shownContent)
@@ -127,7 +127,7 @@ struct LineFormat: Sendable {
             + texts.dropFirst().flatMap { said("      \($0)") }
     }
 
-    private func opened(_ id: String, _ model: ChatModel) -> [StyledLine] {
+    private func opened(_ id: Conversation.ID, _ model: ChatModel) -> [StyledLine] {
         let messages = (model.shown.chats[id]?.messages ?? []).suffix(10)
         let draft = model.open?.draft.map { said("* not sent yet: \(PlainText.line($0))") } ?? []
         return said("* in “\(model.shown.name(ofConversation: id))”") + messages.flatMap { message($0, model) } + draft

@@ -4,11 +4,11 @@ import Postline
 enum ChatEvent: Sendable, Equatable {
     /// The client's state has changed.
     case shows(ClientSnapshot)
-    case found(query: String, people: [Profile], purpose: SearchPurpose)
+    case found(query: String, people: [User], purpose: SearchPurpose)
     /// A requested conversation is open.
-    case opened(conversationID: String)
+    case opened(conversationID: Conversation.ID)
     /// Requested older messages have arrived.
-    case loadedOlder(conversationID: String)
+    case loadedOlder(conversationID: Conversation.ID)
     /// The avatars that the server offers.
     case catalogue([BuiltInAvatar])
     /// A request succeeded, with a sentence to show.
@@ -37,18 +37,18 @@ enum SearchPurpose: Sendable, Equatable {
 
 /// A side effect that the client executes.
 enum ChatEffect: Sendable, Equatable {
-    case send(conversationID: String, content: String)
+    case send(conversationID: Conversation.ID, content: String)
     case edit(Message, content: String)
     case delete(Message)
-    case markRead(conversationID: String, seq: Int)
+    case markRead(conversationID: Conversation.ID, seq: Int)
     /// Saves a draft.
-    case draft(conversationID: String, content: String)
+    case draft(conversationID: Conversation.ID, content: String)
     case change(ProfileChange)
     case retry([Int64])
     case discard([Int64])
     case search(query: String, purpose: SearchPurpose)
-    case openDirect(Profile)
-    case loadOlder(conversationID: String)
+    case openDirect(User)
+    case loadOlder(conversationID: Conversation.ID)
     case group(GroupAction)
     case picture(PictureAction)
     case fetchCatalogue
@@ -61,9 +61,9 @@ enum ChatEffect: Sendable, Equatable {
 enum ChatNotice: Sendable, Equatable {
     case link(LinkState)
     case news(ChatUpdate)
-    case opened(conversationID: String)
+    case opened(conversationID: Conversation.ID)
     case conversations
-    case people([Profile], query: String)
+    case people([User], query: String)
     case members
     case me
     case avatars
@@ -82,7 +82,7 @@ enum ChatNotice: Sendable, Equatable {
     case refused(RefusedChange)
     /// The refused messages that were neither resent nor discarded.
     case refusals
-    case older(conversationID: String, [Message])
+    case older(conversationID: Conversation.ID, [Message])
 }
 
 /// The result of an event or command.

@@ -156,7 +156,7 @@ extension ChatModel {
         }
         let wanted = name.lowercased()
         func names(_ conversation: Conversation) -> [String] {
-            let username = shown.myID.flatMap { conversation.otherUser(than: $0)?.username }
+            let username = conversation.otherUser?.username
             return [shown.name(ofConversation: conversation.id), username].compactMap { $0?.lowercased() }
         }
         if let exact = conversations.first(where: { names($0).contains(wanted) }) { return open(exact.id) }
@@ -165,7 +165,7 @@ extension ChatModel {
         return [.effect(.search(query: name, purpose: .open))]
     }
 
-    mutating func choose(among people: [Profile], for query: String) -> [ChatOutput] {
+    mutating func choose(among people: [User], for query: String) -> [ChatOutput] {
         let exact = people.filter { $0.isCalled(query) }
         if exact.count == 1 { return [.effect(.openDirect(exact[0]))] }
         if people.count == 1 { return [.effect(.openDirect(people[0]))] }
@@ -176,7 +176,7 @@ extension ChatModel {
 /// Commands for existing messages.
 extension ChatModel {
     /// The user's messages in the open conversation that can be changed, oldest first.
-    var ownMessages: [Message] { openMessages.filter { $0.senderID == shown.myID && !$0.isDeleted } }
+    var ownMessages: [Message] { openMessages.filter { $0.isMine && !$0.isDeleted } }
 
     private func ownMessage(_ seq: Int?) throws(Refusal) -> Message {
         guard open != nil else { throw Refusal(Self.noneIsOpen) }
@@ -245,7 +245,7 @@ extension ChatModel {
         init(_ sentence: String) { self.sentence = sentence }
     }
 
-    private func inOpen(_ action: (String) -> GroupAction) -> [ChatOutput] {
+    private func inOpen(_ action: (Conversation.ID) -> GroupAction) -> [ChatOutput] {
         guard let openID else { return [.notice(.failed(Self.noneIsOpen))] }
         return [.effect(.group(action(openID)))]
     }
@@ -261,7 +261,7 @@ extension ChatModel {
         }
     }
 
-    private func member(_ name: String, of group: Conversation) throws(Refusal) -> String {
+    private func member(_ name: String, of group: Conversation) throws(Refusal) -> User.ID {
         guard let person = group.people.first(where: { $0.isCalled(name) }) else {
             throw Refusal("Nobody here is called “\(name)”. /members shows who is here.")
         }

@@ -13,9 +13,9 @@ struct ChatModel: Sendable {
     /// True while the user signs out, when losing the connection is expected.
     var isSigningOut = false
     /// The id of the open conversation.
-    private(set) var openID: String?
+    private(set) var openID: Conversation.ID?
     /// The conversations whose messages are shown.
-    private(set) var followed: Set<String> = []
+    private(set) var followed: Set<Conversation.ID> = []
     /// The read mark at the time the conversation was opened. Later messages are new.
     private(set) var unreadAfter: Int?
     /// The avatars that the server offers.
@@ -30,11 +30,11 @@ struct ChatModel: Sendable {
     /// True if messages of all conversations are announced. Otherwise the open conversation is visible.
     private let announcesMessages: Bool
     /// The last announced message of each conversation.
-    private var lastAnnounced: [String: Int] = [:]
+    private var lastAnnounced: [Conversation.ID: Int] = [:]
     /// The user's data at the last time without a pending edit.
     private var confirmedMe: Me?
     /// The highest requested read mark of each conversation.
-    private var requestedMarks: [String: Int] = [:]
+    private var requestedMarks: [Conversation.ID: Int] = [:]
     /// True while the messages of an opened conversation are loading.
     private var isOpening = false
     /// The oldest message when older ones were requested, or nil.
@@ -210,7 +210,7 @@ struct ChatModel: Sendable {
     }
 
     /// Opens a loaded conversation.
-    mutating func open(_ id: String) -> [ChatOutput] {
+    mutating func open(_ id: Conversation.ID) -> [ChatOutput] {
         guard let conversation = shown.conversation(id) else {
             return [.notice(.failed("That conversation is gone."))]
         }

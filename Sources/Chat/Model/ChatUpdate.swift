@@ -4,24 +4,24 @@ import Postline
 enum ChatUpdate: Sendable, Equatable {
     case message(Message)
     /// So many messages are new that only the newest are loaded.
-    case skipped(conversationID: String, count: Int)
+    case skipped(conversationID: Conversation.ID, count: Int)
     /// A message was edited or deleted.
     case changed(Message)
-    case renamed(userID: String, from: String, to: String)
+    case renamed(userID: User.ID, from: String, to: String)
     /// A user has another username, or a first one.
-    case newUsername(userID: String, to: String)
-    case newAvatar(userID: String)
+    case newUsername(userID: User.ID, to: String)
+    case newAvatar(userID: User.ID)
     /// The user's own bio was set or cleared.
     case newBio(isSet: Bool)
     /// The user hides its presence, or shows it again.
     case newPresence(isHidden: Bool)
-    case joined(conversationID: String)
-    case left(conversationID: String, name: String)
-    case retitled(conversationID: String, from: String)
-    case added(userID: String, conversationID: String)
-    case removed(userID: String, name: String, conversationID: String)
-    case newRole(userID: String, conversationID: String, MemberRole)
-    case read(conversationID: String, userID: String, seq: Int)
+    case joined(conversationID: Conversation.ID)
+    case left(conversationID: Conversation.ID, name: String)
+    case retitled(conversationID: Conversation.ID, from: String)
+    case added(userID: User.ID, conversationID: Conversation.ID)
+    case removed(userID: User.ID, name: String, conversationID: Conversation.ID)
+    case newRole(userID: User.ID, conversationID: Conversation.ID, MemberRole)
+    case read(conversationID: Conversation.ID, userID: User.ID, seq: Int)
 }
 
 extension ChatUpdate {
@@ -41,7 +41,7 @@ extension ChatUpdate {
         return news
     }
 
-    private static func of(_ old: Profile, _ new: Profile) -> [ChatUpdate] {
+    private static func of(_ old: User, _ new: User) -> [ChatUpdate] {
         var news: [ChatUpdate] = []
         if new.shownName != old.shownName {
             news.append(.renamed(userID: new.id, from: old.shownName, to: new.shownName))

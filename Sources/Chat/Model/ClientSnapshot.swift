@@ -9,17 +9,17 @@ struct ClientSnapshot: Sendable, Equatable {
     /// The conversations, newest first.
     let conversations: [Conversation]
     /// The messages of the followed conversations.
-    let chats: [String: Messages]
+    let chats: [Conversation.ID: Messages]
     /// The refused changes, oldest first.
     let refused: [RefusedChange]
     /// The number of changes that the server has not acknowledged.
     let waiting: Int
     /// The users who are typing, by conversation.
-    let typing: [String: [String]]
+    let typing: [Conversation.ID: [User.ID]]
     /// The reason why the store or the server's responses cannot be used, or nil.
     let fault: String?
     /// All known users, by id.
-    let people: [String: Profile]
+    let people: [User.ID: User]
 
     /// The loaded messages of a conversation.
     struct Messages: Sendable, Equatable {
@@ -30,8 +30,9 @@ struct ClientSnapshot: Sendable, Equatable {
 
     init(
         state: ConnectionState, isSigningIn: Bool = false, me: Me? = nil, conversations: [Conversation] = [],
-        chats: [String: Messages] = [:],
-        refused: [RefusedChange] = [], waiting: Int = 0, typing: [String: [String]] = [:], fault: String? = nil
+        chats: [Conversation.ID: Messages] = [:],
+        refused: [RefusedChange] = [], waiting: Int = 0, typing: [Conversation.ID: [User.ID]] = [:],
+        fault: String? = nil
     ) {
         self.state = state
         self.isSigningIn = isSigningIn
@@ -42,7 +43,7 @@ struct ClientSnapshot: Sendable, Equatable {
         self.waiting = waiting
         self.typing = typing
         self.fault = fault
-        var people: [String: Profile] = [:]
+        var people: [User.ID: User] = [:]
         for chat in chats.values {
             for case let sender? in chat.messages.map(\.sender) { people[sender.id] = sender }
         }
@@ -51,20 +52,20 @@ struct ClientSnapshot: Sendable, Equatable {
         self.people = people
     }
 
-    var myID: String? { me?.id }
+    var myID: User.ID? { me?.id }
 
-    func conversation(_ id: String) -> Conversation? { conversations.first { $0.id == id } }
+    func conversation(_ id: Conversation.ID) -> Conversation? { conversations.first { $0.id == id } }
 
     /// Returns a user's current name.
-    func name(of userID: String) -> String { people[userID]?.shownName ?? "(somebody)" }
+    func name(of userID: User.ID) -> String { people[userID]?.shownName ?? "(somebody)" }
 
     /// Returns the presence of the other user of a direct conversation, or nil if unknown.
     func presence(in conversation: Conversation) -> Presence? {
-        myID.flatMap { conversation.presenceOfOtherUser(than: $0) }
+        conversation.otherUserPresence
     }
 
     /// Returns a sentence about who is typing, without a name in a direct conversation, or nil.
-    func typists(in id: String) -> String? {
+    func typists(in id: Conversation.ID) -> String? {
         guard let typists = typing[id]?.map({ name(of: $0) }), let first = typists.first else { return nil }
         return switch typists.count {
         case 1: conversation(id)?.kind == .direct ? "is typing …" : "\(first) is typing …"
@@ -74,7 +75,7 @@ struct ClientSnapshot: Sendable, Equatable {
     }
 
     /// Returns a group's title, or the other user's name.
-    func name(ofConversation id: String) -> String {
+    func name(ofConversation id: Conversation.ID) -> String {
         guard let conversation = conversation(id) else { return "(conversation)" }
         if let title = conversation.title { return title }
         if conversation.kind == .group { return "(group)" }
@@ -82,7 +83,7 @@ struct ClientSnapshot: Sendable, Equatable {
     }
 }
 
-extension Profile {
+extension User {
     /// The name to show, also for guests and deleted users.
     var shownName: String { displayName ?? (isDeleted ? "(deleted user)" : "(guest)") }
 

@@ -3,18 +3,18 @@ import Postline
 /// An action on a conversation, mostly a group. All need the server.
 enum GroupAction: Sendable, Equatable {
     case create(title: String, with: [Who])
-    case add([Who], to: String)
-    case remove(userID: String, from: String)
-    case leave(String)
-    case rename(String, to: String)
-    case setRole(MemberRole, of: String, in: String)
+    case add([Who], to: Conversation.ID)
+    case remove(userID: User.ID, from: Conversation.ID)
+    case leave(Conversation.ID)
+    case rename(Conversation.ID, to: String)
+    case setRole(MemberRole, of: User.ID, in: Conversation.ID)
     /// Mutes any conversation; nil minutes means permanently.
-    case mute(String, minutes: Int?)
-    case unmute(String)
+    case mute(Conversation.ID, minutes: Int?)
+    case unmute(Conversation.ID)
 
     /// A user to add: a known one, or a name to search for.
     enum Who: Sendable, Equatable {
-        case known(id: String)
+        case known(id: User.ID)
         case named(String)
     }
 }

@@ -30,7 +30,7 @@ extension Me {
             ProfileField(label: "verified", value: profile.isVerified ? "yes" : "no"),
             ProfileField(label: "renamed", value: usernameChanges),
             ProfileField(label: "since", value: WallTime(profile.createdAt).day),
-            ProfileField(label: "id", value: id),
+            ProfileField(label: "id", value: id.rawValue),
             ProfileField(label: "version", value: "\(profile.version)"),
         ]
     }

@@ -1,7 +1,9 @@
+import Postline
+
 /// An action with a local picture.
 enum PictureAction: Sendable, Equatable {
     case wear(path: String)
-    case send(path: String, conversationID: String)
+    case send(path: String, conversationID: Conversation.ID)
 
     /// Returns the file that an argument names: a path, or a name with a picture's extension. Otherwise nil.
     static func path(_ argument: String) -> String? {

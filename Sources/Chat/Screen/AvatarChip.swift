@@ -8,7 +8,7 @@ struct AvatarChip: Sendable, Equatable {
     let span: StyledLine.Span
 
     /// - Parameter id: the user's id, or the group's.
-    init(_ avatar: Avatar?, name: String, id: String, catalogue: [BuiltInAvatar]) {
+    init(_ avatar: Avatar?, name: String, id: Identifier<some Any>, catalogue: [BuiltInAvatar]) {
         var style = Style(isBold: true)
         if case .builtIn(let avatarID) = avatar,
             let color = catalogue.first(where: { $0.id == avatarID }).flatMap({ RGB(hex: $0.color) })
@@ -32,21 +32,21 @@ struct AvatarChip: Sendable, Equatable {
     }
 
     /// Returns a colour that depends only on the id.
-    static func color(of id: String) -> Style.Color {
+    static func color(of id: Identifier<some Any>) -> Style.Color {
         let colors: [Style.Color] = [.yellow, .blue, .magenta, .cyan, .red]
-        let sum = id.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+        let sum = id.rawValue.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
         return colors[Int(sum) % colors.count]
     }
 }
 
 extension ChatModel {
     /// Returns a user's current avatar.
-    func chip(of userID: String) -> AvatarChip {
+    func chip(of userID: User.ID) -> AvatarChip {
         AvatarChip(shown.people[userID]?.avatar, name: shown.name(of: userID), id: userID, catalogue: catalogue)
     }
 
     /// Returns the other user's avatar, or the initial of a group's title.
-    func chip(ofConversation id: String) -> AvatarChip {
+    func chip(ofConversation id: Conversation.ID) -> AvatarChip {
         if let conversation = shown.conversation(id), conversation.kind == .direct,
             let other = conversation.members.first(where: { $0.userID != shown.myID })
         {
@@ -55,14 +55,15 @@ extension ChatModel {
         return AvatarChip(nil, name: shown.name(ofConversation: id), id: id, catalogue: catalogue)
     }
 
-    func chip(of person: Profile) -> AvatarChip {
+    func chip(of person: User) -> AvatarChip {
         AvatarChip(person.avatar, name: person.shownName, id: person.id, catalogue: catalogue)
     }
 
     /// Returns a preview of the user's initial on that avatar.
     func chip(trying avatar: BuiltInAvatar) -> AvatarChip {
         AvatarChip(
-            .builtIn(id: avatar.id), name: shown.me?.profile.shownName ?? avatar.name, id: avatar.id,
+            .builtIn(id: avatar.id), name: shown.me?.profile.shownName ?? avatar.name,
+            id: shown.myID ?? User.ID(avatar.id),
             catalogue: catalogue)
     }
 }

@@ -105,13 +105,13 @@ struct Completion: Sendable, Equatable {
 
     private static func conversations(_ typed: Substring, _ chat: ChatModel) -> [String] {
         chat.shown.conversations.filter { conversation in
-            let other = chat.shown.myID.flatMap { conversation.otherUser(than: $0) }
+            let other = conversation.otherUser
             return isMeant(chat.shown.name(ofConversation: conversation.id), other?.username, by: typed)
         }.map { chat.shown.name(ofConversation: $0.id) }
     }
 
     /// Returns the names of the matching people. If two names are equal, it returns usernames.
-    private static func names(_ typed: Substring, _ people: [Profile], _ chat: ChatModel) -> [String] {
+    private static func names(_ typed: Substring, _ people: [User], _ chat: ChatModel) -> [String] {
         people.filter { $0.id != chat.shown.myID && isMeant($0.shownName, $0.username, by: typed) }
             .map { person in
                 let isUnique = people.count { $0.shownName == person.shownName } == 1
@@ -131,7 +131,7 @@ struct Completion: Sendable, Equatable {
 
 extension ChatModel {
     /// The people whose names can be completed, by name, without the user and deleted accounts.
-    fileprivate var completablePeople: [Profile] {
+    fileprivate var completablePeople: [User] {
         shown.people.values.filter { $0.id != shown.myID && !$0.isDeleted }
             .sorted { ($0.shownName, $0.id) < ($1.shownName, $1.id) }
     }

@@ -25,7 +25,7 @@ struct MessageRows {
         let waiting = messages.count { $0.seq == nil }
         var nextWaiting = Int.max - waiting
         var day: String?
-        var lastSender: String?
+        var lastSender: User.ID?
         var lastClock: String?
         if let oldest = messages.first?.seq, shown.chats[conversation.id]?.hasOlder == true {
             rows.append(Row(id: ID(seq: oldest, row: -9), line: Self.centered("· · · older above · · ·", width)))
@@ -39,13 +39,13 @@ struct MessageRows {
                 day = time.day
                 lastSender = nil
             }
-            if let mark = model.unreadAfter, message.seq == mark + 1, message.senderID != shown.myID {
+            if let mark = model.unreadAfter, message.seq == mark + 1, !message.isMine {
                 var line = StyledLine()
                 line.append(Self.centered("── new ──", width).text, .color(.red))
                 rows.append(Row(id: ID(seq: seq, row: -2), line: line))
                 lastSender = nil
             }
-            let isMine = message.senderID == shown.myID
+            let isMine = message.isMine
             if message.senderID != lastSender || time.clock != lastClock {
                 var head = StyledLine()
                 head.append(time.clock, .dim)

@@ -19,7 +19,7 @@ extension ScreenModel {
     }
 
     /// Opens a conversation. Text that was typed in the former one stays there as its draft.
-    mutating func open(_ id: String) -> [ChatEffect] {
+    mutating func open(_ id: Conversation.ID) -> [ChatEffect] {
         guard id != chat.openID else {
             isInList = false
             return take([])

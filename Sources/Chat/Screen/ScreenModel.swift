@@ -18,7 +18,7 @@ struct ScreenModel: Sendable {
     /// Rows shown over the conversations until the next key, such as the help.
     var panel: Panel?
     private(set) var status: StyledLine?
-    private(set) var selectedID: String?
+    private(set) var selectedID: Conversation.ID?
     /// The lowest row in view, or nil for the newest.
     var bottom: MessageRows.ID?
     /// True once the program has begun to end.
@@ -189,7 +189,7 @@ struct ScreenModel: Sendable {
     }
 
     /// The selected conversation, or the first.
-    var selection: String? {
+    var selection: Conversation.ID? {
         if let selectedID, chat.shown.conversation(selectedID) != nil { return selectedID }
         return chat.shown.conversations.first?.id
     }
@@ -218,7 +218,7 @@ struct ScreenModel: Sendable {
     }
 
     /// Moves to a conversation that was opened. Its draft is in the input line, and behind it the unaddressed text.
-    mutating func begin(_ id: String) {
+    mutating func begin(_ id: Conversation.ID) {
         selectedID = id
         isInList = false
         bottom = nil

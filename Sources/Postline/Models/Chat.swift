@@ -1,10 +1,11 @@
+public import Foundation
 public import Observation
 
 /// The messages of one conversation as a view shows them: the newest, and older ones on demand.
 @MainActor @Observable
 public final class Chat: Identifiable {
     /// The conversation's id. It never changes.
-    public nonisolated let conversationID: String
+    public nonisolated let conversationID: Conversation.ID
 
     /// The conversation with its members' profiles, or nil if the user is not a member.
     public private(set) var conversation: Conversation?
@@ -26,9 +27,9 @@ public final class Chat: Identifiable {
     private static let page = 50
 
     /// The conversation's id, the same as ``conversationID``.
-    public nonisolated var id: String { conversationID }
+    public nonisolated var id: Conversation.ID { conversationID }
 
-    init(conversationID: String, client: PostlineClient) {
+    init(conversationID: Conversation.ID, client: PostlineClient) {
         self.conversationID = conversationID
         self.client = client
     }
@@ -40,7 +41,7 @@ public final class Chat: Identifiable {
     }
 
     /// The other members who are typing, in the order in which they began.
-    public var typingUsers: [Profile] {
+    public var typingUsers: [User] {
         client.typingUserIDs[conversationID]?.compactMap { id in conversation?.people.first { $0.id == id } } ?? []
     }
 
@@ -66,7 +67,7 @@ public final class Chat: Identifiable {
     /// - Returns: The message's id.
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     @discardableResult
-    public func send(_ content: String, attachment: Message.Attachment? = nil) async throws -> String {
+    public func send(_ content: String, attachment: Message.Attachment? = nil) async throws -> Message.ID {
         lastDraft = ""
         return try await client.send(content, in: conversationID, attachment: attachment)
     }
@@ -80,6 +81,47 @@ public final class Chat: Identifiable {
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead(upTo message: Message) async throws { try await client.markRead(upTo: message) }
+
+    /// Renames the group. See ``PostlineClient/renameGroup(_:to:)``.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
+    public func rename(to title: String) async throws { try await client.renameGroup(conversationID, to: title) }
+
+    /// Adds users to the group. See ``PostlineClient/addMembers(_:to:)``.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
+    public func addMembers(_ userIDs: [User.ID]) async throws {
+        try await client.addMembers(userIDs, to: conversationID)
+    }
+
+    /// Removes a member from the group. See ``PostlineClient/removeMember(_:from:)``.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
+    public func removeMember(_ userID: User.ID) async throws {
+        try await client.removeMember(userID, from: conversationID)
+    }
+
+    /// Changes the role of a member of the group. See ``PostlineClient/setRole(_:of:in:)``.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
+    public func setRole(_ role: MemberRole, of userID: User.ID) async throws {
+        try await client.setRole(role, of: userID, in: conversationID)
+    }
+
+    /// Leaves the group and removes it from this device. See ``PostlineClient/leaveGroup(_:)``.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `signed_out`.
+    public func leave() async throws { try await client.leaveGroup(conversationID) }
+
+    /// Mutes the conversation. See ``PostlineClient/mute(_:until:)``.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `not_found`.
+    public func mute(until end: Date? = nil) async throws { try await client.mute(conversationID, until: end) }
+
+    /// Ends the mute of the conversation.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `not_found`.
+    public func unmute() async throws { try await client.unmute(conversationID) }
 
     /// Shows 50 older messages, from the device or else from the server. Does nothing if there are none.
     ///
@@ -96,7 +138,7 @@ public final class Chat: Identifiable {
             changes.messages = try await engine.call(
                 "messages.list",
                 [
-                    "conversation_id": JSONValue.string(conversationID), "before_seq": .integer(oldest),
+                    "conversation_id": JSONValue.id(conversationID), "before_seq": .integer(oldest),
                     "limit": .integer(Self.page),
                 ], as: Page.self
             ).messages

@@ -8,7 +8,7 @@ public struct RefusedChange: Sendable, Hashable, Identifiable {
     /// The kind of the change.
     public let kind: Kind
     /// The conversation of the change, or nil for the user's own data.
-    public let conversationID: String?
+    public let conversationID: Conversation.ID?
     /// The text of the message.
     public let content: String?
     /// The refused values of the user's own data, by the protocol's names (`full_name`). Empty for other kinds.

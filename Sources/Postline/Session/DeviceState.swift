@@ -3,9 +3,9 @@ import Foundation
 /// The signed-in user of this device. A file in the store's folder keeps it; it is not secret.
 struct DeviceState: Codable, Equatable {
     /// The id of the user whose store is shown, or nil if no user is signed in.
-    var userID: String?
+    var userID: User.ID?
     /// The id of a guest whose store must still be moved to this user's, after an upgrade or a sign-in.
-    var movingFrom: String?
+    var movingFrom: User.ID?
     /// The progress of migrating an older version's data, or nil if it has not begun.
     var legacyData: LegacyProgress?
 
@@ -16,7 +16,7 @@ struct DeviceState: Codable, Equatable {
     }
 
     /// The id of a guest that the server does not know yet.
-    static let localGuest = "guest"
+    static let localGuest: User.ID = "guest"
 
     static func read(in folder: URL) throws -> DeviceState {
         let file = url(folder)
@@ -28,7 +28,7 @@ struct DeviceState: Codable, Equatable {
     /// Sets the signed-in user, and keeps the other values.
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
-    static func set(_ userID: String?, movingFrom: String? = nil, in folder: URL) throws {
+    static func set(_ userID: User.ID?, movingFrom: User.ID? = nil, in folder: URL) throws {
         var device = try read(in: folder)
         (device.userID, device.movingFrom) = (userID, movingFrom)
         try device.write(in: folder)

@@ -27,8 +27,8 @@ actor TokenKeeper {
     }
 
     /// Returns a user's stored tokens, or nil if there are none.
-    static func load(_ userID: String, from secrets: any SecretStore) throws -> Tokens? {
-        try secrets.read(named: userID).map { try JSONDecoder().decode(Tokens.self, from: $0) }
+    static func load(_ userID: User.ID, from secrets: any SecretStore) throws -> Tokens? {
+        try secrets.read(named: userID.rawValue).map { try JSONDecoder().decode(Tokens.self, from: $0) }
     }
 
     /// Stores tokens.
@@ -39,7 +39,7 @@ actor TokenKeeper {
             throw PostlineError(.malformedAnswer, "The server sent an invalid user id: \(tokens.userID)")
         }
         do {
-            try secrets.write(try JSONEncoder().encode(tokens), named: tokens.userID)
+            try secrets.write(try JSONEncoder().encode(tokens), named: tokens.userID.rawValue)
         } catch {
             throw PostlineError(.storeUnusable, "The tokens cannot be stored: \(error)")
         }

@@ -43,7 +43,7 @@ struct QueuedChange: Sendable {
     var delivery: Delivery { refusal.map { .refused($0, change: id) } ?? .queued(change: id) }
 
     /// The conversation of the change, or nil for the user's own data.
-    var conversationID: String? { queueKey == Self.profileQueueKey ? nil : queueKey }
+    var conversationID: Conversation.ID? { queueKey == Self.profileQueueKey ? nil : Conversation.ID(queueKey) }
 
     /// The number of the message that the change edits, deletes or marks as read.
     var seq: Int? {

@@ -5,7 +5,7 @@ import GRDB
 ///
 /// Changes and their cursor are written in one transaction, so that a kill at any moment keeps both or neither.
 final class Store: Sendable {
-    let userID: String
+    let userID: User.ID
     let url: URL
     private let database: DatabasePool
 
@@ -13,7 +13,7 @@ final class Store: Sendable {
     ///
     /// A damaged file is set aside, and its readable unsynced data is copied into a new one.
     /// - Throws: ``PostlineError``, `store_unusable`.
-    init(folder: URL, userID: String) throws {
+    init(folder: URL, userID: User.ID) throws {
         self.userID = userID
         url = Self.url(folder, userID)
         do {
@@ -31,7 +31,7 @@ final class Store: Sendable {
         }
     }
 
-    static func url(_ folder: URL, _ userID: String) -> URL { folder.appendingPathComponent("\(userID).sqlite") }
+    static func url(_ folder: URL, _ userID: User.ID) -> URL { folder.appendingPathComponent("\(userID).sqlite") }
 
     private static func open(_ url: URL) throws -> DatabasePool {
         var configuration = Configuration()
@@ -58,7 +58,7 @@ final class Store: Sendable {
     }
 
     /// Sets a damaged file aside, and creates a new one with its readable unsynced data.
-    static func replaceDamaged(_ folder: URL, _ userID: String) throws {
+    static func replaceDamaged(_ folder: URL, _ userID: User.ID) throws {
         let url = url(folder, userID)
         let saved = readableUnsyncedData(in: url)
         let aside = url.appendingPathExtension("damaged")
@@ -86,7 +86,7 @@ final class Store: Sendable {
         read("select * from change order by id") { row in
             if let change = try QueuedChange(row) { found.changes.append(change) }
         }
-        read("select conversation_id, content from draft") { found.drafts[$0[0]] = $0[1] }
+        read("select conversation_id, content from draft") { found.drafts[Conversation.ID($0[0])] = $0[1] }
         read("select name, value from device_data") { found.data[$0[0]] = try StoreJSON.decode($0[1]) as JSONValue }
         return found
     }
@@ -141,7 +141,7 @@ final class Store: Sendable {
 struct UnsyncedData: Sendable {
     var changes: [QueuedChange] = []
     /// The drafts by conversation.
-    var drafts: [String: String] = [:]
+    var drafts: [Conversation.ID: String] = [:]
     /// The app's own values.
     var data: [String: JSONValue] = [:]
 }

@@ -9,11 +9,11 @@ extension StoreReader {
     func conversations(me: Me?, isLive: Bool) throws -> [Conversation] {
         let drafts = try drafts()
         let marks = try pendingReadMarks()
-        var members: [String: [Conversation.Member]] = [:]
+        var members: [Conversation.ID: [Conversation.Member]] = [:]
         let rows = try Row.fetchCursor(
             database.cachedStatement(sql: "select * from member order by conversation_id, position"))
         while let row = try rows.next() {
-            members[row["conversation_id"], default: []].append(Self.member(row))
+            members[row.id("conversation_id"), default: []].append(Self.member(row))
         }
         let presence = try presence(isLive: isLive)
         let people = try profiles(members.values.joined().map(\.userID), me: me)
@@ -22,14 +22,15 @@ extension StoreReader {
             database.cachedStatement(
                 sql: "select * from conversation order by coalesce(last_message_time, created_at) desc, id")
         ).map { row in
-            let id: String = row["id"]
+            let id: Conversation.ID = row.id("id")
             let members = members[id] ?? []
             var conversation = Conversation(
-                id: id, kind: .init(rawValue: row["kind"]), title: row["title"], createdBy: row["created_by"],
+                id: id, myID: userID, kind: .init(rawValue: row["kind"]), title: row["title"],
+                createdBy: row.optionalID("created_by"),
                 members: members, people: members.compactMap { people[$0.userID] }, version: row["version"],
                 lastSeq: row["last_seq"], lastMessageContent: row["last_message_content"],
                 lastMessageTime: Self.date(row["last_message_time"]),
-                lastMessageSenderID: row["last_message_sender_id"],
+                lastMessageSenderID: row.optionalID("last_message_sender_id"),
                 lastReadSeq: max(row["last_read_seq"], marks[id] ?? 0),
                 createdAt: Date(timeIntervalSince1970: row["created_at"]),
                 updatedAt: Date(timeIntervalSince1970: row["updated_at"]), draft: drafts[id],
@@ -50,41 +51,42 @@ extension StoreReader {
     }
 
     /// Returns the last unsent message of each conversation.
-    private func lastPendingSends() throws -> [String: QueuedChange] {
+    private func lastPendingSends() throws -> [Conversation.ID: QueuedChange] {
         try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from change where method = 'messages.send' and refusal is null order by id")
-        ).compactMap(QueuedChange.init).reduce(into: [:]) { $0[$1.queueKey] = $1 }
+        ).compactMap(QueuedChange.init).reduce(into: [:]) { $0[Conversation.ID($1.queueKey)] = $1 }
     }
 
     /// Returns the drafts by conversation.
-    func drafts() throws -> [String: String] {
+    func drafts() throws -> [Conversation.ID: String] {
         Dictionary(
             uniqueKeysWithValues: try Row.fetchAll(
                 database.cachedStatement(sql: "select conversation_id, content from draft")
-            ).map { ($0[0] as String, $0[1] as String) })
+            ).map { (Conversation.ID($0[0]), $0[1] as String) })
     }
 
     /// Returns the read marks that the server has not acknowledged, by conversation.
-    func pendingReadMarks() throws -> [String: Int] {
+    func pendingReadMarks() throws -> [Conversation.ID: Int] {
         try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from change where method = 'messages.mark_read' and refusal is null")
         ).compactMap(QueuedChange.init).reduce(into: [:]) { marks, change in
-            marks[change.queueKey] = max(marks[change.queueKey] ?? 0, change.seq ?? 0)
+            let id = Conversation.ID(change.queueKey)
+            marks[id] = max(marks[id] ?? 0, change.seq ?? 0)
         }
     }
 
-    private func presence(isLive: Bool) throws -> [String: Presence] {
+    private func presence(isLive: Bool) throws -> [User.ID: Presence] {
         try Row.fetchAll(database.cachedStatement(sql: "select * from presence")).reduce(into: [:]) { found, row in
-            found[row["user_id"]] = Presence(
+            found[row.id("user_id")] = Presence(
                 isOnline: isLive && row["is_online"], lastSeenAt: Self.date(row["last_seen_at"]))
         }
     }
 
     static func member(_ row: Row) -> Conversation.Member {
         Conversation.Member(
-            userID: row["user_id"], role: .init(rawValue: row["role"]),
+            userID: row.id("user_id"), role: .init(rawValue: row["role"]),
             joinedAt: Date(timeIntervalSince1970: row["joined_at"]), lastReadSeq: row["last_read_seq"])
     }
 }

@@ -5,27 +5,29 @@ import GRDB
 extension StoreReader {
     /// Returns the newest messages without a gap, the oldest first: at most `limit` of the server's, and all unsent
     /// ones. `hasOlder` is true if the device or the server has older messages.
-    func messages(_ conversationID: String, limit: Int, me: Me?) throws -> (messages: [Message], hasOlder: Bool) {
+    func messages(_ conversationID: Conversation.ID, limit: Int, me: Me?) throws -> (
+        messages: [Message], hasOlder: Bool
+    ) {
         guard
             let row = try Row.fetchOne(
                 database.cachedStatement(sql: "select first_seq, last_seq from conversation where id = ?"),
-                arguments: [conversationID])
+                arguments: [conversationID.rawValue])
         else { return ([], false) }
         let first: Int = row["first_seq"]
         let rows = try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from message where conversation_id = ? and seq >= ? order by seq desc limit ?"),
-            arguments: [conversationID, first, limit])
-        let changes = try changes(queueKey: conversationID)
+            arguments: [conversationID.rawValue, first, limit])
+        let changes = try changes(queueKey: conversationID.rawValue)
         let sends = changes.filter { $0.method == .send }
         let events: [GroupEvent?] = try rows.map { row in try (row["event"] as String?).map(StoreJSON.decode) }
         let named = events.flatMap { $0?.userIDs ?? [] }
-        let people = try profiles(rows.map { $0["sender_id"] } + named + [userID], me: me)
+        let people = try profiles(rows.map { $0.id("sender_id") } + named + [userID], me: me)
         // The number up to which all other members have read.
         let mark = try Int.fetchOne(
             database.cachedStatement(
                 sql: "select min(last_read_seq) from member where conversation_id = ? and user_id <> ?"),
-            arguments: [conversationID, userID])
+            arguments: [conversationID.rawValue, userID.rawValue])
         var messages = try zip(rows, events).reversed().map { row, event in
             var message = try message(row, people: people, isReadUpTo: mark ?? .max)
             message.event = event
@@ -48,27 +50,29 @@ extension StoreReader {
         return (messages, (rows.last?["seq"] ?? first) > 1 && (row["last_seq"] as Int) > 0)
     }
 
-    func message(_ row: Row, people: [String: Profile], isReadUpTo mark: Int) throws -> Message {
+    func message(_ row: Row, people: [User.ID: User], isReadUpTo mark: Int) throws -> Message {
         let seq: Int = row["seq"]
-        let senderID: String = row["sender_id"]
-        let id: String = row["id"]
+        let senderID: User.ID = row.id("sender_id")
+        // The message of this user keeps the id that it had in the outbox.
+        let clientID: Message.ID? = senderID == userID ? row.optionalID("client_id") : nil
         return Message(
-            id: senderID == userID ? row["client_id"] ?? id : id, conversationID: row["conversation_id"], seq: seq,
+            id: clientID ?? row.id("id"), conversationID: row.id("conversation_id"), seq: seq,
             senderID: senderID, sender: people[senderID], kind: .init(rawValue: row["kind"]),
             content: row["content"],
             attachment: try (row["attachment"] as String?).map { try StoreJSON.decode($0) }, isRead: seq <= mark,
             createdAt: Date(timeIntervalSince1970: row["created_at"]), editedAt: Self.date(row["edited_at"]),
-            deletedAt: Self.date(row["deleted_at"]), delivery: .sent)
+            deletedAt: Self.date(row["deleted_at"]), delivery: .sent, isMine: senderID == userID)
     }
 
-    func pendingMessage(for change: QueuedChange, sender: Profile?) throws -> Message {
+    func pendingMessage(for change: QueuedChange, sender: User?) throws -> Message {
         var kind = MessageKind.text
         if case .string(let name)? = change.params["kind"] { kind = .init(rawValue: name) }
         return Message(
-            id: change.clientID ?? "\(change.id)", conversationID: change.queueKey, seq: nil, senderID: userID,
+            id: Message.ID(change.clientID ?? "\(change.id)"), conversationID: Conversation.ID(change.queueKey),
+            seq: nil, senderID: userID,
             sender: sender, kind: kind, content: change.content,
             attachment: try change.params["attachment"].map { try StoreJSON.decode(try StoreJSON.encode($0)) },
-            isRead: false, createdAt: change.createdAt, editedAt: nil, deletedAt: nil, delivery: change.delivery)
+            createdAt: change.createdAt, delivery: change.delivery, isMine: true)
     }
 
     static func date(_ seconds: Double?) -> Date? { seconds.map(Date.init(timeIntervalSince1970:)) }

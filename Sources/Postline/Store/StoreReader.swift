@@ -4,7 +4,7 @@ import GRDB
 /// A snapshot of the store as the app sees it: the server's data with the outbox applied.
 struct StoreReader {
     let database: Database
-    let userID: String
+    let userID: User.ID
 
     var cursor: String? {
         get throws { try setting("cursor") }
@@ -43,13 +43,13 @@ struct StoreReader {
     }
 
     /// Returns the known profiles of users. The user's own comes from its own data.
-    func profiles(_ ids: some Collection<String>, me: Me?) throws -> [String: Profile] {
-        var found: [String: Profile] = [:]
+    func profiles(_ ids: some Collection<User.ID>, me: Me?) throws -> [User.ID: User] {
+        var found: [User.ID: User] = [:]
         let statement = try database.cachedStatement(sql: "select json from profile where id = ?")
         for id in Set(ids) {
             if id == userID, let me {
                 found[id] = me.profile
-            } else if let json = try String.fetchOne(statement, arguments: [id]) {
+            } else if let json = try String.fetchOne(statement, arguments: [id.rawValue]) {
                 found[id] = try StoreJSON.decode(json)
             }
         }

@@ -36,10 +36,10 @@ extension StoreWriter {
     func endReset() throws {
         guard try reader.setting("is_resetting") != nil else { return }
         try set("is_resetting", nil)
-        let gone = try String.fetchAll(
+        let gone = try Row.fetchAll(
             database, sql: "select id from conversation where generation < ? or version < 0",
             arguments: [try generation])
-        for id in gone { try deleteServerData(of: id) }
+        for row in gone { try deleteServerData(of: row.id("id")) }
         for table in ["presence", "profile"] {
             try database.execute(sql: "delete from \(table) where generation < ?", arguments: [try generation])
         }
@@ -49,17 +49,18 @@ extension StoreWriter {
         get throws { try reader.setting("generation").flatMap { Int($0) } ?? 0 }
     }
 
-    func removeConversation(_ conversationID: String) throws {
+    func removeConversation(_ conversationID: Conversation.ID) throws {
         try deleteServerData(of: conversationID)
         try setDraft(nil, in: conversationID)
     }
 
     /// Deletes the server's data of a conversation.
-    func deleteServerData(of conversationID: String) throws {
+    func deleteServerData(of conversationID: Conversation.ID) throws {
         for table in ["member", "message"] {
-            try database.execute(sql: "delete from \(table) where conversation_id = ?", arguments: [conversationID])
+            try database.execute(
+                sql: "delete from \(table) where conversation_id = ?", arguments: [conversationID.rawValue])
         }
-        try database.execute(sql: "delete from conversation where id = ?", arguments: [conversationID])
+        try database.execute(sql: "delete from conversation where id = ?", arguments: [conversationID.rawValue])
     }
 
     func apply(_ me: Me) throws {
@@ -71,7 +72,7 @@ extension StoreWriter {
         try set("me", try StoreJSON.encode(me))
     }
 
-    func apply(_ profile: Profile) throws {
+    func apply(_ profile: User) throws {
         guard profile.id != userID else { return }
         try database.cachedStatement(
             sql: """
@@ -79,6 +80,6 @@ extension StoreWriter {
                     json = excluded.json, generation = excluded.generation
                 where excluded.version >= version or excluded.generation > generation
                 """
-        ).execute(arguments: [profile.id, profile.version, try StoreJSON.encode(profile), try generation])
+        ).execute(arguments: [profile.id.rawValue, profile.version, try StoreJSON.encode(profile), try generation])
     }
 }

@@ -9,12 +9,13 @@ extension StoreWriter {
             try database.cachedStatement(
                 sql: "insert into conversation values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             ).execute(arguments: [
-                conversation.id, conversation.kind.rawValue, conversation.title, conversation.createdBy,
+                conversation.id.rawValue, conversation.kind.rawValue, conversation.title,
+                conversation.createdBy?.rawValue,
                 conversation.version,
                 // No message is stored yet, so the range begins after the newest.
                 try contiguousRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1,
                 conversation.lastSeq, conversation.lastMessageContent,
-                conversation.lastMessageTime?.timeIntervalSince1970, conversation.lastMessageSenderID,
+                conversation.lastMessageTime?.timeIntervalSince1970, conversation.lastMessageSenderID?.rawValue,
                 conversation.lastReadSeq, conversation.createdAt.timeIntervalSince1970,
                 conversation.updatedAt.timeIntervalSince1970, try generation,
                 conversation.mutedUntil?.timeIntervalSince1970,
@@ -29,8 +30,8 @@ extension StoreWriter {
                     """,
                 arguments: [
                     conversation.lastSeq, conversation.lastMessageContent,
-                    conversation.lastMessageTime?.timeIntervalSince1970, conversation.lastMessageSenderID,
-                    conversation.id,
+                    conversation.lastMessageTime?.timeIntervalSince1970, conversation.lastMessageSenderID?.rawValue,
+                    conversation.id.rawValue,
                 ])
         }
         try advanceReadMark(of: conversation.id, to: conversation.lastReadSeq)
@@ -39,15 +40,17 @@ extension StoreWriter {
             try database.execute(
                 sql: "update conversation set kind = ?, created_by = ?, created_at = ?, first_seq = ? where id = ?",
                 arguments: [
-                    conversation.kind.rawValue, conversation.createdBy, conversation.createdAt.timeIntervalSince1970,
-                    try contiguousRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1, conversation.id,
+                    conversation.kind.rawValue, conversation.createdBy?.rawValue,
+                    conversation.createdAt.timeIntervalSince1970,
+                    try contiguousRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1,
+                    conversation.id.rawValue,
                 ])
         }
         try database.execute(
             sql: "update conversation set title = ?, version = ?, updated_at = ?, muted_until = ? where id = ?",
             arguments: [
                 conversation.title, conversation.version, conversation.updatedAt.timeIntervalSince1970,
-                conversation.mutedUntil?.timeIntervalSince1970, conversation.id,
+                conversation.mutedUntil?.timeIntervalSince1970, conversation.id.rawValue,
             ])
         try setMembers(conversation)
     }
@@ -56,23 +59,24 @@ extension StoreWriter {
     ///
     /// A conversation of before a reset is first emptied: its version becomes -1, below all versions, and its row is
     /// shown until the new one comes.
-    func resetIfStale(_ id: String) throws -> (version: Int, lastSeq: Int)? {
+    func resetIfStale(_ id: Conversation.ID) throws -> (version: Int, lastSeq: Int)? {
         guard
             let row = try Row.fetchOne(
                 database.cachedStatement(sql: "select version, last_seq, generation from conversation where id = ?"),
-                arguments: [id])
+                arguments: [id.rawValue])
         else { return nil }
         guard row["generation"] as Int != (try generation) else { return (row["version"], row["last_seq"]) }
         // A reset does not report edits and deletions, so the stored messages may be outdated.
-        try database.execute(sql: "delete from message where conversation_id = ?", arguments: [id])
-        try database.execute(sql: "update member set last_read_seq = 0 where conversation_id = ?", arguments: [id])
+        try database.execute(sql: "delete from message where conversation_id = ?", arguments: [id.rawValue])
+        try database.execute(
+            sql: "update member set last_read_seq = 0 where conversation_id = ?", arguments: [id.rawValue])
         try database.execute(
             sql: """
                 update conversation set generation = ?, version = -1, first_seq = 1, last_seq = 0,
                     last_message_content = null, last_message_time = null, last_message_sender_id = null,
                     last_read_seq = 0 where id = ?
                 """,
-            arguments: [try generation, id])
+            arguments: [try generation, id.rawValue])
         return (-1, 0)
     }
 
@@ -80,14 +84,15 @@ extension StoreWriter {
     func setMembers(_ conversation: WireConversation) throws {
         let marks = try Row.fetchAll(
             database.cachedStatement(sql: "select user_id, last_read_seq from member where conversation_id = ?"),
-            arguments: [conversation.id]
+            arguments: [conversation.id.rawValue]
         ).reduce(into: [String: Int]()) { $0[$1["user_id"]] = $1["last_read_seq"] }
-        try database.execute(sql: "delete from member where conversation_id = ?", arguments: [conversation.id])
+        try database.execute(sql: "delete from member where conversation_id = ?", arguments: [conversation.id.rawValue])
         let insert = try database.cachedStatement(sql: "insert or replace into member values (?, ?, ?, ?, ?, ?)")
         for (position, member) in conversation.members.enumerated() {
             try insert.execute(arguments: [
-                conversation.id, member.userID, position, member.role.rawValue, member.joinedAt.timeIntervalSince1970,
-                max(member.lastReadSeq, marks[member.userID] ?? 0),
+                conversation.id.rawValue, member.userID.rawValue, position, member.role.rawValue,
+                member.joinedAt.timeIntervalSince1970,
+                max(member.lastReadSeq, marks[member.userID.rawValue] ?? 0),
             ])
         }
     }
@@ -96,13 +101,13 @@ extension StoreWriter {
         _ = try resetIfStale(read.conversationID)
         try database.execute(
             sql: "update member set last_read_seq = max(last_read_seq, ?) where conversation_id = ? and user_id = ?",
-            arguments: [read.lastReadSeq, read.conversationID, read.userID])
+            arguments: [read.lastReadSeq, read.conversationID.rawValue, read.userID.rawValue])
         if read.userID == userID { try advanceReadMark(of: read.conversationID, to: read.lastReadSeq) }
     }
 
-    func advanceReadMark(of conversationID: String, to seq: Int) throws {
+    func advanceReadMark(of conversationID: Conversation.ID, to seq: Int) throws {
         try database.execute(
             sql: "update conversation set last_read_seq = max(last_read_seq, ?) where id = ?",
-            arguments: [seq, conversationID])
+            arguments: [seq, conversationID.rawValue])
     }
 }

@@ -23,7 +23,8 @@ extension StoreWriter {
                 where excluded.version >= version
                 """
         ).execute(arguments: [
-            message.conversationID, message.seq, message.id, message.senderID, message.clientID, message.kind.rawValue,
+            message.conversationID.rawValue, message.seq, message.id, message.senderID.rawValue, message.clientID,
+            message.kind.rawValue,
             message.content, try message.attachment.map(StoreJSON.encode), message.version,
             message.createdAt.timeIntervalSince1970, message.editedAt?.timeIntervalSince1970,
             message.deletedAt?.timeIntervalSince1970, try message.event.map(StoreJSON.encode),
@@ -35,8 +36,9 @@ extension StoreWriter {
                     last_message_sender_id = ? where id = ? and last_seq <= ?
                 """
         ).execute(arguments: [
-            message.seq, message.content.map(Self.preview), message.createdAt.timeIntervalSince1970, message.senderID,
-            message.conversationID, message.seq,
+            message.seq, message.content.map(Self.preview), message.createdAt.timeIntervalSince1970,
+            message.senderID.rawValue,
+            message.conversationID.rawValue, message.seq,
         ])
         guard message.senderID == userID else { return }
         // A sender has read all earlier messages, and a message from the server is no longer pending.
@@ -51,26 +53,26 @@ extension StoreWriter {
     }
 
     /// Returns the numbers of the stored messages without a gap up to the newest, or nil if there are none.
-    func contiguousRange(_ conversationID: String) throws -> ClosedRange<Int>? {
+    func contiguousRange(_ conversationID: Conversation.ID) throws -> ClosedRange<Int>? {
         guard
             let last = try Int.fetchOne(
                 database.cachedStatement(sql: "select max(seq) from message where conversation_id = ?"),
-                arguments: [conversationID])
+                arguments: [conversationID.rawValue])
         else { return nil }
         let first = try Int.fetchOne(
             database.cachedStatement(sql: "select first_seq from conversation where id = ?"),
-            arguments: [conversationID])
+            arguments: [conversationID.rawValue])
         return min(first ?? last, last)...last
     }
 
     /// Extends the contiguous range of stored messages downwards from the newest. `held` is the range before the
     /// change; it needs no check.
-    func extendContiguousRange(_ conversationID: String, held: ClosedRange<Int>?) throws {
+    func extendContiguousRange(_ conversationID: Conversation.ID, held: ClosedRange<Int>?) throws {
         guard var first = try contiguousRange(conversationID)?.upperBound else { return }
         let below = try database.cachedStatement(
             sql: "select seq from message where conversation_id = ? and seq < ? order by seq desc")
         func descend(until isKnown: (Int) -> Bool) throws {
-            let seqs = try Int.fetchCursor(below, arguments: [conversationID, first])
+            let seqs = try Int.fetchCursor(below, arguments: [conversationID.rawValue, first])
             while !isKnown(first), let seq = try seqs.next(), seq == first - 1 { first = seq }
         }
         try descend { held?.contains($0) == true }
@@ -79,6 +81,6 @@ extension StoreWriter {
             try descend { _ in false }
         }
         try database.execute(
-            sql: "update conversation set first_seq = ? where id = ?", arguments: [first, conversationID])
+            sql: "update conversation set first_seq = ? where id = ?", arguments: [first, conversationID.rawValue])
     }
 }

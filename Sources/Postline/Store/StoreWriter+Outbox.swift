@@ -68,13 +68,14 @@ extension StoreWriter {
         try database.cachedStatement(sql: "delete from change where client_id = ?").execute(arguments: [clientID])
     }
 
-    func setDraft(_ content: String?, in conversationID: String) throws {
+    func setDraft(_ content: String?, in conversationID: Conversation.ID) throws {
         if let content, !content.isEmpty {
             try database.execute(
                 sql: "insert into draft values (?, ?) on conflict do update set content = excluded.content",
-                arguments: [conversationID, content])
+                arguments: [conversationID.rawValue, content])
         } else {
-            try database.execute(sql: "delete from draft where conversation_id = ?", arguments: [conversationID])
+            try database.execute(
+                sql: "delete from draft where conversation_id = ?", arguments: [conversationID.rawValue])
         }
     }
 }

@@ -5,7 +5,7 @@ import GRDB
 extension StoreWriter {
     func apply(_ presence: WirePresence) throws {
         try database.cachedStatement(sql: "insert or replace into presence values (?, ?, ?, ?)").execute(arguments: [
-            presence.userID, presence.isOnline, presence.lastSeenAt?.timeIntervalSince1970, try generation,
+            presence.userID.rawValue, presence.isOnline, presence.lastSeenAt?.timeIntervalSince1970, try generation,
         ])
     }
 

@@ -6,7 +6,7 @@ struct StoreWriter {
     let reader: StoreReader
 
     var database: Database { reader.database }
-    var userID: String { reader.userID }
+    var userID: User.ID { reader.userID }
 
     func setDeviceData(_ name: String, to value: JSONValue?) throws {
         if let value {

@@ -1,18 +1,18 @@
 /// Sending typing notices.
 extension SyncEngine {
     private struct TypingParams: Encodable {
-        var conversation_id: String
+        var conversation_id: Conversation.ID
         var is_typing: Bool
     }
 
-    func setTyping(_ isTyping: Bool, in conversationID: String) {
+    func setTyping(_ isTyping: Bool, in conversationID: Conversation.ID) {
         // A typing notice is never queued.
         guard isReady else { return }
         typingThrottle.setTyping(isTyping, in: conversationID, now: .now)
         typingSignal.signal()
     }
 
-    func didSend(in conversationID: String) { typingThrottle.messageSent(in: conversationID) }
+    func didSend(in conversationID: Conversation.ID) { typingThrottle.messageSent(in: conversationID) }
 
     /// Sends each typing notice when it is due, until the task ends.
     func runTypingLoop(_ connection: LineConnection) async {

@@ -3,7 +3,7 @@
 struct TypingThrottle {
     /// A typing notice to send.
     struct Notice: Hashable {
-        var conversationID: String
+        var conversationID: Conversation.ID
         var isTyping: Bool
     }
 
@@ -14,14 +14,14 @@ struct TypingThrottle {
         var sentAt: ContinuousClock.Instant
     }
 
-    private var entries: [String: Entry] = [:]
+    private var entries: [Conversation.ID: Entry] = [:]
 
     /// The least time between notices: the server's two seconds and a margin.
     static let minimumInterval = Duration.milliseconds(2_100)
     /// The time after which a notice is repeated while the user types. Notices expire after six seconds.
     static let repeatInterval = Duration.seconds(3)
 
-    mutating func setTyping(_ isTyping: Bool, in conversationID: String, now: ContinuousClock.Instant) {
+    mutating func setTyping(_ isTyping: Bool, in conversationID: Conversation.ID, now: ContinuousClock.Instant) {
         guard var entry = entries[conversationID] else {
             if isTyping {
                 entries[conversationID] = Entry(isTyping: true, lastSent: false, sentAt: now - Self.minimumInterval)
@@ -34,7 +34,7 @@ struct TypingThrottle {
     }
 
     /// Ends the typing after a message. No notice is needed, since the message says it.
-    mutating func messageSent(in conversationID: String) {
+    mutating func messageSent(in conversationID: Conversation.ID) {
         entries[conversationID]?.isTyping = false
         entries[conversationID]?.lastSent = false
     }

@@ -3,12 +3,12 @@ public enum Avatar: Sendable, Hashable {
     /// The picture at this https URL.
     case custom(url: String)
     /// The server's built-in avatar with this id (``PostlineClient/builtInAvatars()``). An app may have
-    /// no picture for it: ``Profile/avatar(builtInIDs:)`` never returns such an id.
+    /// no picture for it: ``User/avatar(builtInIDs:)`` never returns such an id.
     case builtIn(id: String)
     /// At most two letters on a background colour that never changes for the user.
     case initials(String, color: AvatarColor)
 
-    init(_ profile: Profile) {
+    init(_ profile: User) {
         if profile.avatarType == .custom, let url = profile.avatarURL {
             self = .custom(url: url)
         } else if profile.avatarType == .builtIn, let id = profile.avatarID {
@@ -18,7 +18,7 @@ public enum Avatar: Sendable, Hashable {
         }
     }
 
-    static func initials(of profile: Profile) -> Avatar {
+    static func initials(of profile: User) -> Avatar {
         .initials(initials(of: profile.displayName), color: AvatarColor(of: profile.id))
     }
 
@@ -37,9 +37,9 @@ public struct AvatarColor: Sendable, Hashable {
     public let red, green, blue: UInt8
 
     /// Picks the colour by the id. It is the same on every device and in every version.
-    init(of id: String) {
+    init(of id: User.ID) {
         // FNV-1a, because `hashValue` differs between processes.
-        let hash = id.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+        let hash = id.rawValue.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
         (red, green, blue) = Self.palette[Int(hash % UInt32(Self.palette.count))]
     }
 

@@ -3,17 +3,20 @@ public import Foundation
 /// A conversation as this user sees it, with its members' profiles.
 public struct Conversation: Sendable, Hashable, Identifiable {
     /// The conversation's id, a UUID.
-    public let id: String
+    public let id: Identifier<Conversation>
+
+    /// The id of this user.
+    public let myID: User.ID
     /// The kind: a direct conversation or a group.
     public var kind: ConversationKind
     /// The title of a group, or nil for a direct conversation.
     public var title: String?
     /// The id of the user who created it, or nil if it is unknown.
-    public var createdBy: String?
+    public var createdBy: User.ID?
     /// The members, including this user.
     public var members: [Member]
     /// The members' complete profiles in order. A profile that is not on the device yet is missing.
-    public var people: [Profile]
+    public var people: [User]
     /// The version. It grows with each change of the members, their roles and the title.
     public var version: Int
     /// The number of the newest message, which counts deleted ones too.
@@ -23,7 +26,7 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     /// The time of the newest message, or nil if there is none.
     public var lastMessageTime: Date?
     /// The sender's id of the newest message, or nil if there is none.
-    public var lastMessageSenderID: String?
+    public var lastMessageSenderID: User.ID?
     /// The number of the last message that this user has read.
     public var lastReadSeq: Int
     /// The time of creation.
@@ -35,31 +38,78 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     /// The end of the mute, or nil if the conversation is not muted.
     public var mutedUntil: Date?
     /// The presence of the other members by user id. Unknown presence is missing.
-    public var presence: [String: Presence] = [:]
+    public var presence: [User.ID: Presence] = [:]
 
     /// True if the conversation is muted now.
     public var isMuted: Bool { mutedUntil.map { $0 > Date() } ?? false }
 
-    /// Returns the presence of the other user of a direct conversation, or nil for a group or if it is unknown.
-    public func presenceOfOtherUser(than userID: String) -> Presence? {
-        otherUser(than: userID).flatMap { presence[$0.id] }
-    }
-
     /// The number of messages after the user's read mark.
     public var unreadCount: Int { max(0, lastSeq - lastReadSeq) }
 
-    /// Returns the other user of a direct conversation, or nil for a group.
-    public func otherUser(than userID: String) -> Profile? {
-        kind == .direct ? people.first { $0.id != userID } : nil
+    /// The other user of a direct conversation, or nil for a group.
+    public var otherUser: User? { kind == .direct ? people.first { $0.id != myID } : nil }
+
+    /// The presence of the other user of a direct conversation, or nil for a group or if it is unknown.
+    public var otherUserPresence: Presence? { otherUser.flatMap { presence[$0.id] } }
+
+    /// The name to show: a group's title, else the other user's name. Nil if the other user is deleted.
+    public var displayName: String? { title ?? otherUser?.displayName }
+
+    /// This user's own membership, or nil if it is unknown.
+    public var myMembership: Member? { members.first { $0.userID == myID } }
+
+    /// Creates a conversation, for previews and tests.
+    ///
+    /// - Parameters:
+    ///   - id: The conversation's id.
+    ///   - myID: The id of this user.
+    ///   - kind: The kind. Without one, a conversation with a title is a group.
+    ///   - title: The title of a group.
+    ///   - people: The members' profiles, with this user's own.
+    ///   - lastSeq: The number of messages.
+    ///   - lastReadSeq: The number of the last message that this user has read.
+    ///   - createdAt: The time of creation.
+    public init(
+        id: Conversation.ID, myID: User.ID, kind: ConversationKind? = nil, title: String? = nil, people: [User] = [],
+        lastSeq: Int = 0, lastReadSeq: Int = 0, createdAt: Date = Date()
+    ) {
+        self.init(
+            id: id, myID: myID, kind: kind ?? (title == nil ? .direct : .group), title: title,
+            members: people.map { Member(userID: $0.id, role: .member, joinedAt: createdAt, lastReadSeq: 0) },
+            people: people, version: 1, lastSeq: lastSeq, lastReadSeq: lastReadSeq, createdAt: createdAt,
+            updatedAt: createdAt)
     }
 
-    /// Returns the name to show: a group's title, else the other user's name.
-    public func name(for userID: String) -> String? { title ?? otherUser(than: userID)?.displayName }
+    init(
+        id: Conversation.ID, myID: User.ID, kind: ConversationKind, title: String? = nil, createdBy: User.ID? = nil,
+        members: [Member], people: [User], version: Int, lastSeq: Int, lastMessageContent: String? = nil,
+        lastMessageTime: Date? = nil, lastMessageSenderID: User.ID? = nil, lastReadSeq: Int, createdAt: Date,
+        updatedAt: Date, draft: String? = nil, mutedUntil: Date? = nil, presence: [User.ID: Presence] = [:]
+    ) {
+        self.id = id
+        self.myID = myID
+        self.kind = kind
+        self.title = title
+        self.createdBy = createdBy
+        self.members = members
+        self.people = people
+        self.version = version
+        self.lastSeq = lastSeq
+        self.lastMessageContent = lastMessageContent
+        self.lastMessageTime = lastMessageTime
+        self.lastMessageSenderID = lastMessageSenderID
+        self.lastReadSeq = lastReadSeq
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.draft = draft
+        self.mutedUntil = mutedUntil
+        self.presence = presence
+    }
 
     /// A member of a conversation, with its read mark.
     public struct Member: Sendable, Hashable, Codable, Identifiable {
         /// The user's id.
-        public let userID: String
+        public let userID: User.ID
         /// The member's role.
         public var role: MemberRole
         /// The time at which the user joined.
@@ -67,8 +117,16 @@ public struct Conversation: Sendable, Hashable, Identifiable {
         /// The number of the last message that the member has read.
         public var lastReadSeq: Int
 
+        /// Creates a member, for previews and tests.
+        public init(userID: User.ID, role: MemberRole = .member, joinedAt: Date = Date(), lastReadSeq: Int = 0) {
+            self.userID = userID
+            self.role = role
+            self.joinedAt = joinedAt
+            self.lastReadSeq = lastReadSeq
+        }
+
         /// The user's id, the same as ``userID``.
-        public var id: String { userID }
+        public var id: User.ID { userID }
 
         enum CodingKeys: String, CodingKey {
             case role

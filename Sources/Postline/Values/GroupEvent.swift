@@ -3,15 +3,15 @@ public struct GroupEvent: Sendable, Hashable {
     /// The kind of change. For unknown kinds, the message's content describes the change in English.
     public let kind: GroupEventKind
     /// The ids of the users who were added or removed, or who left.
-    public let userIDs: [String]
+    public let userIDs: [User.ID]
     /// The current profiles of those users, as far as they are on the device.
-    public internal(set) var profiles: [Profile] = []
+    public internal(set) var profiles: [User] = []
     /// The group's new title, if it was renamed.
     public let title: String?
 }
 
 /// The kind of a ``GroupEvent``.
-public struct GroupEventKind: OpenEnum {
+public struct GroupEventKind: ExtensibleEnum {
     /// The protocol's name.
     public let rawValue: String
     /// Creates a value from the protocol's name, known to this version or not.
@@ -37,7 +37,7 @@ extension GroupEvent: Codable {
     public init(from decoder: any Decoder) throws {
         let object = try decoder.container(keyedBy: CodingKeys.self)
         kind = try object.decode(GroupEventKind.self, forKey: .kind)
-        userIDs = try object.decodeIfPresent([String].self, forKey: .userIDs) ?? []
+        userIDs = try object.decodeIfPresent([User.ID].self, forKey: .userIDs) ?? []
         title = try object.decodeIfPresent(String.self, forKey: .title)
     }
 }

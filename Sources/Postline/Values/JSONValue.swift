@@ -72,3 +72,8 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
         self = .object(Dictionary(elements) { $1 })
     }
 }
+
+extension JSONValue {
+    /// Returns an id as a string.
+    static func id(_ id: Identifier<some Any>) -> JSONValue { .string(id.rawValue) }
+}

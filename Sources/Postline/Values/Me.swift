@@ -1,10 +1,10 @@
 public import Foundation
 
-/// The user's own data (`docs/protocol.md`, section 3, Me): the complete ``Profile`` and the private fields.
+/// The user's own data (`docs/protocol.md`, section 3, Me): the complete ``User`` and the private fields.
 @dynamicMemberLookup
 public struct Me: Sendable, Hashable, Codable, Identifiable {
     /// The part that other users see.
-    public var profile: Profile
+    public var profile: User
     /// The address to sign in with; nil for a guest.
     public var email: String?
     /// The telephone number in E.164, such as `+491701234567`.
@@ -27,16 +27,16 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
     public var usernameChangeAllowedAt: Date?
 
     /// The user's id, the same as the profile's.
-    public var id: String { profile.id }
+    public var id: User.ID { profile.id }
 
-    /// A field of ``Profile``.
-    public subscript<Value>(dynamicMember path: WritableKeyPath<Profile, Value>) -> Value {
+    /// A field of ``User``.
+    public subscript<Value>(dynamicMember path: WritableKeyPath<User, Value>) -> Value {
         get { profile[keyPath: path] }
         set { profile[keyPath: path] = newValue }
     }
 
-    /// A field of ``Profile``, or a value computed from them.
-    public subscript<Value>(dynamicMember path: KeyPath<Profile, Value>) -> Value { profile[keyPath: path] }
+    /// A field of ``User``, or a value computed from them.
+    public subscript<Value>(dynamicMember path: KeyPath<User, Value>) -> Value { profile[keyPath: path] }
 
     /// A user's physical data.
     public struct Physical: Sendable, Hashable, Codable {
@@ -69,7 +69,7 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
     ///
     /// - Throws: `DecodingError` if a member is missing.
     public init(from decoder: any Decoder) throws {
-        profile = try Profile(from: decoder)
+        profile = try User(from: decoder)
         let members = try decoder.container(keyedBy: CodingKeys.self)
         email = try members.decodeIfPresent(String.self, forKey: .email)
         phoneNumber = try members.decodeIfPresent(String.self, forKey: .phoneNumber)
@@ -102,7 +102,7 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
     /// The data of a guest that the server does not know yet.
     static var localGuest: Me {
         Me(
-            profile: Profile(
+            profile: User(
                 id: DeviceState.localGuest, isVerified: false, isGuest: true, isDeleted: false, attributes: [:],
                 version: 0, createdAt: Date(), updatedAt: Date()),
             phoneVerified: false, preferredUnitSystem: .metric, preferences: [:], physical: Physical(),
@@ -110,7 +110,7 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
     }
 
     private init(
-        profile: Profile, phoneVerified: Bool, preferredUnitSystem: UnitSystem, preferences: [String: JSONValue],
+        profile: User, phoneVerified: Bool, preferredUnitSystem: UnitSystem, preferences: [String: JSONValue],
         physical: Physical, usernameChangeCount: Int
     ) {
         self.profile = profile

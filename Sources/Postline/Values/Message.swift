@@ -3,15 +3,15 @@ public import Foundation
 /// A message, sent or unsent.
 public struct Message: Sendable, Hashable, Identifiable {
     /// The id. It does not change when the queued message is sent.
-    public let id: String
+    public let id: Identifier<Message>
     /// The conversation's id.
-    public let conversationID: String
+    public let conversationID: Conversation.ID
     /// The number in the conversation, counted from 1 without gaps. Nil until the server has the message.
     public var seq: Int?
     /// The sender's id.
-    public let senderID: String
+    public let senderID: User.ID
     /// The sender's current profile, or nil if it is not on the device.
-    public var sender: Profile?
+    public var sender: User?
     /// The kind: a text, a picture, or a message of the server.
     public var kind: MessageKind
     /// The text, or nil if the message is deleted.
@@ -31,10 +31,54 @@ public struct Message: Sendable, Hashable, Identifiable {
     /// The delivery state of the message, or of its last edit or deletion.
     public var delivery: Delivery
 
+    /// True if this user sent it.
+    public var isMine: Bool
+
+    /// Creates a message, for previews and tests.
+    ///
+    /// - Parameters:
+    ///   - id: The id.
+    ///   - conversationID: The conversation's id.
+    ///   - seq: The number in the conversation, or nil for a message that the server does not have.
+    ///   - senderID: The sender's id.
+    ///   - sender: The sender's profile.
+    ///   - kind: The kind.
+    ///   - content: The text, or nil for a deleted message.
+    ///   - attachment: The picture.
+    ///   - event: The change of the group that the message reports.
+    ///   - isRead: True if all other members have read it.
+    ///   - createdAt: The time of sending.
+    ///   - editedAt: The time of the last edit.
+    ///   - deletedAt: The time of the deletion.
+    ///   - delivery: The delivery state.
+    ///   - isMine: True if this user sent it.
+    public init(
+        id: Message.ID, conversationID: Conversation.ID, seq: Int?, senderID: User.ID, sender: User? = nil,
+        kind: MessageKind = .text, content: String?, attachment: Attachment? = nil, event: GroupEvent? = nil,
+        isRead: Bool = false, createdAt: Date = Date(), editedAt: Date? = nil, deletedAt: Date? = nil,
+        delivery: Delivery = .sent, isMine: Bool = false
+    ) {
+        self.id = id
+        self.conversationID = conversationID
+        self.seq = seq
+        self.senderID = senderID
+        self.sender = sender
+        self.kind = kind
+        self.content = content
+        self.attachment = attachment
+        self.event = event
+        self.isRead = isRead
+        self.createdAt = createdAt
+        self.editedAt = editedAt
+        self.deletedAt = deletedAt
+        self.delivery = delivery
+        self.isMine = isMine
+    }
+
     /// A picture of a message.
     public struct Attachment: Sendable, Hashable, Codable {
         /// The https URL, at most 2,048 bytes. It is empty for an uploaded picture until it is sent, and does not show
-        /// one: call ``PostlineClient/urls(of:)``.
+        /// one: call ``PostlineClient/urls(for:)``.
         public var url: String
         /// The id of an uploaded picture, or nil for a picture elsewhere.
         public var mediaID: String?

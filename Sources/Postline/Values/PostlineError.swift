@@ -32,7 +32,7 @@ public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringCon
     public var description: String { "\(code): \(message)" }
 
     /// The code of an error, from the protocol (`docs/protocol.md`, section 2) or from this package.
-    public struct Code: OpenEnum {
+    public struct Code: ExtensibleEnum {
         /// The protocol's name.
         public let rawValue: String
         /// Creates a value from the protocol's name, known to this version or not.

@@ -5,11 +5,11 @@ struct Tokens: Sendable, Hashable, Codable {
     var accessToken: String
     /// The refresh token, or nil for a sign-in with an access token only.
     var refreshToken: String?
-    var userID: String
+    var userID: User.ID
     var isGuest: Bool
 
     /// True if the user id is a UUID. It becomes part of file names.
-    var isUsable: Bool { UUID(uuidString: userID) != nil }
+    var isUsable: Bool { UUID(uuidString: userID.rawValue) != nil }
 
     enum CodingKeys: String, CodingKey {
         case accessToken = "access_token"

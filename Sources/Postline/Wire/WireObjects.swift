@@ -2,23 +2,23 @@ import Foundation
 
 /// The protocol's conversation object.
 struct WireConversation: Sendable, Codable {
-    var id: String
+    var id: Conversation.ID
     var kind: ConversationKind
     var title: String?
-    var createdBy: String?
+    var createdBy: User.ID?
     var members: [Conversation.Member]
     var lastSeq: Int
     var version: Int
     var lastMessageContent: String?
     var lastMessageTime: Date?
-    var lastMessageSenderID: String?
+    var lastMessageSenderID: User.ID?
     var lastReadSeq: Int
     var createdAt: Date
     var updatedAt: Date
     /// The end of the mute. Nil also from a server that does not support mutes.
     var mutedUntil: Date?
     /// The members' profiles, if the request asked for them.
-    var profiles: [Profile]?
+    var profiles: [User]?
 
     enum CodingKeys: String, CodingKey {
         case id, kind, title, members, version, profiles
@@ -37,9 +37,9 @@ struct WireConversation: Sendable, Codable {
 /// The protocol's message object, without the sender's profile, which comes separately.
 struct WireMessage: Sendable, Codable {
     var id: String
-    var conversationID: String
+    var conversationID: Conversation.ID
     var seq: Int
-    var senderID: String
+    var senderID: User.ID
     var clientID: String?
     var kind: MessageKind
     var content: String?
@@ -63,8 +63,8 @@ struct WireMessage: Sendable, Codable {
 
 /// A member's read mark.
 struct WireRead: Sendable, Codable {
-    var conversationID: String
-    var userID: String
+    var conversationID: Conversation.ID
+    var userID: User.ID
     var lastReadSeq: Int
 
     enum CodingKeys: String, CodingKey {
@@ -76,7 +76,7 @@ struct WireRead: Sendable, Codable {
 
 /// A user's presence.
 struct WirePresence: Sendable, Codable {
-    var userID: String
+    var userID: User.ID
     var isOnline: Bool
     var lastSeenAt: Date?
 
@@ -89,8 +89,8 @@ struct WirePresence: Sendable, Codable {
 
 /// A typing notice.
 struct WireTyping: Sendable, Codable {
-    var conversationID: String
-    var userID: String
+    var conversationID: Conversation.ID
+    var userID: User.ID
     var isTyping: Bool
     /// The seconds until the notice expires.
     var expiresIn: Double?
@@ -110,12 +110,12 @@ struct Changes: Sendable, Decodable {
     var reset = false
     var more = false
     var me: Me?
-    var profiles: [Profile] = []
+    var profiles: [User] = []
     var conversations: [WireConversation] = []
     var messages: [WireMessage] = []
     var reads: [WireRead] = []
     var presence: [WirePresence] = []
-    var left: [String] = []
+    var left: [Conversation.ID] = []
 
     init() {}
 
@@ -138,11 +138,11 @@ struct Changes: Sendable, Decodable {
         reset = try members.decodeIfPresent(Bool.self, forKey: .reset) ?? false
         more = try members.decodeIfPresent(Bool.self, forKey: .more) ?? false
         me = try members.decodeIfPresent(Me.self, forKey: .me)
-        profiles = try members.decodeIfPresent([Profile].self, forKey: .profiles) ?? []
+        profiles = try members.decodeIfPresent([User].self, forKey: .profiles) ?? []
         conversations = try members.decodeIfPresent([WireConversation].self, forKey: .conversations) ?? []
         messages = try members.decodeIfPresent([WireMessage].self, forKey: .messages) ?? []
         reads = try members.decodeIfPresent([WireRead].self, forKey: .reads) ?? []
         presence = try members.decodeIfPresent([WirePresence].self, forKey: .presence) ?? []
-        left = try members.decodeIfPresent([String].self, forKey: .left) ?? []
+        left = try members.decodeIfPresent([Conversation.ID].self, forKey: .left) ?? []
     }
 }

@@ -76,3 +76,17 @@ extension Delivery {
     /// True if the change is in the outbox.
     var isQueued: Bool { if case .queued = self { true } else { false } }
 }
+
+extension Identifier where Object == User {
+    static let alice = Self(rawValue: Person.alice.id)
+    static let bob = Self(rawValue: Person.bob.id)
+    static let carol = Self(rawValue: Person.carol.id)
+    static let frank = Self(rawValue: Person.frank.id)
+}
+
+extension Identifier where Object == Conversation {
+    static let alps = Self(rawValue: Room.alps)
+    static let aliceBob = Self(rawValue: Room.aliceBob)
+    static let aliceCarol = Self(rawValue: Room.aliceCarol)
+    static let bobDave = Self(rawValue: Room.bobDave)
+}

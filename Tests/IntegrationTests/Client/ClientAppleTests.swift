@@ -67,7 +67,7 @@ struct ClientAppleTests {
             }
             let merged = try await device.client.signIn(accessToken: token, guestAccessToken: guestToken)
             #expect(merged == .init(conversations: 0, messages: 0))
-            #expect(device.client.account == .user(id: Person.frank.id))
+            #expect(device.client.account == .user(id: .frank))
             try await device.waitUntil("the guest's data") { $0.me?.website == "https://gwen.example.com" }
         }
     }

@@ -11,17 +11,17 @@ struct ClientGroupEventTests {
                     try await AppDevice.with(.node(node.port)) { bob in
                         try await alice.signIn(.alice)
                         try await bob.signIn(.bob)
-                        let group = try await alice.client.createGroup("Plans", with: [Person.bob.id])
-                        try await alice.client.addMembers([Person.carol.id], to: group)
+                        let group = try await alice.client.createGroup("Plans", with: [.bob])
+                        try await alice.client.addMembers([.carol], to: group)
                         try await alice.client.renameGroup(group, to: "Old plans")
-                        try await alice.client.removeMember(Person.carol.id, from: group)
+                        try await alice.client.removeMember(.carol, from: group)
                         let chat = bob.client.chat(with: group)
                         try await bob.waitUntil("the events") { _ in chat.messages.count == 3 }
                         #expect(chat.messages.map(\.kind) == [.system, .system, .system])
-                        #expect(chat.messages.allSatisfy { $0.senderID == Person.alice.id })
+                        #expect(chat.messages.allSatisfy { $0.senderID == .alice })
                         let events = chat.messages.compactMap(\.event)
                         #expect(events.map(\.kind) == [.membersAdded, .renamed, .memberRemoved])
-                        #expect(events.map(\.userIDs) == [[Person.carol.id], [], [Person.carol.id]])
+                        #expect(events.map(\.userIDs) == [[.carol], [], [.carol]])
                         #expect(events.map(\.title) == [nil, "Old plans", nil])
                         #expect(events[0].profiles.map(\.displayName) == ["Carol Jensen"])
                         try await database.psql(
@@ -34,7 +34,7 @@ struct ClientGroupEventTests {
                         let hers = alice.client.chat(with: group)
                         try await alice.waitUntil("his departure") { _ in hers.messages.last?.event?.kind == .memberLeft
                         }
-                        #expect(hers.messages.last?.event?.profiles.map(\.id) == [Person.bob.id])
+                        #expect(hers.messages.last?.event?.profiles.map(\.id) == [.bob])
                     }
                 }
             }

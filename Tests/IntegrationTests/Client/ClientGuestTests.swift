@@ -61,7 +61,7 @@ struct ClientGuestTests {
                         if case .guest = $0.account { $0.state == .live } else { false }
                     }
                     let guest = try #require(device.client.me?.id)
-                    let chat = try await device.client.openConversation(with: Person.frank.id)
+                    let chat = try await device.client.openConversation(with: .frank)
                     try await device.client.send("from the guest", in: chat)
                     try await database.psql(
                         "update user_profiles set bio = 'Her own.', location = null where id = '\(Person.alice.id)'")
@@ -72,7 +72,7 @@ struct ClientGuestTests {
                     }
                     try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
                     try await device.waitUntilLive()
-                    #expect(device.client.account == .user(id: Person.alice.id))
+                    #expect(device.client.account == .user(id: .alice))
                     try await device.waitUntil("the guest's message") { client in
                         client.conversations.contains { $0.lastMessageContent == "from the guest" }
                     }
@@ -80,7 +80,7 @@ struct ClientGuestTests {
                         $0.me?.location == "Linz" && $0.me?.bio == "Her own."
                     }
                     let files = try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
-                    #expect(!files.contains { $0.hasPrefix(guest) })
+                    #expect(!files.contains { $0.hasPrefix(guest.rawValue) })
                     #expect(!FileManager.default.fileExists(atPath: device.folder.path + "/secrets/\(guest).secret"))
                 }
             }
@@ -98,12 +98,12 @@ struct ClientGuestTests {
                     let tokens = try await guest.becomeGuest("Gwen")
                     let room = try await guest.conversation(with: Person.frank.id)
                     try await guest.send("hello frank", to: room)
-                    let chat = device.client.chat(with: room)
+                    let chat = device.client.chat(with: Conversation.ID(room))
                     try await device.waitUntil("the guest's message") { _ in
                         chat.messages.last?.content == "hello frank"
                     }
                     try await TestClient.connect(port: node.port).logIn(Person.alice.email, guest: tokens)
-                    try await device.waitUntil("its new sender") { _ in chat.messages.last?.senderID == Person.alice.id
+                    try await device.waitUntil("its new sender") { _ in chat.messages.last?.senderID == .alice
                     }
                 }
             }
@@ -206,7 +206,7 @@ struct ClientGuestTests {
                         try await device.client.signIn(email: Person.alice.email, password: "wrong")
                     }
                     #expect(device.client.account == account)
-                    let chat = try await device.client.openConversation(with: Person.frank.id)
+                    let chat = try await device.client.openConversation(with: .frank)
                     await device.client.disconnect()
                     try await device.client.send("written before", in: chat)
                     let place = device.folder.appending(path: "\(Person.alice.id).sqlite")
@@ -224,7 +224,7 @@ struct ClientGuestTests {
                     try FileManager.default.removeItem(at: place)
                     try device.client.connect()
                     try await device.waitUntilLive()
-                    #expect(device.client.account == .user(id: Person.alice.id))
+                    #expect(device.client.account == .user(id: .alice))
                     try await device.waitUntil("the guest's message") { client in
                         client.pendingChangeCount == 0
                             && client.conversations.contains { $0.lastMessageContent == "written before" }

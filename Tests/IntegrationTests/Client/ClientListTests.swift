@@ -15,7 +15,7 @@ struct ClientListTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let bob = try await node.signedIn(.bob)
-                    try await device.client.markRead(Room.aliceBob)
+                    try await device.client.markRead(.aliceBob)
                     try await device.waitUntil("the read mark") { $0.pendingChangeCount == 0 }
                     try await bob.send("The first", to: Room.aliceBob)
                     try await bob.send("The preview", to: Room.aliceBob)
@@ -23,9 +23,9 @@ struct ClientListTests {
                         $0.conversations.first?.lastMessageContent == "The preview"
                     }
                     let row = try #require(device.client.conversations.first)
-                    #expect(row.id == Room.aliceBob)
+                    #expect(row.id == .aliceBob)
                     #expect(
-                        row.name(for: Person.alice.id)
+                        row.displayName
                             == (try await database.value(
                                 "select full_name from user_profiles where id = '\(Person.bob.id)'")))
                     let time = try await database.value(
@@ -33,7 +33,7 @@ struct ClientListTests {
                     let expected = try #require(time.flatMap { Double($0) })
                     #expect(abs(try #require(row.lastMessageTime).timeIntervalSince1970 - expected) < 0.001)
                     #expect(row.unreadCount == 2)
-                    #expect(row.otherUser(than: Person.alice.id)?.avatar == .builtIn(id: "otter"))
+                    #expect(row.otherUser?.avatar == .builtIn(id: "otter"))
                 }
             }
         }
@@ -46,8 +46,8 @@ struct ClientListTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     #expect(Set(try await device.client.builtInAvatars().map(\.id)) == BuiltInAvatar.standardIDs)
-                    @MainActor func bob() -> Profile? {
-                        device.client.conversations.first { $0.id == Room.aliceBob }?.otherUser(than: Person.alice.id)
+                    @MainActor func bob() -> User? {
+                        device.client.conversations.first { $0.id == .aliceBob }?.otherUser
                     }
                     #expect(bob()?.avatar(builtInIDs: BuiltInAvatar.standardIDs) == .builtIn(id: "otter"))
                     // The server has avatars that this app does not know.
@@ -59,12 +59,12 @@ struct ClientListTests {
                         """)
                     try await device.waitUntil("his new avatar") { _ in bob()?.avatar == .builtIn(id: "comet") }
                     let drawn = bob()?.avatar(builtInIDs: BuiltInAvatar.standardIDs)
-                    #expect(drawn == .initials("BB", color: AvatarColor(of: Person.bob.id)))
+                    #expect(drawn == .initials("BB", color: AvatarColor(of: .bob)))
                     // An app that fetches the server's avatars can draw it.
                     let ids = Set(try await device.client.builtInAvatars().map(\.id))
                     #expect(bob()?.avatar(builtInIDs: ids) == .builtIn(id: "comet"))
                     // The user's own picture is not a built-in avatar.
-                    let carol = try #require(try await device.client.profiles(withIDs: [Person.carol.id]).first)
+                    let carol = try #require(try await device.client.profiles(withIDs: [.carol]).first)
                     #expect(
                         carol.avatar(builtInIDs: []) == .custom(url: "https://images.example.com/carol.jpg"))
                 }
@@ -80,20 +80,20 @@ struct ClientListTests {
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 @MainActor func names(_ chat: Chat) -> Set<String?> {
-                    Set(chat.messages.filter { $0.senderID == Person.bob.id }.map { $0.sender?.fullName })
+                    Set(chat.messages.filter { $0.senderID == .bob }.map { $0.sender?.fullName })
                 }
-                let before = device.client.chat(with: Room.aliceBob)
+                let before = device.client.chat(with: .aliceBob)
                 let ids = before.messages.map(\.id)
                 try await database.psql(
                     "update user_profiles set full_name = 'Robert' where id = '\(Person.bob.id)'")
                 try await device.waitUntil("the new name") { _ in names(before) == ["Robert"] }
                 try await node.kill()
                 try await device.relaunch()
-                let chat = device.client.chat(with: Room.aliceBob)
+                let chat = device.client.chat(with: .aliceBob)
                 #expect(names(chat) == ["Robert"])
                 #expect(chat.messages.map(\.id) == ids)
                 #expect(
-                    device.client.conversations.first { $0.id == Room.aliceBob }?.name(for: Person.alice.id)
+                    device.client.conversations.first { $0.id == .aliceBob }?.displayName
                         == "Robert")
             }
         }
@@ -106,7 +106,7 @@ struct ClientListTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let bob = try await node.signedIn(.bob)
-                    let chat = device.client.chat(with: Room.aliceBob)
+                    let chat = device.client.chat(with: .aliceBob)
                     try await chat.markRead()
                     for number in 1...3 { try await bob.send("number \(number)", to: Room.aliceBob) }
                     try await device.waitUntil("his messages") { _ in chat.conversation?.unreadCount == 3 }

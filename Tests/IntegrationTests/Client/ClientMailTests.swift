@@ -44,7 +44,7 @@ struct ClientMailTests {
                 }
                 let merged = try await device.client.signIn(email: "bob@example.com", password: "another password")
                 #expect(merged == .init(conversations: 0, messages: 0))
-                #expect(device.client.account == .user(id: Person.bob.id))
+                #expect(device.client.account == .user(id: .bob))
                 let open = try await node.database.value(
                     """
                     select count(*) from app.sessions

@@ -18,19 +18,19 @@ struct ClientOutboxTests {
                 try await device.signIn(.alice)
                 try await node.kill()
                 try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
-                let before = device.client.chat(with: Room.aliceBob).messages
+                let before = device.client.chat(with: .aliceBob).messages
                 let written = (1...20).map { "written offline \($0)" }
-                for content in written { try await device.client.send(content, in: Room.aliceBob) }
+                for content in written { try await device.client.send(content, in: .aliceBob) }
                 try await device.client.updateProfile { $0.fullName = "Alice Away" }
-                try await device.client.markRead(Room.alps)
+                try await device.client.markRead(.alps)
                 #expect(device.client.me?.fullName == "Alice Away")
                 try await device.relaunch()
-                let chat = device.client.chat(with: Room.aliceBob)
+                let chat = device.client.chat(with: .aliceBob)
                 #expect(chat.messages.dropFirst(before.count).map(\.content) == written)
                 #expect(chat.messages.dropFirst(before.count).allSatisfy { $0.delivery.isQueued && $0.seq == nil })
                 #expect(chat.messages.prefix(before.count).map(\.id) == before.map(\.id))
                 #expect(device.client.me?.fullName == "Alice Away")
-                #expect(device.client.conversations.first { $0.id == Room.alps }?.unreadCount == 0)
+                #expect(device.client.conversations.first { $0.id == .alps }?.unreadCount == 0)
                 let ids = chat.messages.map(\.id)
                 let again = try await ServeProcess.start(database, port: node.port)
                 defer { again.command.signal(SIGKILL) }
@@ -70,7 +70,7 @@ struct ClientOutboxTests {
                 try await device.client.updateProfile { $0.bio = "kept" }
                 // Such an edit may come from an earlier version of the app.
                 await device.client.disconnect()
-                let store = try Store(folder: device.folder, userID: Person.alice.id)
+                let store = try Store(folder: device.folder, userID: .alice)
                 try store.writeNow {
                     try $0.enqueue(.save, queueKey: QueuedChange.profileQueueKey, ["attributes": "none"])
                 }
@@ -95,7 +95,7 @@ struct ClientOutboxTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
-                    let chat = device.client.chat(with: Room.aliceBob)
+                    let chat = device.client.chat(with: .aliceBob)
                     try await chat.send("")
                     try await chat.send("after it")
                     try await device.waitUntil("the refusal, and the next") { client in
@@ -168,7 +168,7 @@ struct ClientOutboxTests {
             let port = node.port
             try await AppDevice.with(.node(port)) { device in
                 try await device.signIn(.alice)
-                let chat = device.client.chat(with: Room.aliceBob)
+                let chat = device.client.chat(with: .aliceBob)
                 var written: [String] = []
                 for round in 0..<5 {
                     for number in 0..<20 {
@@ -201,7 +201,7 @@ struct ClientOutboxTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
-                    let chat = device.client.chat(with: Room.aliceBob)
+                    let chat = device.client.chat(with: .aliceBob)
                     for length in [70_000, 1_200_000] { try await chat.send(String(repeating: "x", count: length)) }
                     try await chat.send("behind it")
                     try await device.waitUntil("the refusals, and the next") { client in
@@ -226,7 +226,7 @@ struct ClientOutboxTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     await device.client.disconnect()
-                    let chat = device.client.chat(with: Room.aliceBob)
+                    let chat = device.client.chat(with: .aliceBob)
                     let sent = chat.contents
                     try await chat.send("not meant so")
                     try await chat.send("meant so")
@@ -255,11 +255,11 @@ struct ClientOutboxTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
-                    try await device.client.chat(with: Room.aliceBob).setDraft("Dear B")
+                    try await device.client.chat(with: .aliceBob).setDraft("Dear B")
                     try await device.relaunch()
-                    let chat = device.client.chat(with: Room.aliceBob)
+                    let chat = device.client.chat(with: .aliceBob)
                     #expect(chat.draft == "Dear B")
-                    #expect(device.client.conversations.first { $0.id == Room.aliceBob }?.draft == "Dear B")
+                    #expect(device.client.conversations.first { $0.id == .aliceBob }?.draft == "Dear B")
                     try await chat.send("Dear Bob")
                     #expect(chat.draft == "")
                 }

@@ -35,19 +35,19 @@ struct ClientPictureTests {
         #expect(try await PictureAnswer.get(url).body == Array(face))
 
         let view = Data(picture(.png, bytes: 5_000))
-        let attachment = try await alice.client.upload(view, for: Room.aliceBob, width: 40, height: 30, blurhash: "L00")
+        let attachment = try await alice.client.upload(view, for: .aliceBob, width: 40, height: 30, blurhash: "L00")
         // The message waits in the outbox until there is a connection.
         await alice.client.disconnect()
-        let own = alice.client.chat(with: Room.aliceBob)
+        let own = alice.client.chat(with: .aliceBob)
         try await own.send("Look!", attachment: attachment)
         #expect(own.messages.last?.attachment == attachment)
         try alice.client.connect()
-        let chat = bob.client.chat(with: Room.aliceBob)
+        let chat = bob.client.chat(with: .aliceBob)
         try await bob.waitUntil("her picture") { _ in chat.messages.last?.content == "Look!" }
         let seen = try #require(chat.messages.last?.attachment)
         #expect(seen.mediaID == attachment.mediaID && seen.blurhash == "L00" && seen.bytes == 5_000)
         #expect(seen.width == 40 && seen.height == 30 && seen.mimeType == "image/png" && !seen.url.isEmpty)
-        let address = try #require(try await bob.client.urls(of: [seen])[seen])
+        let address = try #require(try await bob.client.urls(for: [seen])[seen])
         #expect(try await PictureAnswer.get(address.absoluteString).body == Array(view))
         // It is sent once.
         try await alice.waitUntilLive()

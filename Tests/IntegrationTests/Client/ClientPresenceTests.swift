@@ -23,22 +23,22 @@ struct ClientPresenceTests {
                         try await stranger.client.signInAsGuest()
                         try await stranger.waitUntilLive()
                         try await bob.waitUntil("Alice's presence") {
-                            $0.presence(of: Person.alice.id)?.isOnline == true
+                            $0.presence(of: .alice)?.isOnline == true
                         }
-                        let chat = bob.client.chat(with: Room.aliceBob)
-                        #expect(chat.conversation?.presenceOfOtherUser(than: Person.bob.id)?.isOnline == true)
+                        let chat = bob.client.chat(with: .aliceBob)
+                        #expect(chat.conversation?.otherUserPresence?.isOnline == true)
                         #expect(
-                            try await bob.client.presence(ofUsers: [Person.alice.id])[Person.alice.id]?.isOnline == true
+                            try await bob.client.presence(ofUsers: [.alice])[.alice]?.isOnline == true
                         )
-                        #expect(stranger.client.presence(of: Person.alice.id) == nil)
-                        let strange = try await stranger.client.presence(ofUsers: [Person.alice.id])
-                        #expect(strange[Person.alice.id]?.isOnline == false)
+                        #expect(stranger.client.presence(of: .alice) == nil)
+                        let strange = try await stranger.client.presence(ofUsers: [.alice])
+                        #expect(strange[.alice]?.isOnline == false)
 
-                        let own = alice.client.chat(with: Room.aliceBob)
+                        let own = alice.client.chat(with: .aliceBob)
                         try await own.setDraft("hel")
-                        try await bob.waitUntil("her typing") { _ in chat.typingUsers.map(\.id) == [Person.alice.id]
+                        try await bob.waitUntil("her typing") { _ in chat.typingUsers.map(\.id) == [.alice]
                         }
-                        #expect(bob.client.typingUserIDs == [Room.aliceBob: [Person.alice.id]])
+                        #expect(bob.client.typingUserIDs == [.aliceBob: [.alice]])
                         try await own.send("hello")
                         try await bob.waitUntil("her message, and the end of her typing") { _ in
                             chat.messages.last?.content == "hello" && chat.typingUsers.isEmpty
@@ -52,33 +52,33 @@ struct ClientPresenceTests {
                         await alice.client.disconnect()
                         try await bob.waitUntil("the end of her typing") { _ in chat.typingUsers.isEmpty }
                         try await bob.waitUntil("her absence") {
-                            $0.presence(of: Person.alice.id)?.isOnline == false
-                                && $0.presence(of: Person.alice.id)?.lastSeenAt != nil
+                            $0.presence(of: .alice)?.isOnline == false
+                                && $0.presence(of: .alice)?.lastSeenAt != nil
                         }
 
                         // A user who hides presence sees no presence.
                         try alice.client.connect()
                         try await alice.waitUntilLive()
                         try await bob.waitUntil("her presence") {
-                            $0.presence(of: Person.alice.id)?.isOnline == true
+                            $0.presence(of: .alice)?.isOnline == true
                         }
                         try await alice.client.updateProfile { $0.hidesPresence = true }
                         try await bob.waitUntil("her presence to be hidden") {
-                            $0.presence(of: Person.alice.id).map { !$0.isOnline && $0.lastSeenAt == nil } == true
+                            $0.presence(of: .alice).map { !$0.isOnline && $0.lastSeenAt == nil } == true
                         }
                         try await alice.waitUntil("his presence to be hidden") {
-                            $0.me?.hidesPresence == true && $0.presence(of: Person.bob.id)?.isOnline != true
+                            $0.me?.hidesPresence == true && $0.presence(of: .bob)?.isOnline != true
                         }
                         try await alice.client.updateProfile { $0.hidesPresence = false }
                         try await bob.waitUntil("her presence") {
-                            $0.presence(of: Person.alice.id)?.isOnline == true
+                            $0.presence(of: .alice)?.isOnline == true
                         }
                         try await node.kill()
                         try await bob.waitUntil("presence to be unknown") {
-                            $0.presence(of: Person.alice.id)?.isOnline == false
+                            $0.presence(of: .alice)?.isOnline == false
                         }
                         try await bob.relaunch()
-                        #expect(bob.client.presence(of: Person.alice.id)?.isOnline == false)
+                        #expect(bob.client.presence(of: .alice)?.isOnline == false)
                     }
                 }
             }
@@ -93,21 +93,21 @@ struct ClientPresenceTests {
                     try await AppDevice.with(.node(node.port)) { other in
                         for device in [one, other] { try await device.signIn(.alice) }
                         @MainActor func conversation(_ device: AppDevice) -> Conversation? {
-                            device.client.conversations.first { $0.id == Room.aliceBob }
+                            device.client.conversations.first { $0.id == .aliceBob }
                         }
                         let until = Date(timeIntervalSince1970: 1_893_456_000)
-                        try await one.client.mute(Room.aliceBob, until: until)
+                        try await one.client.mute(.aliceBob, until: until)
                         #expect(conversation(one)?.mutedUntil == until)
                         try await other.waitUntil("the mute") { _ in conversation(other)?.mutedUntil == until }
                         try await other.relaunch()
                         #expect(conversation(other)?.mutedUntil == until && conversation(other)?.isMuted == true)
                         try await other.waitUntilLive()
-                        try await other.client.mute(Room.aliceBob)
+                        try await other.client.mute(.aliceBob)
                         try await one.waitUntil("the permanent mute") { _ in
                             guard let muted = conversation(one)?.mutedUntil else { return false }
                             return muted > until
                         }
-                        try await other.client.unmute(Room.aliceBob)
+                        try await other.client.unmute(.aliceBob)
                         try await one.waitUntil("its end") { _ in conversation(one)?.mutedUntil == nil }
                         await #expect {
                             try await one.client.mute("12345678-1234-4234-8234-123456789abc")
@@ -152,8 +152,8 @@ struct ClientPresenceTests {
             }
             let push = try JSONDecoder().decode(Body.self, from: request.body).push
             #expect(await client.receive(push: push))
-            #expect(client.chat(with: Room.aliceBob).messages.last?.content == "are you there?")
-            #expect(push["badge"] == .integer(client.badge))
+            #expect(client.chat(with: .aliceBob).messages.last?.content == "are you there?")
+            #expect(push["badge"] == .integer(client.unreadCount))
             #expect(try await setup.database.value("select count(*) from app.node_users") == "0")
             guard case .offline = client.state else {
                 Issue.record("it is \(client.state)")
@@ -162,13 +162,13 @@ struct ClientPresenceTests {
             // The same push again brings nothing new. FCM sends all values as strings.
             #expect(await !client.receive(push: push))
             let other = try await node.signedIn(.alice)
-            let seq = client.conversations.first { $0.id == Room.aliceBob }?.lastSeq ?? 0
+            let seq = client.conversations.first { $0.id == .aliceBob }?.lastSeq ?? 0
             try await other.markRead(Room.aliceBob, upTo: seq)
             let read: [String: JSONValue] = [
-                "conversation_id": .string(Room.aliceBob), "read_seq": push["seq"]?.text ?? "0",
+                "conversation_id": .string(Room.aliceBob), "read_seq": push["seq"]?.asText ?? "0",
             ]
             #expect(await client.receive(push: read))
-            #expect(client.conversations.first { $0.id == Room.aliceBob }?.unreadCount == 0)
+            #expect(client.conversations.first { $0.id == .aliceBob }?.unreadCount == 0)
             await client.enterForeground()
             try await device.waitUntilLive()
             try await client.unregisterDevice()
@@ -182,7 +182,8 @@ struct ClientPresenceTests {
 }
 
 extension JSONValue {
-    fileprivate var text: JSONValue {
+    /// The value as FCM sends it.
+    fileprivate var asText: JSONValue {
         if case .integer(let number) = self { .string("\(number)") } else { self }
     }
 }

@@ -48,7 +48,7 @@ struct ClientPushTests {
                     #"{"cursor":"e"}"#)
                 try await device.relaunch(inBackground: true)
                 #expect(await device.client.receive(push: Self.push("seq", 5)))
-                #expect(device.client.badge == 5)
+                #expect(device.client.unreadCount == 5)
                 #expect(server.calls("sync.open").map { $0["live"] } == [true, false])
                 guard case .offline = device.client.state else {
                     Issue.record("it is \(device.client.state)")
@@ -73,18 +73,18 @@ struct ClientPushTests {
             try await AppDevice.with(.node(server.port)) { device in
                 try await device.signIn(.alice)
                 server.push("changes", #"{"cursor":"d","conversations":[\#(Self.conversation(lastSeq: 5))]}"#)
-                try await device.waitUntil("the unread messages") { $0.badge == 5 }
+                try await device.waitUntil("the unread messages") { $0.unreadCount == 5 }
                 await device.client.enterBackground()
                 server.answer("sync.open", "error:internal_error")
                 #expect(await device.client.receive(push: Self.push("read_seq", 3)))
-                #expect(device.client.badge == 2)
+                #expect(device.client.unreadCount == 2)
                 // A read mark beyond the last message does not hide later messages.
                 #expect(await device.client.receive(push: Self.push("read_seq", 1 << 40)))
-                #expect(device.client.badge == 0)
+                #expect(device.client.unreadCount == 0)
                 server.answer("sync.open", #"{"cursor":"e","conversations":[\#(Self.conversation(lastSeq: 7))]}"#)
                 await device.client.enterForeground()
                 try await device.waitUntilLive()
-                #expect(device.client.badge == 2)
+                #expect(device.client.unreadCount == 2)
                 for other: [String: JSONValue] in [
                     ["conversation_id": .string(nobody), "seq": 3], ["aps": ["badge": 4]], [:],
                     ["conversation_id": .string(Room.aliceBob), "seq": -1],
@@ -112,7 +112,7 @@ struct ClientPushTests {
                     """.replacing("\n", with: ""), #"{"cursor":"e","conversations":[\#(theirs)]}"#)
                 try device.client.connect()
                 try await device.waitUntil("her presence") {
-                    $0.presence(of: Person.carol.id)?.isOnline == true
+                    $0.presence(of: .carol)?.isOnline == true
                 }
             }
         }
@@ -184,15 +184,15 @@ struct ClientPushTests {
         try await ScriptedServer.with { server in
             try await AppDevice.with(.node(server.port)) { device in
                 try await device.signIn(.alice)
-                try await device.client.chat(with: Room.aliceBob).setDraft("Dear")
+                try await device.client.chat(with: .aliceBob).setDraft("Dear")
                 try await device.waitUntil("the typing notice") { _ in !server.calls("conversations.typing").isEmpty }
                 try await device.relaunch()
-                let chat = device.client.chat(with: Room.aliceBob)
-                await device.client.setTyping(true, in: Room.aliceBob)
+                let chat = device.client.chat(with: .aliceBob)
+                await device.client.setTyping(true, in: .aliceBob)
                 try await device.waitUntilLive()
                 try await chat.setDraft("Dear")
                 // A later request proves that no notice was sent before it.
-                _ = try await device.client.presence(ofUsers: [Person.bob.id])
+                _ = try await device.client.presence(ofUsers: [.bob])
                 #expect(server.calls("conversations.typing").count == 1)
                 try await chat.setDraft("Dear Bob")
                 try await device.waitUntil("the typing notice") { _ in server.calls("conversations.typing").count == 2 }
@@ -204,11 +204,11 @@ struct ClientPushTests {
     func typingNotices() {
         let start = ContinuousClock.now
         var throttle = TypingThrottle()
-        func notices(_ seconds: Double, _ conversationID: String = "c") -> [Bool] {
+        func notices(_ seconds: Double, _ conversationID: Conversation.ID = "c") -> [Bool] {
             throttle.nextNotices(now: start + .seconds(seconds)).due.filter { $0.conversationID == conversationID }.map(
                 \.isTyping)
         }
-        func setTyping(_ isTyping: Bool, _ seconds: Double, _ conversationID: String = "c") {
+        func setTyping(_ isTyping: Bool, _ seconds: Double, _ conversationID: Conversation.ID = "c") {
             throttle.setTyping(isTyping, in: conversationID, now: start + .seconds(seconds))
         }
         setTyping(false, 0)

@@ -15,7 +15,7 @@ struct ClientRefreshTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let bob = try await node.signedIn(.bob)
-                    let chat = device.client.chat(with: Room.aliceBob)
+                    let chat = device.client.chat(with: .aliceBob)
                     for number in 0..<10 {
                         try await bob.send("number \(number)", to: Room.aliceBob)
                         try await device.client.refresh()

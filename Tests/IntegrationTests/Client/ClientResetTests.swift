@@ -8,10 +8,12 @@ import Testing
 @MainActor
 struct ClientResetTests {
     private static let time = Date(timeIntervalSince1970: 1_795_168_800)
-    private static let (alice, bob) = (Person.alice.id, Person.bob.id)
+    private static let (alice, bob, nobody): (User.ID, User.ID, User.ID) = (
+        .alice, .bob, "00000000-0000-4000-8000-00000000dead"
+    )
 
-    private static func profile(_ id: String, _ name: String, _ version: Int) -> Profile {
-        Profile(
+    private static func profile(_ id: User.ID, _ name: String, _ version: Int) -> User {
+        User(
             id: id, username: nil, fullName: name, isVerified: false, isGuest: false, isDeleted: false, attributes: [:],
             version: version, createdAt: time, updatedAt: time)
     }
@@ -23,7 +25,7 @@ struct ClientResetTests {
     }
 
     private static func conversation(
-        _ id: String, _ title: String, _ version: Int, lastSeq: Int, readUpTo mark: Int = 0
+        _ id: Conversation.ID, _ title: String, _ version: Int, lastSeq: Int, readUpTo mark: Int = 0
     ) -> WireConversation {
         WireConversation(
             id: id, kind: .group, title: title,
@@ -33,7 +35,7 @@ struct ClientResetTests {
     }
 
     private static func message(
-        _ seq: Int, in id: String, _ content: String, version: Int = 1, from sender: String = bob,
+        _ seq: Int, in id: Conversation.ID, _ content: String, version: Int = 1, from sender: User.ID = bob,
         clientID: String? = nil
     ) -> WireMessage {
         WireMessage(
@@ -52,7 +54,7 @@ struct ClientResetTests {
     private static func former() -> Changes {
         var page = page("old", reset: true)
         page.me = me("Old Alice", 90)
-        page.profiles = [profile(bob, "Old Bob", 80), profile(nobody, "Old Nobody", 70)]
+        page.profiles = [profile(bob, "Old Bob", 80), profile(Self.nobody, "Old Nobody", 70)]
         page.conversations = [
             conversation("shared", "Old", 60, lastSeq: 50, readUpTo: 50), conversation("gone", "Gone", 5, lastSeq: 3),
         ]
@@ -60,7 +62,7 @@ struct ClientResetTests {
             (31...50).map { message($0, in: "shared", "old", version: 9) } + [message(3, in: "gone", "gone")]
             // A response about a conversation that the user has left meanwhile.
             + [message(7, in: "left", "left", version: 9)]
-        page.presence = [bob, nobody].map { WirePresence(userID: $0, isOnline: true) }
+        page.presence = [bob, Self.nobody].map { WirePresence(userID: $0, isOnline: true) }
         return page
     }
 
@@ -77,11 +79,11 @@ struct ClientResetTests {
         try store.close(erasing: false)
     }
 
-    private func conversations(_ store: Store) throws -> [String: Conversation] {
+    private func conversations(_ store: Store) throws -> [Conversation.ID: Conversation] {
         try store.readNow { try $0.conversations(me: $0.me(), isLive: true) }.reduce(into: [:]) { $0[$1.id] = $1 }
     }
 
-    private func contents(_ store: Store, _ id: String = "shared") throws -> [String?] {
+    private func contents(_ store: Store, _ id: Conversation.ID = "shared") throws -> [String?] {
         try store.readNow { try $0.messages(id, limit: 100, me: $0.me()).messages.map(\.content) }
     }
 
@@ -106,7 +108,7 @@ struct ClientResetTests {
         #expect(try contents(store) == ["three", "four", "waits"])
         #expect(try contents(store, "left") == ["eight"])
         try store.readNow { reader throws in
-            #expect(try reader.profiles([Self.bob, nobody], me: nil).values.map(\.fullName) == ["New Bob"])
+            #expect(try reader.profiles([Self.bob, Self.nobody], me: nil).values.map(\.fullName) == ["New Bob"])
             #expect(try reader.serverMe()?.fullName == "New Alice")
             #expect(try reader.drafts() == ["gone": "typed"])
             #expect(try reader.changes(queueKey: "shared").map(\.clientID) == ["mine"])
@@ -196,8 +198,8 @@ struct ClientResetTests {
                 try await device.signIn(.alice)
                 #expect(device.client.me?.fullName == "Old alice 20")
                 try await node.kill()
-                try await device.client.send("waited", in: Room.aliceBob)
-                try await device.client.chat(with: Room.alps).setDraft("typed")
+                try await device.client.send("waited", in: .aliceBob)
+                try await device.client.chat(with: .alps).setDraft("typed")
                 let port = node.port
                 try await TestDatabase.with { try await expectWorld(of: $0, on: device, port: port) }
             }
@@ -215,13 +217,13 @@ struct ClientResetTests {
         try await device.signIn(.alice)
         try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
         let client = device.client
-        let chat = client.chat(with: Room.aliceBob)
+        let chat = client.chat(with: .aliceBob)
         while chat.hasOlder { try await chat.loadOlder() }
         #expect(chat.contents == said + ["waited"])
         #expect(client.me?.fullName == "Alice Moreau")
         #expect(chat.conversation?.lastMessageContent == "waited")
-        #expect(chat.conversation?.otherUser(than: Self.alice)?.fullName == "Bob Okafor")
-        #expect(client.chat(with: Room.alps).draft == "typed")
+        #expect(chat.conversation?.otherUser?.fullName == "Bob Okafor")
+        #expect(client.chat(with: .alps).draft == "typed")
         try await fresh.psql(
             """
             update user_profiles set full_name = 'Bob the Second' where id = '\(Self.bob)';
@@ -229,7 +231,7 @@ struct ClientResetTests {
             values ('\(Room.aliceBob)', '\(Self.bob)', 'and then')
             """)
         try await device.waitUntil("the later changes") { _ in
-            chat.conversation?.otherUser(than: Self.alice)?.fullName == "Bob the Second"
+            chat.conversation?.otherUser?.fullName == "Bob the Second"
                 && chat.messages.last?.content == "and then"
                 && chat.conversation?.lastMessageContent == "and then"
         }

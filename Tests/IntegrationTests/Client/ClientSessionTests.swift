@@ -17,14 +17,14 @@ struct ClientSessionTests {
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 let (me, conversations) = (device.client.me, device.client.conversations)
-                let messages = device.client.chat(with: Room.aliceBob).messages
+                let messages = device.client.chat(with: .aliceBob).messages
                 try await node.kill()
                 try await device.relaunch()
                 // Synchronously, without waiting.
-                #expect(device.client.account == .user(id: Person.alice.id))
+                #expect(device.client.account == .user(id: .alice))
                 #expect(device.client.me == me)
                 #expect(device.client.conversations == conversations)
-                #expect(device.client.chat(with: Room.aliceBob).messages == messages)
+                #expect(device.client.chat(with: .aliceBob).messages == messages)
             }
         }
     }
@@ -38,14 +38,14 @@ struct ClientSessionTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     let client = device.client
                     try await device.signIn(.alice)
-                    let chat = client.chat(with: Room.aliceCarol)
+                    let chat = client.chat(with: .aliceCarol)
                     try await chat.setDraft("Alice's secret draft")
                     #expect(!chat.messages.isEmpty)
                     // Each part of an app observes separately.
                     let root = ClientObserver { client.account }
                     let profile = ClientObserver { client.me?.username }
                     try await client.signOut()
-                    let (hers, his) = (PostlineClient.Account.user(id: Person.alice.id), Person.bob.id)
+                    let (hers, his) = (PostlineClient.Account.user(id: .alice), User.ID.bob)
                     try await device.waitUntil("the sign-out to both parts") { _ in
                         root.values == [hers, .signedOut] && profile.values == ["alice", nil]
                     }
@@ -54,7 +54,7 @@ struct ClientSessionTests {
                     #expect(client.me == nil && client.conversations.isEmpty && client.refusedChanges.isEmpty)
                     #expect(chat.messages.isEmpty && chat.conversation == nil)
                     await #expect {
-                        try await client.send("nobody", in: Room.aliceCarol)
+                        try await client.send("nobody", in: .aliceCarol)
                     } throws: { error in
                         (error as? PostlineError)?.code == .signedOut
                     }
@@ -65,13 +65,13 @@ struct ClientSessionTests {
                         root.values == [hers, .signedOut, .signingIn(guest: nil), .user(id: his)]
                             && profile.values == ["alice", nil, "bob"]
                     }
-                    #expect(!client.conversations.contains { $0.id == Room.aliceCarol })
-                    #expect(client.chat(with: Room.aliceCarol).messages.isEmpty)
+                    #expect(!client.conversations.contains { $0.id == .aliceCarol })
+                    #expect(client.chat(with: .aliceCarol).messages.isEmpty)
                     #expect(client.conversations.allSatisfy { $0.draft == nil })
                     try await client.signOut(erasing: true)
                     // The first user's data is shown again.
                     try await device.signIn(.alice)
-                    #expect(client.chat(with: Room.aliceCarol).draft == "Alice's secret draft")
+                    #expect(client.chat(with: .aliceCarol).draft == "Alice's secret draft")
                     let files = try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
                     #expect(files.contains("\(Person.alice.id).sqlite"))
                     #expect(!files.contains { $0.hasPrefix(Person.bob.id) })
@@ -188,7 +188,7 @@ struct ClientSessionTests {
                     for attempt in attempts { if case .failure = await attempt.result { refused += 1 } }
                     #expect(refused == 1)
                     try await device.waitUntilLive()
-                    #expect(client.account == .user(id: Person.alice.id))
+                    #expect(client.account == .user(id: .alice))
                     await client.disconnect()
                     try await eventually("the node to have no connection") {
                         try await node.metrics()["postline_connections"] ?? 0 == 0
@@ -271,7 +271,7 @@ struct ClientSessionTests {
                     /// Simulates a lost response to `me.delete`.
                     func loseAnswer() async throws {
                         await device.client.disconnect()
-                        let store = try Store(folder: device.folder, userID: Person.alice.id)
+                        let store = try Store(folder: device.folder, userID: .alice)
                         try store.writeNow { try $0.setDeletionPending(true) }
                         try store.close(erasing: false)
                     }
@@ -314,7 +314,7 @@ struct ClientSessionTests {
                 let renewed = await keepers[1].tokens
                 #expect(try TokenKeeper.load(tokens.userID, from: secrets) == renewed)
                 await keepers[1].retire()
-                try secrets.erase(named: tokens.userID)
+                try secrets.erase(named: tokens.userID.rawValue)
                 try await keepers[1].update(renewed)
                 #expect(try TokenKeeper.load(tokens.userID, from: secrets) == nil)
             }
@@ -341,7 +341,7 @@ struct ClientSessionTests {
                     }
                     #expect(device.client.me == nil && device.client.account == .signedOut)
                     try await device.signIn(.alice)
-                    #expect(device.client.conversations.contains { $0.id == Room.aliceBob })
+                    #expect(device.client.conversations.contains { $0.id == .aliceBob })
                 }
             }
         }
@@ -354,7 +354,7 @@ struct ClientSessionTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     for number in 0..<3 {
-                        let chat = device.client.chat(with: Room.aliceBob)
+                        let chat = device.client.chat(with: .aliceBob)
                         try await chat.send("number \(number)")
                         try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                         // A changed generation shows that the live client renewed the token.
@@ -365,7 +365,7 @@ struct ClientSessionTests {
                         try await device.relaunch()
                         try await device.waitUntilLive()
                     }
-                    #expect(device.client.account == .user(id: Person.alice.id))
+                    #expect(device.client.account == .user(id: .alice))
                 }
             }
         }

@@ -16,10 +16,10 @@ struct ClientStoreTests {
             defer { node.command.signal(SIGKILL) }
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
-                let chat = device.client.chat(with: Room.alps)
+                let chat = device.client.chat(with: .alps)
                 while chat.hasOlder { try await chat.loadOlder() }
                 await device.client.disconnect()
-                for number in 0..<3 { try await device.client.send("waiting \(number)", in: Room.aliceBob) }
+                for number in 0..<3 { try await device.client.send("waiting \(number)", in: .aliceBob) }
                 let file = device.folder.appending(path: "\(Person.alice.id).sqlite")
                 // A checkpoint moves all data to the main file, which is then damaged.
                 try await DatabaseQueue(path: file.path).writeWithoutTransaction {
@@ -28,7 +28,7 @@ struct ClientStoreTests {
                 try damage.strike(file)
                 try await device.relaunch()
                 try await device.waitUntilLive()
-                #expect(device.client.conversations.contains { $0.id == Room.aliceBob && !$0.people.isEmpty })
+                #expect(device.client.conversations.contains { $0.id == .aliceBob && !$0.people.isEmpty })
                 #expect(device.client.me?.username == "alice")
                 try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
                 let arrived = try await database.column(
@@ -76,56 +76,48 @@ struct ClientStoreTests {
                 let folder = FileManager.default.temporaryDirectory.appending(
                     path: "postline-full-\(UUID().uuidString)")
                 defer { try? FileManager.default.removeItem(at: folder) }
-                func app(fileBytes: Int? = nil) async throws -> Command {
-                    let app = try Command(
-                        [folder.path, "\(node.port)", Person.alice.email, "postline-dev"],
-                        of: try Command.executable("client-program").path, fileBytes: fileBytes)
-                    try await app.waitForOutput("ready\n")
-                    return app
+                func app(fileBytes: Int? = nil) throws -> ClientProcess {
+                    try ClientProcess(
+                        .swift, folder: folder.path, linePort: node.port, httpPort: 0, fileBytes: fileBytes)
                 }
-                let first = try await app()
-                try await eventually("the initial sync") { try (await snapshot(of: first)).contains("\"live\":true") }
-                try first.type("offline")
-                _ = try await snapshot(of: first)
-                first.signal(SIGKILL)
-                _ = try await first.exit()
+                var first = try app()
+                try await first.request(
+                    "signIn", ["email": .string(Person.alice.email), "password": "postline-dev"])
+                try await eventually("the initial sync") { try await first.request("state")["live"] == true }
+                try await first.request("disconnect")
+                try await first.kill()
                 let sizes = try FileManager.default.contentsOfDirectory(
                     at: folder, includingPropertiesForKeys: [.fileSizeKey]
                 )
                 .map { try $0.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0 }
-                let full = try await app(fileBytes: (sizes.max() ?? 0) + 100_000)
-                try full.type("offline")
+                var full = try app(fileBytes: (sizes.max() ?? 0) + 100_000)
+                try await full.request("disconnect")
                 let text = String(repeating: "x", count: 3_000)
-                for number in 0..<100 { try full.type("send \(Room.aliceBob) \(number) \(text)") }
-                let state = try await snapshot(of: full)
-                let queued = full.output.split(separator: "\n").filter { $0.hasPrefix("queued ") }.map {
-                    $0.dropFirst(7)
+                var refusals: [String] = []
+                for number in 0..<100 {
+                    do {
+                        try await full.request(
+                            "send", ["conversation": .string(Room.aliceBob), "text": .string("\(number) \(text)")])
+                    } catch let failure as ClientProcess.Failure {
+                        refusals.append(failure.code)
+                    }
                 }
-                #expect(full.output.contains("error send: store_unusable: The store"))
-                #expect(!queued.isEmpty && queued.count < 100)
-                #expect(state.contains("\"waiting\":\(queued.count)"))
-                full.signal(SIGKILL)
-                _ = try await full.exit()
+                let queued = full.sentIDs
+                #expect(Set(refusals) == ["store_unusable"] && queued.count == 100 - refusals.count)
+                #expect(!queued.isEmpty)
+                #expect(try await full.request("state")["pending"] == .integer(queued.count))
+                try await full.kill()
                 // The disk has room again.
-                let last = try await app()
-                defer { last.signal(SIGKILL) }
+                var last = try app()
                 try await eventually("all that was kept to arrive") {
-                    try (await snapshot(of: last)).contains("\"waiting\":0")
+                    try await last.request("state")["pending"] == 0
                 }
+                try await last.kill()
                 let kept = try await database.column(
                     "select client_id from messages where content like '%xxx' order by seq")
-                #expect(kept.compactMap(\.self) == queued.map(String.init))
+                #expect(kept.compactMap(\.self) == queued)
             }
         }
-    }
-
-    /// Returns the state that an app reports.
-    private nonisolated func snapshot(of app: Command) async throws -> String {
-        let number = UUID().uuidString
-        try app.type("snapshot \(number)")
-        try await app.waitForOutput("snapshot \(number) ", then: "\n")
-        let text = app.output.components(separatedBy: "snapshot \(number) ").last ?? ""
-        return String(text.prefix { $0 != "\n" })
     }
 
     @Test("changes of a newer app version stay queued and block nothing")
@@ -144,7 +136,7 @@ struct ClientStoreTests {
                     }
                     try device.client.connect()
                     try await device.waitUntilLive()
-                    let chat = device.client.chat(with: Room.aliceBob)
+                    let chat = device.client.chat(with: .aliceBob)
                     try await chat.send("behind it")
                     try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                 }

@@ -20,17 +20,17 @@ struct ClientSwitchTests {
                     try await device.signIn(.alice)
                     await client.disconnect()
                     // Bob is a member too, so the message could be sent as his.
-                    try await client.send("device of alice", in: Room.aliceBob)
+                    try await client.send("device of alice", in: .aliceBob)
                     try await client.updateProfile { $0.bio = "Of Alice's outbox." }
-                    try await client.chat(with: Room.aliceBob).setDraft("Alice's draft")
+                    try await client.chat(with: .aliceBob).setDraft("Alice's draft")
                     #expect(client.pendingChangeCount == 2)
                     try await client.signOut()
 
                     try await device.signIn(.bob)
                     #expect(client.me?.username == "bob" && client.pendingChangeCount == 0)
-                    let his = client.chat(with: Room.aliceBob)
+                    let his = client.chat(with: .aliceBob)
                     #expect(!his.contents.contains("device of alice") && his.draft == "")
-                    #expect(!client.conversations.contains { $0.id == Room.aliceCarol })
+                    #expect(!client.conversations.contains { $0.id == .aliceCarol })
                     try await his.send("device of bob")
                     try await device.waitUntil("the sent message") { $0.pendingChangeCount == 0 }
                     #expect(try await database.column(sent) == ["bob: device of bob"])
@@ -42,8 +42,8 @@ struct ClientSwitchTests {
                     #expect(client.me?.username == "alice")
                     try await device.waitUntil("her sent message") { $0.pendingChangeCount == 0 }
                     #expect(client.me?.bio == "Of Alice's outbox.")
-                    #expect(client.chat(with: Room.aliceBob).draft == "Alice's draft")
-                    #expect(client.chat(with: Room.bobDave).messages.isEmpty)
+                    #expect(client.chat(with: .aliceBob).draft == "Alice's draft")
+                    #expect(client.chat(with: .bobDave).messages.isEmpty)
                     #expect(
                         try await database.column(sent) == ["bob: device of bob", "alice: device of alice"])
                     #expect(
@@ -75,8 +75,8 @@ struct ClientSwitchTests {
                     @MainActor func write(_ content: String) async throws {
                         try await device.signIn(.alice)
                         await client.disconnect()
-                        try await client.send(content, in: Room.aliceBob)
-                        try await client.chat(with: Room.aliceCarol).setDraft("A draft")
+                        try await client.send(content, in: .aliceBob)
+                        try await client.chat(with: .aliceCarol).setDraft("A draft")
                         try await client.setDeviceData("seen", to: true)
                     }
                     try await write("device, kept")
@@ -85,7 +85,7 @@ struct ClientSwitchTests {
                     #expect(try !files().contains { $0.hasSuffix(".secret") })
                     #expect(client.account == .signedOut && client.conversations.isEmpty && client.deviceData.isEmpty)
                     try await device.signIn(.alice)
-                    #expect(client.chat(with: Room.aliceCarol).draft == "A draft")
+                    #expect(client.chat(with: .aliceCarol).draft == "A draft")
                     #expect(client.deviceData == ["seen": true])
                     try await device.waitUntil("the sent message") { $0.pendingChangeCount == 0 }
                     try await client.signOut()
@@ -94,7 +94,7 @@ struct ClientSwitchTests {
                     try await client.signOut(erasing: true)
                     #expect(try files() == [])
                     try await device.signIn(.alice)
-                    #expect(client.chat(with: Room.aliceCarol).draft == "" && client.deviceData.isEmpty)
+                    #expect(client.chat(with: .aliceCarol).draft == "" && client.deviceData.isEmpty)
                     #expect(client.pendingChangeCount == 0)
                     #expect(
                         try await database.column("select content from messages where content like 'device, %'")

@@ -16,7 +16,7 @@ struct ClientSyncTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let client = device.client
-                    #expect(client.account == .user(id: Person.alice.id))
+                    #expect(client.account == .user(id: .alice))
                     #expect(client.me?.username == "alice")
                     #expect(client.me?.email == Person.alice.email)
                     let shown = client.conversations.map(\.id)
@@ -27,11 +27,11 @@ struct ClientSyncTests {
                         where m.user_id = '\(Person.alice.id)' order by c.last_message_time desc
                         """)
                     #expect(client.conversations.map { "\($0.id) \($0.unreadCount)" } == unread)
-                    #expect(shown.contains(Room.aliceBob))
-                    let withBob = try #require(client.conversations.first { $0.id == Room.aliceBob })
-                    #expect(withBob.otherUser(than: Person.alice.id)?.username == "bob")
-                    #expect(withBob.name(for: Person.alice.id) == withBob.otherUser(than: Person.alice.id)?.fullName)
-                    let chat = client.chat(with: Room.aliceBob)
+                    #expect(shown.contains(.aliceBob))
+                    let withBob = try #require(client.conversations.first { $0.id == .aliceBob })
+                    #expect(withBob.otherUser?.username == "bob")
+                    #expect(withBob.displayName == withBob.otherUser?.fullName)
+                    let chat = client.chat(with: .aliceBob)
                     while chat.hasOlder { try await chat.loadOlder() }
                     let said = try await database.column(
                         "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq")
@@ -51,12 +51,12 @@ struct ClientSyncTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let client = device.client
-                    let chat = client.chat(with: Room.aliceBob)
+                    let chat = client.chat(with: .aliceBob)
                     /// Returns Bob's name and picture in each view.
                     @MainActor func faces() -> Set<Face> {
-                        var people = chat.messages.filter { $0.senderID == Person.bob.id }.map(\.sender)
-                        people.append(chat.conversation?.otherUser(than: Person.alice.id))
-                        people += client.conversations.flatMap(\.people).filter { $0.id == Person.bob.id }
+                        var people = chat.messages.filter { $0.senderID == .bob }.map(\.sender)
+                        people.append(chat.conversation?.otherUser)
+                        people += client.conversations.flatMap(\.people).filter { $0.id == .bob }
                         return Set(people.map { Face(name: $0?.displayName, avatar: $0?.avatar) })
                     }
                     #expect(faces().count == 1)
@@ -92,7 +92,7 @@ struct ClientSyncTests {
                     try await AppDevice.with(.node(node.port)) { bob in
                         try await alice.signIn(.alice)
                         try await bob.signIn(.bob)
-                        let group = try await alice.client.createGroup("Plans", with: [Person.bob.id])
+                        let group = try await alice.client.createGroup("Plans", with: [.bob])
                         try await bob.waitUntil("the group") { $0.conversations.first?.title == "Plans" }
                         let (hers, his) = (alice.client.chat(with: group), bob.client.chat(with: group))
                         try await hers.send("one")
@@ -113,7 +113,7 @@ struct ClientSyncTests {
                         #expect(his.messages[1].deletedAt != nil)
                         try await alice.client.renameGroup(group, to: "Old plans")
                         try await bob.waitUntil("the name") { $0.conversations.first?.title == "Old plans" }
-                        try await alice.client.removeMember(Person.bob.id, from: group)
+                        try await alice.client.removeMember(.bob, from: group)
                         try await bob.waitUntil("the removal from the group") { client in
                             !client.conversations.contains { $0.id == group } && his.messages.isEmpty
                                 && his.conversation == nil
@@ -135,7 +135,7 @@ struct ClientSyncTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
-                    let chat = device.client.chat(with: Room.aliceBob)
+                    let chat = device.client.chat(with: .aliceBob)
                     #expect(chat.hasOlder)
                     var pages = 0
                     while chat.hasOlder {
@@ -151,7 +151,7 @@ struct ClientSyncTests {
                     // All messages are on the device now.
                     try await device.relaunch()
                     await device.client.disconnect()
-                    let again = device.client.chat(with: Room.aliceBob)
+                    let again = device.client.chat(with: .aliceBob)
                     while again.hasOlder { try await again.loadOlder() }
                     #expect(again.contents == all)
                 }
@@ -173,7 +173,7 @@ struct ClientSyncTests {
                         """)
                     try await device.relaunch()
                     try await device.waitUntilLive()
-                    let chat = device.client.chat(with: Room.aliceBob)
+                    let chat = device.client.chat(with: .aliceBob)
                     repeat {
                         let seqs = chat.messages.compactMap(\.seq)
                         #expect(seqs == Array((seqs.first ?? 0)...(seqs.last ?? 0)))
@@ -196,7 +196,7 @@ struct ClientSyncTests {
                 let port = try await node.command.port(of: "serving HTTP")
                 try await AppDevice.with(.webSocket("127.0.0.1", port: port, isEncrypted: false)) { device in
                     try await device.signIn(.alice)
-                    let chat = device.client.chat(with: Room.aliceBob)
+                    let chat = device.client.chat(with: .aliceBob)
                     try await chat.send("by WebSocket")
                     try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                     #expect(chat.messages.last?.content == "by WebSocket")

@@ -73,14 +73,14 @@ struct ClientUserTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let client = device.client
-                    let chat = client.chat(with: Room.aliceBob)
-                    #expect(chat.messages.contains { $0.senderID == Person.alice.id })
+                    let chat = client.chat(with: .aliceBob)
+                    #expect(chat.messages.contains { $0.senderID == .alice })
                     @MainActor func inList() -> String? {
-                        client.conversations.first { $0.id == Room.aliceBob }?
-                            .people.first { $0.id == Person.alice.id }?.fullName
+                        client.conversations.first { $0.id == .aliceBob }?
+                            .people.first { $0.id == .alice }?.fullName
                     }
                     @MainActor func inChat() -> String? {
-                        chat.messages.last { $0.senderID == Person.alice.id }?.sender?.fullName
+                        chat.messages.last { $0.senderID == .alice }?.sender?.fullName
                     }
                     let list = ClientObserver { inList() }
                     let open = ClientObserver { inChat() }
@@ -161,7 +161,7 @@ struct ClientUserTests {
                     }
                     // The next launch signs in by the stored tokens.
                     try await device.relaunch()
-                    #expect(device.client.account == .user(id: Person.alice.id))
+                    #expect(device.client.account == .user(id: .alice))
                     try await device.waitUntilLive()
                     try await device.client.signOut()
                     #expect(secrets.names.isEmpty)
@@ -196,7 +196,7 @@ struct ClientUserTests {
                     try await device.waitUntil("each state") { _ in
                         accounts.values == [
                             .signedOut, .localGuest, .guest(id: guest), .signingIn(guest: guest),
-                            .user(id: Person.bob.id),
+                            .user(id: .bob),
                         ]
                     }
                     try await client.signOut()

@@ -21,7 +21,7 @@ struct ClientWireTests {
             "attributes":{"tier_name":{"new_member":[1,2.5,null,"x",true]}},"version":3,"mood":{"a":1},
             "created_at":"2026-11-20T10:00:00.000000Z","updated_at":"2026-11-20T10:00:00.123456Z"}
             """
-        let read = try WireJSON.decode(Profile.self, from: Data(profile.utf8))
+        let read = try WireJSON.decode(User.self, from: Data(profile.utf8))
         #expect(read.avatarType == "hologram")
         #expect(read.avatar == .initials("U", color: AvatarColor(of: "u")))
         #expect(read.attributes == ["tier_name": ["new_member": [1, 2.5, nil, "x", true]]])
@@ -159,7 +159,7 @@ struct ClientWireTests {
         for id in ["../elsewhere", "", "guest", "a/b"] {
             #expect {
                 try TokenKeeper.store(
-                    Tokens(accessToken: "a", refreshToken: "r", userID: id, isGuest: false),
+                    Tokens(accessToken: "a", refreshToken: "r", userID: User.ID(id), isGuest: false),
                     in: FileSecretStore(folder: folder))
             } throws: { error in
                 (error as? PostlineError)?.code == .malformedAnswer
@@ -239,12 +239,12 @@ struct ClientWireTests {
             try await AppDevice.with(.node(port)) { device in
                 await device.client.disconnect()
                 try TokenKeeper.store(
-                    Tokens(accessToken: "a", refreshToken: "r", userID: Person.alice.id, isGuest: false),
+                    Tokens(accessToken: "a", refreshToken: "r", userID: .alice, isGuest: false),
                     in: FileSecretStore(folder: device.folder.appending(path: "secrets")))
-                try DeviceState.set(Person.alice.id, in: device.folder)
+                try DeviceState.set(.alice, in: device.folder)
                 try await device.relaunch()
                 try await device.waitUntil("the connection error") { $0.connectionError?.code == .malformedAnswer }
-                #expect(device.client.account == .user(id: Person.alice.id))
+                #expect(device.client.account == .user(id: .alice))
             }
             try await listener.close()
         }
@@ -336,8 +336,8 @@ struct ClientWireTests {
                     device.client.networkChanged()
                     try await device.waitUntil("another try") { $0.state == .connecting }
                     try await device.waitUntil("the failure") { if case .offline = $0.state { true } else { false } }
-                    #expect(device.client.conversations.contains { $0.id == Room.aliceBob })
-                    #expect(device.client.account == .user(id: Person.alice.id))
+                    #expect(device.client.conversations.contains { $0.id == .aliceBob })
+                    #expect(device.client.account == .user(id: .alice))
                 }
                 try await postgres.start()
                 device.client.networkChanged()

@@ -250,10 +250,7 @@ describe('The client program', () => {
       await assert.rejects(alice.do(name, { conversation, text: 'x' }), { code: 'not_found' })
     }
     await assert.rejects(
-      alice.do('call', { method: 'profiles.search', params: { query: '' } }),
-      { code: 'invalid_params', field: 'query' })
-    const { result } = await alice.do('call', { method: 'server.info', params: {} })
-    assert.equal(result.server, 'postline')
+      alice.do('open', { user: 'nobody' }), { code: 'invalid_params', field: 'user_id' })
     await alice.do('signOut')
     await assert.rejects(alice.do('send', { conversation, text: 'x' }), { code: 'signed_out' })
     await assert.rejects(

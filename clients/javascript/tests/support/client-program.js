@@ -30,6 +30,7 @@ const requests = {
   signInAsGuest: () => onceReachable(() => client.signInAsGuest()),
   upgrade: ({ email, password, full_name }) => client.upgrade({ email, password, fullName: full_name }),
   signOut: () => client.signOut(),
+  deleteAccount: ({ password }) => client.deleteAccount({ password }),
   disconnect() {
     isConnected = false
     client.disconnect()
@@ -41,16 +42,13 @@ const requests = {
   networkChanged() { if (isConnected) client.connect() },
   open: async ({ user }) => ({ conversation: await client.openConversation(user) }),
   createGroup: async ({ title, users }) => ({ conversation: await client.createGroup(title, users) }),
-  send: async ({ conversation, text, reply_to }) => {
-    return { client_id: await client.chat(conversation).send(text, { ...reply_to !== undefined && { reply_to } }) }
-  },
+  send: async ({ conversation, text }) => ({ client_id: await client.chat(conversation).send(text) }),
   edit: async ({ conversation, text }) => client.chat(conversation).edit(await lastOwnMessage(conversation), text),
   delete: async ({ conversation }) => client.chat(conversation).delete(await lastOwnMessage(conversation)),
   markRead: ({ conversation }) => client.chat(conversation).markRead(),
   updateProfile: ({ fields }) => client.updateProfile(fields),
   retry: () => Promise.all(client.refusedChanges.map(({ change }) => client.retry(change))),
   discard: () => Promise.all(client.refusedChanges.map(({ change }) => client.discard(change))),
-  call: async ({ method, params }) => ({ result: await client.call(method, params) }),
   state: async () => {
     await loadMessages()
     return state()
@@ -143,7 +141,7 @@ async function respond(line) {
     await client.ready
     const result = await requests[request.do](request)
     // Most actions have no result, and some return what the row of the table does not have.
-    return { id, result: ['open', 'createGroup', 'send', 'call', 'state'].includes(request.do) ? result : {} }
+    return { id, result: ['open', 'createGroup', 'send', 'state'].includes(request.do) ? result : {} }
   } catch (error) {
     const code = error instanceof PostlineError ? error.code : 'invalid_request'
     if (!(error instanceof PostlineError)) console.error(error)

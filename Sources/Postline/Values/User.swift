@@ -1,9 +1,9 @@
 public import Foundation
 
 /// The public data of a user (`docs/protocol.md`, section 3, Profile). A profile is always complete.
-public struct Profile: Sendable, Hashable, Codable, Identifiable {
+public struct User: Sendable, Hashable, Codable, Identifiable {
     /// The user's id, a UUID, or `guest` for a guest that the server does not know yet.
-    public let id: String
+    public let id: Identifier<User>
     /// The username, or nil if none is chosen yet or the user is deleted.
     public var username: String?
     /// The full name, 1 to 100 characters, or nil if it is unknown or the user is deleted.
@@ -52,7 +52,28 @@ public struct Profile: Sendable, Hashable, Codable, Identifiable {
     }
 }
 
-extension Profile {
+extension User {
+    /// Creates a profile, for previews and tests.
+    ///
+    /// - Parameters:
+    ///   - id: The user's id.
+    ///   - username: The username.
+    ///   - fullName: The full name.
+    ///   - bio: The user's description.
+    ///   - avatarID: The id of the built-in avatar.
+    ///   - avatarURL: The https URL of the user's own picture.
+    ///   - isGuest: True for a guest.
+    public init(
+        id: User.ID, username: String? = nil, fullName: String?, bio: String? = nil, avatarID: String? = nil,
+        avatarURL: String? = nil, isGuest: Bool = false
+    ) {
+        self.init(
+            id: id, username: username, fullName: fullName, bio: bio,
+            avatarType: avatarURL != nil ? .custom : avatarID != nil ? .builtIn : nil, avatarID: avatarID,
+            avatarURL: avatarURL, isVerified: false, isGuest: isGuest, isDeleted: false, attributes: [:], version: 1,
+            createdAt: Date(), updatedAt: Date())
+    }
+
     /// The name to show: the full name, else the username, or nil for a deleted user.
     public var displayName: String? { fullName ?? username }
 

@@ -1,12 +1,12 @@
 /// An enumeration of the protocol that may get new cases. A value that this version does not know is kept.
-public protocol OpenEnum: RawRepresentable, Codable, Sendable, Hashable, ExpressibleByStringLiteral,
+public protocol ExtensibleEnum: RawRepresentable, Codable, Sendable, Hashable, ExpressibleByStringLiteral,
     CustomStringConvertible
 where RawValue == String, StringLiteralType == String {
     /// Creates a value from the protocol's name, known to this version or not.
     init(rawValue: String)
 }
 
-extension OpenEnum {
+extension ExtensibleEnum {
     /// Creates a value from the protocol's name, known to this version or not.
     public init(stringLiteral value: String) { self.init(rawValue: value) }
     /// Decodes the name from a string.
@@ -25,7 +25,7 @@ extension OpenEnum {
 }
 
 /// The type of a user's avatar.
-public struct AvatarType: OpenEnum {
+public struct AvatarType: ExtensibleEnum {
     /// The protocol's name.
     public let rawValue: String
     /// Creates a value from the protocol's name, known to this version or not.
@@ -37,7 +37,7 @@ public struct AvatarType: OpenEnum {
 }
 
 /// The units to show to a user.
-public struct UnitSystem: OpenEnum {
+public struct UnitSystem: ExtensibleEnum {
     /// The protocol's name.
     public let rawValue: String
     /// Creates a value from the protocol's name, known to this version or not.
@@ -49,7 +49,7 @@ public struct UnitSystem: OpenEnum {
 }
 
 /// A user's biological sex.
-public struct BiologicalSex: OpenEnum {
+public struct BiologicalSex: ExtensibleEnum {
     /// The protocol's name.
     public let rawValue: String
     /// Creates a value from the protocol's name, known to this version or not.
@@ -63,7 +63,7 @@ public struct BiologicalSex: OpenEnum {
 }
 
 /// The kind of a conversation.
-public struct ConversationKind: OpenEnum {
+public struct ConversationKind: ExtensibleEnum {
     /// The protocol's name.
     public let rawValue: String
     /// Creates a value from the protocol's name, known to this version or not.
@@ -75,7 +75,7 @@ public struct ConversationKind: OpenEnum {
 }
 
 /// The role of a member in a group.
-public struct MemberRole: OpenEnum {
+public struct MemberRole: ExtensibleEnum {
     /// The protocol's name.
     public let rawValue: String
     /// Creates a value from the protocol's name, known to this version or not.
@@ -89,7 +89,7 @@ public struct MemberRole: OpenEnum {
 }
 
 /// The kind of a message.
-public struct MessageKind: OpenEnum {
+public struct MessageKind: ExtensibleEnum {
     /// The protocol's name.
     public let rawValue: String
     /// Creates a value from the protocol's name, known to this version or not.

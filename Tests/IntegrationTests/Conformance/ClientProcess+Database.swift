@@ -1,0 +1,59 @@
+import BoundedWait
+import Foundation
+import Postline
+
+extension ClientProcess {
+    /// Waits until the program shows exactly what the database has for its user, with nothing pending.
+    ///
+    /// - Parameter discardsRefused: True to discard refused changes first. A message whose edit was refused shows that.
+    mutating func waitUntilEqual(to database: TestDatabase, discardsRefused: Bool = false) async throws {
+        var shown = JSONValue.null
+        var kept = JSONValue.null
+        do {
+            var process = self
+            try await eventually("a \(library) client to equal the database") {
+                do {
+                    shown = try await process.request("state")
+                } catch let failure as Failure where ["offline", "unavailable", "timeout"].contains(failure.code) {
+                    // Older messages cannot be loaded now.
+                    return false
+                }
+                if discardsRefused, shown["refused"] != [] { try await process.request("discard") }
+                guard shown["live"] == true, shown["pending"] == 0, let id = shown["me"]?["id"]?.text else {
+                    return false
+                }
+                kept = try await Self.kept(for: id, in: database)
+                return Self.sorted(shown["conversations"]) == kept
+            }
+            self = process
+        } catch let error as TimeoutError {
+            throw TimeoutError(description: "\(error.description): \(shown.json)\nbut: \(kept.json)\n\(errors)")
+        }
+    }
+
+    private static func sorted(_ conversations: JSONValue?) -> JSONValue? {
+        guard case .array(let elements)? = conversations else { return nil }
+        return .array(elements.sorted { ($0["id"]?.text ?? "") < ($1["id"]?.text ?? "") })
+    }
+
+    /// Returns the conversations of a user in the order of their ids.
+    private static func kept(for userID: String, in database: TestDatabase) async throws -> JSONValue {
+        let json = try await database.value(
+            """
+            select coalesce(jsonb_agg(jsonb_build_object(
+                'id', c.id, 'title', c.title, 'unread', c.last_seq - m.last_read_seq, 'last_seq', c.last_seq,
+                'members', (select jsonb_agg(jsonb_build_object('id', p.id, 'full_name', p.full_name, 'bio', p.bio)
+                    order by p.id::text)
+                    from conversation_members o join user_profiles p on p.id = o.user_id
+                    where o.conversation_id = c.id),
+                'messages', (select coalesce(jsonb_agg(jsonb_build_object(
+                    'seq', x.seq, 'sender', x.sender_id, 'content', x.content, 'deleted', x.deleted_at is not null,
+                    'edited', x.edited_at is not null, 'delivery', 'sent') order by x.seq), '[]')
+                    from messages x where x.conversation_id = c.id)
+            ) order by c.id::text), '[]')
+            from conversations c join conversation_members m on m.conversation_id = c.id
+            where m.user_id = '\(userID)'
+            """)
+        return try JSONDecoder().decode(JSONValue.self, from: Data((json ?? "[]").utf8))
+    }
+}
