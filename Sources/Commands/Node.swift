@@ -199,7 +199,8 @@ struct Node: Sendable {
     func serve(
         console: Console?, ready: @escaping @Sendable (LineServer.Address, _ http: LineServer.Address?) -> Void
     ) async throws {
-        DescriptorLimit.raise(forConnections: lines.maxConnections, logger: logger)
+        var lines = lines
+        lines.maxConnections = DescriptorLimit.raise(forConnections: lines.maxConnections, logger: logger)
         let server = LineServer(configuration: lines, sessions: service, logger: logger, metrics: Self.registry)
         let gateway = gateway(beside: server, console)
         // Services stop in reverse order: clients first, so that accepted requests still have a database.

@@ -124,7 +124,7 @@ package struct HTTPServer: Sendable {
 
     private func receive(_ channel: any Channel, among connections: HTTPConnections) throws {
         let peer = channel.remoteAddress?.peer ?? ""
-        let slot = lineServer?.acquireSlot(for: isShared(peer) ? nil : peer)
+        let slot = lineServer?.acquireSlot(for: isShared(peer) ? nil : peer, of: channel)
         if slot?.isDropped == true { return channel.close(promise: nil) }
         let encoding = HTTPResponseEncoder()
         let decoding = HTTPRequestDecoding(configuration.bounds)

@@ -7,6 +7,7 @@ final class LineMetrics: Sendable {
     private let refusedFromAddress: Counter
     private let refusedInAll: Counter
     private let refusedTooOften: Counter
+    private let refusedDisplaced: Counter
     private let refusedForDescriptors: Counter
     private let lines: Counter
     private let pushes: Counter
@@ -25,6 +26,7 @@ final class LineMetrics: Sendable {
         refusedFromAddress = refusals("from_address")
         refusedInAll = refusals("in_all")
         refusedTooOften = refusals("too_often")
+        refusedDisplaced = refusals("displaced")
         refusedForDescriptors = refusals("descriptors")
         lines = Counter(label: "postline_requests_received_total", factory: factory)
         pushes = Counter(label: "postline_events_sent_total", factory: factory)
@@ -53,6 +55,7 @@ final class LineMetrics: Sendable {
         case .fromAddress: refusedFromAddress.increment()
         case .inAll: refusedInAll.increment()
         case .tooOften: refusedTooOften.increment()
+        case .displaced: refusedDisplaced.increment()
         }
     }
 

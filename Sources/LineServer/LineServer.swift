@@ -101,7 +101,9 @@ package final class LineServer: Service {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let peer = channel.remoteAddress?.peer ?? ""
-                    let slot = AdmissionSlot(in: context, peerAddress: configuration.expectsProxyHeader ? nil : peer)
+                    let slot = AdmissionSlot(
+                        in: context, peerAddress: configuration.expectsProxyHeader ? nil : peer
+                    ) { channel.close(promise: nil) }
                     if slot.isDropped { return channel.close(promise: nil) }
                     let handler = try self.handler(
                         of: slot, on: channel.eventLoop, socketAddress: peer,
@@ -188,8 +190,8 @@ extension LineServer {
     /// Acquires a slot for a client of the other server. A dropped slot must not be kept.
     ///
     /// - Parameter peerAddress: nil if a PROXY header will provide it.
-    package func acquireSlot(for peerAddress: String?) -> AdmissionSlot {
-        AdmissionSlot(in: context, peerAddress: peerAddress)
+    package func acquireSlot(for peerAddress: String?, of channel: any Channel) -> AdmissionSlot {
+        AdmissionSlot(in: context, peerAddress: peerAddress) { channel.close(promise: nil) }
     }
 
     /// Serves the line protocol on an open channel, at the end of its pipeline. The handlers before it decode input to

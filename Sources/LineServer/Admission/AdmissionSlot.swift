@@ -26,14 +26,18 @@ package final class AdmissionSlot {
     var clientAddress: String? { forwardedAddress ?? peerAddress }
 
     let server: ServerContext
+    private let close: Admissions.Close
     private var isReleased = false
 
-    /// - Parameter peerAddress: nil if a PROXY header will provide it.
-    init(in server: ServerContext, peerAddress: String?) {
+    /// - Parameters:
+    ///   - peerAddress: nil if a PROXY header will provide it.
+    ///   - close: closes the connection if another address needs its slot.
+    init(in server: ServerContext, peerAddress: String?, close: @escaping @Sendable () -> Void) {
         self.server = server
         self.peerAddress = peerAddress
         number = server.nextNumber()
-        admission = server.admit(from: peerAddress)
+        self.close = close
+        admission = server.admit(number, from: peerAddress, close: close)
     }
 
     /// True if the connection must be closed without a goodbye.
@@ -51,7 +55,7 @@ package final class AdmissionSlot {
     package func assignAddress(_ address: String) {
         guard peerAddress == nil else { return }
         peerAddress = address
-        if admission == .serve { admission = server.assignAddress(address) }
+        if admission == .serve { admission = server.assignAddress(address, of: number, close: close) }
     }
 
     /// Sets the client's address according to a trusted proxy, and counts the connection towards its limit unless it

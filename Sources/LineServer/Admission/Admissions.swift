@@ -3,8 +3,8 @@ package import NIOCore
 
 /// Admission control by the number of connections, in total and per address.
 ///
-/// Addresses are counted only if they have a limit, and forgotten with their last connection. IPv6 addresses count by
-/// /64 network.
+/// When all connections are taken, the address with the most gives one up for an address that would still have fewer.
+/// Addresses are forgotten with their last connection. IPv6 addresses count by /64 network.
 struct Admissions {
     /// An admission decision.
     enum Admission: Equatable {
@@ -27,7 +27,13 @@ struct Admissions {
 
         /// The limit of new connections per address.
         case tooOften
+
+        /// The total limit, when another address needed the connection.
+        case displaced
     }
+
+    /// Closes a connection. It may be called on any thread.
+    typealias Close = @Sendable () -> Void
 
     private let maxConnections: Int
     private let maxConnectionsPerAddress: Int?
@@ -38,7 +44,13 @@ struct Admissions {
 
     private(set) var served = 0
     private var lingering = 0
-    private var byAddress: [AddressKey: Int] = [:]
+
+    /// The served connections of each address, by number.
+    private var byAddress: [AddressKey: [Int: Close]] = [:]
+
+    /// The addresses by their number of connections, and the largest such number.
+    private var byCount: [Int: Set<AddressKey>] = [:]
+    private var largestCount = 0
 
     init(maxConnections: Int, maxConnectionsPerAddress: Int?) {
         self.maxConnections = maxConnections
@@ -50,50 +62,87 @@ struct Admissions {
 
     /// Admits a connection. Unless it is dropped, it must be released once.
     ///
-    /// - Parameter address: nil if unknown until ``assignAddress(_:)``.
-    mutating func admit(from address: String?) -> Admission {
-        if let address, isFull(address) { return turnAway(.fromAddress) }
-        guard served < maxConnections else { return turnAway(.inAll) }
+    /// - Parameters:
+    ///   - number: the connection's number, which no other has.
+    ///   - address: nil if unknown until ``assignAddress(_:of:isTooOften:close:)``.
+    ///   - close: closes the connection if another address needs it.
+    /// - Returns: the decision, and how to close the connection that was displaced, or nil.
+    mutating func admit(
+        _ number: Int, from address: String?, close: @escaping Close
+    ) -> (admission: Admission, displaced: Close?) {
+        let key = address.map(AddressKey.init)
+        if let key, isFull(key) { return (turnAway(.fromAddress), nil) }
+        var displaced: Close?
+        if served >= maxConnections {
+            displaced = key.flatMap { displace(for: $0) }
+            guard displaced != nil else { return (turnAway(.inAll), nil) }
+        }
         served += 1
-        if let address { count(address) }
-        return .serve
+        if let key { add(number, to: key, close) }
+        return (.serve, displaced)
     }
 
     /// Counts a served connection under its address. If the address is at its limit, the connection stops counting as
     /// served, and must be released according to the returned decision.
     ///
     /// - Parameter isTooOften: true if the address opens connections too quickly.
-    mutating func assignAddress(_ address: String, isTooOften: Bool) -> Admission {
-        if let refusal: Refusal = isTooOften ? .tooOften : isFull(address) ? .fromAddress : nil {
+    mutating func assignAddress(
+        _ address: String, of number: Int, isTooOften: Bool, close: @escaping Close
+    ) -> Admission {
+        let key = AddressKey(address)
+        if let refusal: Refusal = isTooOften ? .tooOften : isFull(key) ? .fromAddress : nil {
             served -= 1
             return turnAway(refusal)
         }
-        count(address)
+        add(number, to: key, close)
         return .serve
     }
 
-    private func isFull(_ address: String) -> Bool {
-        guard let limit = maxConnectionsPerAddress else { return false }
-        return byAddress[AddressKey(address), default: 0] >= limit
-    }
-
-    private mutating func count(_ address: String) {
-        if maxConnectionsPerAddress != nil { byAddress[AddressKey(address), default: 0] += 1 }
-    }
-
-    /// Releases a served connection.
+    /// Releases a served connection. Does nothing for one that was displaced.
     ///
     /// - Parameter address: nil if it never became known.
-    mutating func release(_ address: String?) {
-        served -= 1
-        guard maxConnectionsPerAddress != nil, let key = address.map(AddressKey.init),
-            let count = byAddress[key]
-        else { return }
-        byAddress[key] = count > 1 ? count - 1 : nil
+    mutating func release(_ number: Int, of address: String?) {
+        guard let address else { return served -= 1 }
+        if remove(number, from: AddressKey(address)) != nil { served -= 1 }
     }
 
     /// Releases a refused connection.
     mutating func releaseRefused() { lingering -= 1 }
+
+    private func isFull(_ address: AddressKey) -> Bool {
+        guard let limit = maxConnectionsPerAddress else { return false }
+        return byAddress[address]?.count ?? 0 >= limit
+    }
+
+    /// Removes a connection of an address that has the most, unless `address` would then have as many. Returns how to
+    /// close it, or nil.
+    private mutating func displace(for address: AddressKey) -> Close? {
+        guard largestCount > (byAddress[address]?.count ?? 0) + 1, let largest = byCount[largestCount]?.first,
+            let number = byAddress[largest]?.first?.key, let close = remove(number, from: largest)
+        else { return nil }
+        served -= 1
+        return close
+    }
+
+    private mutating func add(_ number: Int, to address: AddressKey, _ close: @escaping Close) {
+        byAddress[address, default: [:]][number] = close
+        recount(address, from: (byAddress[address]?.count ?? 0) - 1)
+    }
+
+    private mutating func remove(_ number: Int, from address: AddressKey) -> Close? {
+        guard let close = byAddress[address]?.removeValue(forKey: number) else { return nil }
+        recount(address, from: (byAddress[address]?.count ?? 0) + 1)
+        return close
+    }
+
+    /// Moves an address to the set of its new count, which differs by one.
+    private mutating func recount(_ address: AddressKey, from before: Int) {
+        let count = byAddress[address]?.count ?? 0
+        byCount[before]?.remove(address)
+        if byCount[before]?.isEmpty == true { byCount[before] = nil }
+        if count > 0 { byCount[count, default: []].insert(address) } else { byAddress[address] = nil }
+        if count > largestCount || byCount[largestCount] == nil { largestCount = count }
+    }
 
     private mutating func turnAway(_ refusal: Refusal) -> Admission {
         guard lingering < maxLingering else { return .drop(refusal) }

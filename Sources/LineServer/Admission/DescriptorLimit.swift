@@ -8,23 +8,27 @@ package enum DescriptorLimit {
 
     /// Raises the limit as far as the system permits, since the default is far below a server's needs. Logs a warning
     /// if it is still too low for `connections`.
-    package static func raise(forConnections connections: Int, logger: Logger) {
+    ///
+    /// - Returns: the number of connections that the system permits, at most `connections`.
+    @discardableResult
+    package static func raise(forConnections connections: Int, logger: Logger) -> Int {
         #if canImport(Glibc)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         #else
         let resource = RLIMIT_NOFILE
         #endif
         var limit = rlimit()
-        guard unsafe getrlimit(resource, &limit) == 0 else { return }
+        guard unsafe getrlimit(resource, &limit) == 0 else { return connections }
         let wanted = rlim_t(connections + reserve)
         if limit.rlim_cur < wanted {
             limit.rlim_cur = min(limit.rlim_max, wanted)
             _ = unsafe setrlimit(resource, &limit)
         }
-        if limit.rlim_cur < rlim_t(connections) {
-            logger.warning(
-                "the system allows fewer open files than POSTLINE_MAX_CONNECTIONS needs; those beyond are turned away",
-                metadata: ["allowed": "\(limit.rlim_cur)", "needed": "\(connections)"])
-        }
+        guard limit.rlim_cur < wanted else { return connections }
+        logger.warning(
+            "the system allows fewer open files than POSTLINE_MAX_CONNECTIONS needs; those beyond are turned away",
+            metadata: ["allowed": "\(limit.rlim_cur)", "needed": "\(wanted)"])
+        // With fewer, the reserve would be most of them.
+        return limit.rlim_cur > 2 * rlim_t(reserve) ? Int(limit.rlim_cur) - reserve : connections
     }
 }

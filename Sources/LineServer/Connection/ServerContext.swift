@@ -58,9 +58,15 @@ final class ServerContext: Sendable {
 
     /// Admits a new connection. Unless it is dropped, it must be released once.
     ///
-    /// - Parameter address: nil if unknown until ``assignAddress(_:)``.
-    func admit(from address: String?) -> Admissions.Admission {
-        let admission = admissions.withLock { $0.admit(from: address) }
+    /// - Parameters:
+    ///   - address: nil if unknown until ``assignAddress(_:of:close:)``.
+    ///   - close: closes the connection if another address needs it.
+    func admit(_ number: Int, from address: String?, close: @escaping Admissions.Close) -> Admissions.Admission {
+        let (admission, displaced) = admissions.withLock { $0.admit(number, from: address, close: close) }
+        if let displaced {
+            metrics.refused(.displaced)
+            displaced()
+        }
         switch admission {
         case .serve: metrics.connected()
         case .refuse(let refusal), .drop(let refusal): metrics.refused(refusal)
@@ -69,9 +75,13 @@ final class ServerContext: Sendable {
     }
 
     /// Counts a served connection under its address, and returns the new decision.
-    func assignAddress(_ address: String) -> Admissions.Admission {
+    func assignAddress(
+        _ address: String, of number: Int, close: @escaping Admissions.Close
+    ) -> Admissions.Admission {
         let isTooOften = isTooOften(address)
-        let admission = admissions.withLock { $0.assignAddress(address, isTooOften: isTooOften) }
+        let admission = admissions.withLock {
+            $0.assignAddress(address, of: number, isTooOften: isTooOften, close: close)
+        }
         switch admission {
         case .serve: break
         case .refuse(let refusal), .drop(let refusal):
@@ -99,7 +109,7 @@ final class ServerContext: Sendable {
         logger.debug("connection closed", metadata: ["connection": "c\(number)"])
         switch admission {
         case .serve:
-            admissions.withLock { $0.release(peerAddress) }
+            admissions.withLock { $0.release(number, of: peerAddress) }
             metrics.disconnected()
         case .refuse: admissions.withLock { $0.releaseRefused() }
         case .drop: break
@@ -150,7 +160,7 @@ extension Goodbye {
         switch refusal {
         case .fromAddress:
             Goodbye(.tooManyConnections, "The server has as many connections from your address as it takes.")
-        case .inAll: Goodbye(.tooManyConnections, "The server has as many connections in all as it takes.")
+        case .inAll, .displaced: Goodbye(.tooManyConnections, "The server has as many connections in all as it takes.")
         case .tooOften: Goodbye(.tooManyConnections, "Your address opens connections too quickly.")
         }
     }
