@@ -77,6 +77,7 @@ alter table app.devices enable row level security;
 alter table app.pushes enable row level security;
 alter table app.push_cursor enable row level security;
 alter table app.push_backlog enable row level security;
+alter table app.push_queue enable row level security;
 alter table app.mails enable row level security;
 alter table app.mail_tokens enable row level security;
 alter table app.mail_counts enable row level security;

@@ -3008,11 +3008,20 @@ CREATE FUNCTION app.claim_pushes(most integer, with_text boolean) RETURNS TABLE(
     SET jit TO 'off'
     AS $$
 #variable_conflict use_column
+declare
+    senders uuid[];
 begin
+    if not exists (select from app.pushes p where p.due_at <= pg_catalog.clock_timestamp()) then
+        return;
+    end if;
+    senders := app.push_senders(pg_catalog.gen_random_uuid(), most);
     return query
     with due as materialized (
-        select p.* from app.pushes p where p.due_at <= pg_catalog.clock_timestamp()
-         order by p.due_at limit most for update skip locked),
+        select p.* from unnest(senders) s (id)
+         cross join lateral (
+                select q.* from app.pushes q where q.sender_id = s.id and q.due_at <= pg_catalog.clock_timestamp()
+                 order by q.due_at limit greatest(1, most / cardinality(senders)) for update skip locked) p
+         limit most),
     judged as materialized (
         select q.device_id, q.conversation_id, q.told_seq, q.attempts, q.noted_at, d.user_id, d.platform, d.token,
                d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind, n.content,
@@ -4224,6 +4233,10 @@ CREATE FUNCTION app.media_id(attachment jsonb) RETURNS uuid
          END AS "case";
 END;
 
+CREATE FUNCTION app.members_per_push_step() RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    RETURN 2000;
+
 CREATE FUNCTION app.merge_media(guest uuid, account uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5313,6 +5326,36 @@ begin
 end
 $_$;
 
+CREATE FUNCTION app.push_senders(start uuid, most integer) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+declare
+    found uuid[] := '{}';
+    last uuid := start;
+    next uuid;
+    is_second_pass boolean := false;
+begin
+    while cardinality(found) < most loop
+        if last is null then
+            select p.sender_id into next from app.pushes p where p.due_at is not null order by p.sender_id limit 1;
+        else
+            select p.sender_id into next from app.pushes p where p.due_at is not null and p.sender_id > last
+             order by p.sender_id limit 1;
+        end if;
+        exit when is_second_pass and (next is null or next > start);
+        if next is null then
+            is_second_pass := true;
+        else
+            found := found || next;
+        end if;
+        last := next;
+    end loop;
+    return found;
+end
+$$;
+
 CREATE FUNCTION app.queue_mail(kind text, email text, user_id uuid, most integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5369,6 +5412,7 @@ begin
        and not exists (select from public.messages t where t.changed_xid = any (open))
        and not exists (select from public.conversation_members t where t.changed_xid >= beyond)
        and not exists (select from public.conversation_members t where t.changed_xid = any (open))
+       and not exists (select from app.push_queue)
        and not exists (select from app.push_backlog) then
         return 0;
     end if;
@@ -5382,49 +5426,78 @@ begin
                 select m.* from public.messages m where m.changed_xid = any (open)) t
          where not pg_catalog.pg_visible_in_snapshot(t.sent_xid, since) and t.deleted_at is null and t.event is null
            and t.created_at > pg_catalog.now() - interval '1 day'),
+    newest as (
+        select distinct on (s.conversation_id) s.* from sent s order by s.conversation_id, s.seq desc),
+    queued as (
+        insert into app.push_queue as q (conversation_id, sender_id, seq)
+        select n.conversation_id, n.sender_id, n.seq from newest n
+        on conflict on constraint push_queue_pkey do update
+           set sender_id = excluded.sender_id, seq = greatest(q.seq, excluded.seq))
+    select n.snapshot into seen from now n;
+
+    with waiting as (
+        select q.*, row_number() over (partition by q.sender_id order by q.noted_at, q.conversation_id) as turn
+          from app.push_queue q),
+    next as materialized (
+        select w.*, (select count(*) from public.conversation_members m where m.conversation_id = w.conversation_id)
+                 as member_count
+          from waiting w order by w.turn, w.noted_at, w.conversation_id limit 500),
+    summed as (
+        select n.*, sum(n.member_count) over (order by n.turn, n.noted_at, n.conversation_id
+                                              rows between unbounded preceding and 1 preceding) as members_before
+          from next n),
+    taken as (
+        delete from app.push_queue q using summed n
+         where q.conversation_id = n.conversation_id and coalesce(n.members_before, 0) < app.members_per_push_step()
+        returning q.*),
+    held as (
+        select b.* from app.push_backlog b limit 5000),
     wanted as materialized (
-        select w.device_id, w.conversation_id, max(w.seq) as seq
-          from (select d.id as device_id, s.conversation_id, s.seq
-                  from sent s
+        select w.device_id, w.conversation_id, max(w.seq) as seq, (array_agg(w.sender_id order by w.seq desc))[1]
+                 as sender_id
+          from (select d.id as device_id, q.conversation_id, q.seq, q.sender_id
+                  from taken q
+                  -- A sender has read its own message.
                   join public.conversation_members m
-                    on m.conversation_id = s.conversation_id and m.user_id <> s.sender_id and m.last_read_seq < s.seq
+                    on m.conversation_id = q.conversation_id and m.user_id <> q.sender_id and m.last_read_seq < q.seq
                    and not m.is_deleted
                   join app.devices d on d.user_id = m.user_id
                 union all
-                select b.device_id, b.conversation_id, b.seq from app.push_backlog b) w
+                select h.device_id, h.conversation_id, h.seq, h.sender_id from held h) w
          group by w.device_id, w.conversation_id),
     -- A device that another transaction has locked, such as one that ends its session, goes to the backlog: pushes of
     -- other users do not wait.
     free as materialized (
         select d.id from app.devices d where d.id in (select w.device_id from wanted w) for key share skip locked),
     told as (
-        insert into app.pushes as p (device_id, conversation_id, seq, noted_at, due_at)
-        select w.device_id, w.conversation_id, w.seq, pg_catalog.clock_timestamp(),
+        insert into app.pushes as p (device_id, conversation_id, sender_id, seq, noted_at, due_at)
+        select w.device_id, w.conversation_id, w.sender_id, w.seq, pg_catalog.clock_timestamp(),
                pg_catalog.clock_timestamp() + interval '2 seconds'
           from wanted w where w.device_id in (select f.id from free f)
          order by w.device_id, w.conversation_id
         -- A push that waits after long refusals, or is being sent, waits at most a minute.
         on conflict on constraint pushes_pkey do update
-           set seq = greatest(p.seq, excluded.seq),
+           set seq = greatest(p.seq, excluded.seq), sender_id = excluded.sender_id,
                due_at = least(coalesce(p.due_at, excluded.due_at),
                               pg_catalog.clock_timestamp() + interval '1 minute'),
                noted_at = excluded.noted_at,
                attempts = case when p.due_at is null then 0 else p.attempts end
         returning 1),
     kept as (
-        insert into app.push_backlog as b (device_id, conversation_id, seq)
-        select w.device_id, w.conversation_id, w.seq from wanted w
+        insert into app.push_backlog as b (device_id, conversation_id, sender_id, seq)
+        select w.device_id, w.conversation_id, w.sender_id, w.seq from wanted w
          where w.device_id not in (select f.id from free f)
            and exists (select from app.devices d where d.id = w.device_id)
         on conflict on constraint push_backlog_pkey do update set seq = greatest(b.seq, excluded.seq)),
     done as (
-        delete from app.push_backlog b
-         where b.device_id in (select f.id from free f)
-            or not exists (select from app.devices d where d.id = b.device_id))
-    select n.snapshot, (select count(*) from told) into seen, noted from now n;
+        delete from app.push_backlog b using held h
+         where b.device_id = h.device_id and b.conversation_id = h.conversation_id
+           and (b.device_id in (select f.id from free f)
+                or not exists (select from app.devices d where d.id = b.device_id)))
+    select count(*) into noted from told;
 
     -- Pushes of messages that were read elsewhere, or by replying, are taken back. The cursor is the snapshot of the
-    -- statement above: changes in between are seen twice, which is harmless.
+    -- first statement: changes in between are seen twice, which is harmless.
     update app.pushes p set due_at = pg_catalog.clock_timestamp()
      where (p.device_id, p.conversation_id) in (
             select q.device_id, q.conversation_id
@@ -5916,7 +5989,8 @@ begin
     end loop;
     delete from app.devices d
      where d.id in (select o.id from app.devices o where o.user_id = me and o.id <> device
-                     order by o.registered_at desc, o.id offset 31);
+                     order by o.registered_at desc, o.id
+                    offset case when (select p.is_guest from public.user_profiles p where p.id = me) then 1 else 9 end);
     return device;
 end
 $$;
@@ -8840,7 +8914,8 @@ CREATE TABLE app.profile_details (
 CREATE TABLE app.push_backlog (
     device_id uuid NOT NULL,
     conversation_id uuid NOT NULL,
-    seq bigint NOT NULL
+    seq bigint NOT NULL,
+    sender_id uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid NOT NULL
 );
 
 CREATE TABLE app.push_cursor (
@@ -8850,6 +8925,13 @@ CREATE TABLE app.push_cursor (
     CONSTRAINT push_cursor_only_one CHECK (only_one)
 );
 
+CREATE TABLE app.push_queue (
+    conversation_id uuid NOT NULL,
+    sender_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    noted_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
 CREATE TABLE app.pushes (
     device_id uuid NOT NULL,
     conversation_id uuid NOT NULL,
@@ -8857,7 +8939,8 @@ CREATE TABLE app.pushes (
     told_seq bigint DEFAULT 0 NOT NULL,
     noted_at timestamp with time zone NOT NULL,
     due_at timestamp with time zone,
-    attempts integer DEFAULT 0 NOT NULL
+    attempts integer DEFAULT 0 NOT NULL,
+    sender_id uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid NOT NULL
 )
 WITH (fillfactor='70');
 
@@ -9006,6 +9089,9 @@ ALTER TABLE ONLY app.push_backlog
 ALTER TABLE ONLY app.push_cursor
     ADD CONSTRAINT push_cursor_pkey PRIMARY KEY (only_one);
 
+ALTER TABLE ONLY app.push_queue
+    ADD CONSTRAINT push_queue_pkey PRIMARY KEY (conversation_id);
+
 ALTER TABLE ONLY app.pushes
     ADD CONSTRAINT pushes_pkey PRIMARY KEY (device_id, conversation_id);
 
@@ -9106,6 +9192,8 @@ CREATE INDEX message_moves_into_id ON app.message_moves USING btree (into_id) WH
 CREATE INDEX node_users_user_id ON app.node_users USING btree (user_id);
 
 CREATE INDEX pushes_due_at ON app.pushes USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+CREATE INDEX pushes_sender_id_due_at ON app.pushes USING btree (sender_id, due_at) WHERE (due_at IS NOT NULL);
 
 CREATE INDEX search_names_full_name_start ON app.search_names USING btree (full_name);
 
@@ -9411,6 +9499,8 @@ ALTER TABLE app.profile_details ENABLE ROW LEVEL SECURITY;
 ALTER TABLE app.push_backlog ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.push_cursor ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.push_queue ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.pushes ENABLE ROW LEVEL SECURITY;
 
@@ -10123,6 +10213,8 @@ GRANT ALL ON FUNCTION app.meant_words(word text) TO authenticated;
 REVOKE ALL ON FUNCTION app.media_id(attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.media_id(attachment jsonb) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.members_per_push_step() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.merge_media(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.merge_profiles(guest uuid, account uuid) FROM PUBLIC;
@@ -10300,6 +10392,8 @@ REVOKE ALL ON FUNCTION app.prune_sessions() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.punycode_decoded(encoded text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.punycode_decoded(encoded text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.push_senders(start uuid, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.queue_mail(kind text, email text, user_id uuid, most integer) FROM PUBLIC;
 

@@ -97,7 +97,7 @@ select is((select array_agg(distinct name order by name) from attempts
     array['built_in_avatars'], 'row 39: anon reads only the catalogue of avatars');
 
 select is((select count(*) filter (where outcome in ('42501', '55000')) || ' of ' || count(*) from attempts),
-    '1354 of 1472', 'row 39: 1354 of 1472 attempts are refused');
+    '1386 of 1504', 'row 39: 1386 of 1504 attempts are refused');
 
 -- TRUNCATE ignores policies. MAINTAIN exists from 17 on.
 select is_empty($$

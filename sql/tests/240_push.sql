@@ -88,8 +88,8 @@ select is(tests.as('carol', format('api.remove_device(%L)', d.id)), '{}', 'a use
   from app.devices d where d.token = 'b1';
 select is(tests.devices_of('carol'), 'webhook s long', 'a removed device is gone');
 select count(tests.register('mallory', 'm' || n)) from generate_series(1, 40) n;
-select is((select count(*) from app.devices where user_id = tests.id('mallory')), 32::bigint,
-    'a user has at most 32 devices');
+select is((select count(*) from app.devices where user_id = tests.id('mallory')), 10::bigint,
+    'a user has at most ten devices');
 select is(tests.attempt('bob', 'insert into app.devices (user_id, platform, token, environment) values '
     || format('(%L, ''apns'', ''x'', ''production'')', tests.id('alice'))), '42501',
     'a user cannot insert a device by SQL');
@@ -302,6 +302,57 @@ update app.devices set registered_at = clock_timestamp() + interval '1 second' w
 select tests.record_result('b9', 'group', 13, 'tell', 'unregistered');
 select is(tests.devices_of('bob'), 'apns b9', 'a device that registered again is not deleted by an old result');
 select matches((tests.due('2 minutes'))[1], '^tell b9 group 13 ', 'a device that registered again gets pushes');
+-- Senders take turns: a sender with many conversations or receivers does not delay others.
+delete from app.pushes;
+delete from app.devices;
+select count(tests.register(who, who)) from unnest(array['alice', 'bob', 'carol']) who;
+with c as (insert into public.conversations (participant1_id, participant2_id)
+           values (least(tests.id('bob'), tests.id('carol')), greatest(tests.id('bob'), tests.id('carol'))) returning id)
+insert into tests.ids select 'bob and carol', id from c;
+select tests.age();
+create or replace function app.members_per_push_step() returns integer language sql immutable return 1;
+select tests.say('group', 'alice', 'first'), tests.say('direct', 'alice', 'second');
+select tests.say('bob and carol', 'bob', 'third');
+create function tests.waiting() returns text language sql as $$
+    select coalesce(string_agg(tests.name_of(q.conversation_id), ', ' order by q.noted_at, q.conversation_id), '')
+      from app.push_queue q
+$$;
+select tests.queue();
+select is((select count(*) from app.push_queue), 2::bigint, 'a step that is full leaves conversations for the next');
+select ok(tests.waiting() like '%direct%' or tests.waiting() like '%group%',
+    'a step takes one conversation of a sender');
+select tests.queue();
+select is((select count(*) from app.push_queue q where q.sender_id = tests.id('alice')), 1::bigint,
+    'the second conversation of a sender waits for the first of others');
+select is((select count(*) from app.push_queue), 1::bigint, 'each step takes at least one conversation');
+select tests.queue();
+select is(tests.waiting(), '', 'nothing waits in the end');
+select is((select count(*) from app.pushes), 3::bigint, 'all steps together queue all pushes');
+create or replace function app.members_per_push_step() returns integer language sql immutable return 2000;
+delete from app.pushes;
+insert into app.pushes (device_id, conversation_id, sender_id, seq, noted_at, due_at)
+select d.id, gen_random_uuid(), tests.id('mallory'), 1, now() - interval '1 hour', now() - interval '1 hour'
+  from app.devices d, generate_series(1, 50) where d.token = 'carol';
+select tests.say('direct', 'alice', 'in turn');
+select tests.queue();
+update app.pushes set due_at = due_at - interval '3 seconds';
+select tests.authenticate_as('postline_feed');
+select is((select array_agg(d.token) from app.claim_pushes(4, false) d), array['bob'],
+    'a push does not wait for the older pushes of another sender');
+select tests.owner();
+select is((select count(*) from app.pushes where sender_id = tests.id('mallory')), 48::bigint,
+    'a claim takes the same share of each sender');
+create function tests.senders(start text, most integer) returns text language sql as $$
+    select array_to_string(app.push_senders(start::uuid, most), ' ')
+$$;
+select is((select array_agg(s) from unnest(string_to_array(tests.senders(start, most), ' ')) s)::uuid[],
+    (select array_agg(sender_id order by sender_id <= start::uuid, sender_id)
+       from (select distinct sender_id from app.pushes where due_at is not null) p), 'senders from ' || start)
+  from (values ('00000000-0000-0000-0000-000000000000', 9), ('ffffffff-ffff-ffff-ffff-ffffffffffff', 9),
+               (tests.id('mallory')::text, 9)) v (start, most);
+delete from app.devices;
+select tests.register('bob', 'b9');
+
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is((select count(*) from app.devices where user_id = tests.id('bob')), 0::bigint,
     'a deleted user has no devices');

@@ -72,7 +72,7 @@ package final class Pusher: Service {
                 metrics.leads(false)
                 if Task.isCancelled { break }
                 if backoff.attempts == 0 {
-                    logger.warning("cannot reach the push queue; retrying", metadata: ["error": "\(error)"])
+                    logger.warning("the push queue failed; retrying", metadata: ["error": "\(error)"])
                 }
                 try? await Task.sleep(for: backoff.next())
             }
@@ -126,8 +126,9 @@ package final class Pusher: Service {
             }
             try await deliveries.settle(queue.settle)
             if nextPoll <= .now {
-                _ = try await queue.enqueueNew()
-                nextPoll = .now + .milliseconds(500)
+                // After a poll that queued pushes, more may wait.
+                let queued = try await queue.enqueueNew()
+                nextPoll = .now + .milliseconds(queued > 0 ? 50 : 500)
             }
             let room = deliveries.room
             if room > 0 {

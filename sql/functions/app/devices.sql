@@ -1,6 +1,6 @@
 -- Registers a device of the caller for its session, if this database has that session. A token that the caller has
--- registered already stays the same device; a token of another user becomes a new one. A caller has at most 32 devices;
--- the ones registered first are removed.
+-- registered already stays the same device; a token of another user becomes a new one. A caller has at most ten devices,
+-- a guest two; the ones registered first are removed.
 create or replace function app.register_device(platform text, token text, environment text, locale text) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
@@ -33,7 +33,8 @@ begin
     end loop;
     delete from app.devices d
      where d.id in (select o.id from app.devices o where o.user_id = me and o.id <> device
-                     order by o.registered_at desc, o.id offset 31);
+                     order by o.registered_at desc, o.id
+                    offset case when (select p.is_guest from public.user_profiles p where p.id = me) then 1 else 9 end);
     return device;
 end
 $$;

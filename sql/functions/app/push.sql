@@ -1,15 +1,21 @@
 -- Device pushes: notifications for users without an open app.
 --
 -- One node, the holder of the lease `push`, works every half second: app.queue_pushes reads the changes since its
--- cursor, and stores one row per device and conversation in app.pushes. Two seconds later app.claim_pushes decides:
--- nothing is pushed to users who have read the message, have muted the conversation, or are online. The node sends the
--- rest to the providers, and app.record_push_results stores their responses. Sending a message costs nothing for this.
+-- cursor, notes their conversations in app.push_queue, and stores one row per device and conversation in app.pushes.
+-- Two seconds later app.claim_pushes decides: nothing is pushed to users who have read the message, have muted the
+-- conversation, or are online. The node sends the rest to the providers, and app.record_push_results stores their
+-- responses. Sending a message costs nothing for this.
+--
+-- Senders take turns in both, and each step is bounded, so that a sender with many receivers does not delay others.
 --
 -- A claimed row is due again a minute later in case the node stops: each push is delivered at least once, and twice
 -- only if a node stops between the provider's response and its record.
 
+create or replace function app.members_per_push_step() returns integer language sql immutable return 2000;
+
 -- Queues pushes for messages that were sent since the cursor, and for messages that were read after a push. Returns the
--- number of pairs of device and conversation with a new message.
+-- number of pairs of device and conversation with a new message. A call covers conversations of about
+-- app.members_per_push_step() members; other conversations wait for the next call.
 create or replace function app.queue_pushes() returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off as $$
@@ -38,6 +44,7 @@ begin
        and not exists (select from public.messages t where t.changed_xid = any (open))
        and not exists (select from public.conversation_members t where t.changed_xid >= beyond)
        and not exists (select from public.conversation_members t where t.changed_xid = any (open))
+       and not exists (select from app.push_queue)
        and not exists (select from app.push_backlog) then
         return 0;
     end if;
@@ -51,49 +58,78 @@ begin
                 select m.* from public.messages m where m.changed_xid = any (open)) t
          where not pg_catalog.pg_visible_in_snapshot(t.sent_xid, since) and t.deleted_at is null and t.event is null
            and t.created_at > pg_catalog.now() - interval '1 day'),
+    newest as (
+        select distinct on (s.conversation_id) s.* from sent s order by s.conversation_id, s.seq desc),
+    queued as (
+        insert into app.push_queue as q (conversation_id, sender_id, seq)
+        select n.conversation_id, n.sender_id, n.seq from newest n
+        on conflict on constraint push_queue_pkey do update
+           set sender_id = excluded.sender_id, seq = greatest(q.seq, excluded.seq))
+    select n.snapshot into seen from now n;
+
+    with waiting as (
+        select q.*, row_number() over (partition by q.sender_id order by q.noted_at, q.conversation_id) as turn
+          from app.push_queue q),
+    next as materialized (
+        select w.*, (select count(*) from public.conversation_members m where m.conversation_id = w.conversation_id)
+                 as member_count
+          from waiting w order by w.turn, w.noted_at, w.conversation_id limit 500),
+    summed as (
+        select n.*, sum(n.member_count) over (order by n.turn, n.noted_at, n.conversation_id
+                                              rows between unbounded preceding and 1 preceding) as members_before
+          from next n),
+    taken as (
+        delete from app.push_queue q using summed n
+         where q.conversation_id = n.conversation_id and coalesce(n.members_before, 0) < app.members_per_push_step()
+        returning q.*),
+    held as (
+        select b.* from app.push_backlog b limit 5000),
     wanted as materialized (
-        select w.device_id, w.conversation_id, max(w.seq) as seq
-          from (select d.id as device_id, s.conversation_id, s.seq
-                  from sent s
+        select w.device_id, w.conversation_id, max(w.seq) as seq, (array_agg(w.sender_id order by w.seq desc))[1]
+                 as sender_id
+          from (select d.id as device_id, q.conversation_id, q.seq, q.sender_id
+                  from taken q
+                  -- A sender has read its own message.
                   join public.conversation_members m
-                    on m.conversation_id = s.conversation_id and m.user_id <> s.sender_id and m.last_read_seq < s.seq
+                    on m.conversation_id = q.conversation_id and m.user_id <> q.sender_id and m.last_read_seq < q.seq
                    and not m.is_deleted
                   join app.devices d on d.user_id = m.user_id
                 union all
-                select b.device_id, b.conversation_id, b.seq from app.push_backlog b) w
+                select h.device_id, h.conversation_id, h.seq, h.sender_id from held h) w
          group by w.device_id, w.conversation_id),
     -- A device that another transaction has locked, such as one that ends its session, goes to the backlog: pushes of
     -- other users do not wait.
     free as materialized (
         select d.id from app.devices d where d.id in (select w.device_id from wanted w) for key share skip locked),
     told as (
-        insert into app.pushes as p (device_id, conversation_id, seq, noted_at, due_at)
-        select w.device_id, w.conversation_id, w.seq, pg_catalog.clock_timestamp(),
+        insert into app.pushes as p (device_id, conversation_id, sender_id, seq, noted_at, due_at)
+        select w.device_id, w.conversation_id, w.sender_id, w.seq, pg_catalog.clock_timestamp(),
                pg_catalog.clock_timestamp() + interval '2 seconds'
           from wanted w where w.device_id in (select f.id from free f)
          order by w.device_id, w.conversation_id
         -- A push that waits after long refusals, or is being sent, waits at most a minute.
         on conflict on constraint pushes_pkey do update
-           set seq = greatest(p.seq, excluded.seq),
+           set seq = greatest(p.seq, excluded.seq), sender_id = excluded.sender_id,
                due_at = least(coalesce(p.due_at, excluded.due_at),
                               pg_catalog.clock_timestamp() + interval '1 minute'),
                noted_at = excluded.noted_at,
                attempts = case when p.due_at is null then 0 else p.attempts end
         returning 1),
     kept as (
-        insert into app.push_backlog as b (device_id, conversation_id, seq)
-        select w.device_id, w.conversation_id, w.seq from wanted w
+        insert into app.push_backlog as b (device_id, conversation_id, sender_id, seq)
+        select w.device_id, w.conversation_id, w.sender_id, w.seq from wanted w
          where w.device_id not in (select f.id from free f)
            and exists (select from app.devices d where d.id = w.device_id)
         on conflict on constraint push_backlog_pkey do update set seq = greatest(b.seq, excluded.seq)),
     done as (
-        delete from app.push_backlog b
-         where b.device_id in (select f.id from free f)
-            or not exists (select from app.devices d where d.id = b.device_id))
-    select n.snapshot, (select count(*) from told) into seen, noted from now n;
+        delete from app.push_backlog b using held h
+         where b.device_id = h.device_id and b.conversation_id = h.conversation_id
+           and (b.device_id in (select f.id from free f)
+                or not exists (select from app.devices d where d.id = b.device_id)))
+    select count(*) into noted from told;
 
     -- Pushes of messages that were read elsewhere, or by replying, are taken back. The cursor is the snapshot of the
-    -- statement above: changes in between are seen twice, which is harmless.
+    -- first statement: changes in between are seen twice, which is harmless.
     update app.pushes p set due_at = pg_catalog.clock_timestamp()
      where (p.device_id, p.conversation_id) in (
             select q.device_id, q.conversation_id
@@ -114,7 +150,35 @@ begin
 end
 $$;
 
--- Claims at most `most` due pushes; each is due again in a minute. `kind` is
+-- Returns at most `most` senders of waiting pushes, in the order of their ids from `start` on, and then from the first.
+create or replace function app.push_senders(start uuid, most integer) returns uuid[]
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
+declare
+    found uuid[] := '{}';
+    last uuid := start;
+    next uuid;
+    is_second_pass boolean := false;
+begin
+    while cardinality(found) < most loop
+        if last is null then
+            select p.sender_id into next from app.pushes p where p.due_at is not null order by p.sender_id limit 1;
+        else
+            select p.sender_id into next from app.pushes p where p.due_at is not null and p.sender_id > last
+             order by p.sender_id limit 1;
+        end if;
+        exit when is_second_pass and (next is null or next > start);
+        if next is null then
+            is_second_pass := true;
+        else
+            found := found || next;
+        end if;
+        last := next;
+    end loop;
+    return found;
+end
+$$;
+
+-- Claims at most `most` due pushes, the same share of each sender; each is due again in a minute. `kind` is
 --
 --   tell   a notification for the message `seq`
 --   read   no notification: everything up to `seq` is read, and the device is to remove what it shows
@@ -128,11 +192,20 @@ create or replace function app.claim_pushes(most integer, with_text boolean) ret
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off as $$
 #variable_conflict use_column
+declare
+    senders uuid[];
 begin
+    if not exists (select from app.pushes p where p.due_at <= pg_catalog.clock_timestamp()) then
+        return;
+    end if;
+    senders := app.push_senders(pg_catalog.gen_random_uuid(), most);
     return query
     with due as materialized (
-        select p.* from app.pushes p where p.due_at <= pg_catalog.clock_timestamp()
-         order by p.due_at limit most for update skip locked),
+        select p.* from unnest(senders) s (id)
+         cross join lateral (
+                select q.* from app.pushes q where q.sender_id = s.id and q.due_at <= pg_catalog.clock_timestamp()
+                 order by q.due_at limit greatest(1, most / cardinality(senders)) for update skip locked) p
+         limit most),
     judged as materialized (
         select q.device_id, q.conversation_id, q.told_seq, q.attempts, q.noted_at, d.user_id, d.platform, d.token,
                d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind, n.content,
