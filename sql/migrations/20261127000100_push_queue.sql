@@ -10,4 +10,5 @@ create table app.push_queue (
 -- The sender of the newest message of a push: senders take turns.
 alter table app.pushes add column sender_id uuid not null default '00000000-0000-0000-0000-000000000000';
 create index pushes_sender_id_due_at on app.pushes (sender_id, due_at) where due_at is not null;
+drop index app.pushes_due_at;
 alter table app.push_backlog add column sender_id uuid not null default '00000000-0000-0000-0000-000000000000';

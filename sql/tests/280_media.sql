@@ -171,8 +171,12 @@ select is(tests.field_of('bob', format('select api.save_me(%L)', jsonb_build_obj
         'avatar_type', 'custom', 'media_id', tests.id('hat'),
         'avatar_url', 'https://media.example/' || tests.id('hat'))))), 'no error', 'save_me uses a picture');
 select is(tests.removals(), 'avatar', 'a replaced avatar is removed');
+insert into tests.ids select 'spare hat', tests.create('bob', '''avatar'', ''image/jpeg'', 10');
+select tests.store(tests.id('spare hat'));
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
-select is(tests.removals(), 'avatar, avatar', 'a deleted user''s avatar is removed');
+select is(tests.removals(), 'avatar, avatar, avatar', 'a deleted user''s avatar and unused pictures are removed');
+select is((select count(*) from public.media m where m.owner_id = tests.id('bob') and m.used_at is null), 0::bigint,
+    'a deleted user has no unused pictures');
 delete from app.media_removals;
 
 -- An unused picture is removed after a day; if its bytes may still arrive, after the upload's end.

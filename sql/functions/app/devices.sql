@@ -1,6 +1,6 @@
 -- Registers a device of the caller for its session, if this database has that session. A token that the caller has
--- registered already stays the same device; a token of another user becomes a new one. A caller has at most ten devices,
--- a guest two; the ones registered first are removed.
+-- registered already stays the same device; a token of another user becomes a new one. A caller has at most ten
+-- devices, a guest two; the ones registered first are removed.
 create or replace function app.register_device(platform text, token text, environment text, locale text) returns uuid
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -8,14 +8,17 @@
 --
 -- Senders take turns in both, and each step is bounded, so that a sender with many receivers does not delay others.
 --
+-- Most of the time app.pushes is empty, and the planner then takes it for empty, also when it is full. So all functions
+-- find its rows by index, one device or sender at a time, and write them by ctid.
+--
 -- A claimed row is due again a minute later in case the node stops: each push is delivered at least once, and twice
 -- only if a node stops between the provider's response and its record.
 
-create or replace function app.members_per_push_step() returns integer language sql immutable return 2000;
+create or replace function app.pushes_per_step() returns integer language sql immutable return 2000;
 
 -- Queues pushes for messages that were sent since the cursor, and for messages that were read after a push. Returns the
--- number of pairs of device and conversation with a new message. A call covers conversations of about
--- app.members_per_push_step() members; other conversations wait for the next call.
+-- number of pairs of device and conversation with a new message. A call covers conversations with about
+-- app.pushes_per_step() such pairs; other conversations wait for the next call.
 create or replace function app.queue_pushes() returns integer
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off as $$
@@ -68,22 +71,24 @@ begin
     select n.snapshot into seen from now n;
 
     with waiting as (
-        select q.*, row_number() over (partition by q.sender_id order by q.noted_at, q.conversation_id) as turn
+        -- Senders have their turns in a random order: by age, one with many conversations would always be first.
+        select q.*, row_number() over (partition by q.sender_id order by q.noted_at, q.conversation_id) as turn,
+               random() as lot
           from app.push_queue q),
     next as materialized (
-        select w.*, (select count(*) from public.conversation_members m where m.conversation_id = w.conversation_id)
-                 as member_count
-          from waiting w order by w.turn, w.noted_at, w.conversation_id limit 500),
+        select w.*, (select count(*) from public.conversation_members m join app.devices d on d.user_id = m.user_id
+                      where m.conversation_id = w.conversation_id) as device_count
+          from (select w.* from waiting w order by w.turn, w.lot limit 100) w),
     summed as (
-        select n.*, sum(n.member_count) over (order by n.turn, n.noted_at, n.conversation_id
-                                              rows between unbounded preceding and 1 preceding) as members_before
+        select n.*, sum(n.device_count) over (order by n.turn, n.lot
+                                              rows between unbounded preceding and 1 preceding) as devices_before
           from next n),
     taken as (
         delete from app.push_queue q using summed n
-         where q.conversation_id = n.conversation_id and coalesce(n.members_before, 0) < app.members_per_push_step()
+         where q.conversation_id = n.conversation_id and coalesce(n.devices_before, 0) < app.pushes_per_step()
         returning q.*),
     held as (
-        select b.* from app.push_backlog b limit 5000),
+        select b.* from app.push_backlog b limit 2000),
     wanted as materialized (
         select w.device_id, w.conversation_id, max(w.seq) as seq, (array_agg(w.sender_id order by w.seq desc))[1]
                  as sender_id
@@ -131,8 +136,8 @@ begin
     -- Pushes of messages that were read elsewhere, or by replying, are taken back. The cursor is the snapshot of the
     -- first statement: changes in between are seen twice, which is harmless.
     update app.pushes p set due_at = pg_catalog.clock_timestamp()
-     where (p.device_id, p.conversation_id) in (
-            select q.device_id, q.conversation_id
+     where p.ctid = any (array(
+            select q.ctid
               from (select m.conversation_id, m.user_id, m.last_read_seq
                       from public.conversation_members m where m.changed_xid >= beyond or m.changed_xid = any (open)
                     union
@@ -142,9 +147,11 @@ begin
                         on m.conversation_id = t.conversation_id and m.user_id = t.sender_id
                      where t.changed_xid >= beyond or t.changed_xid = any (open)) r
               join app.devices d on d.user_id = r.user_id
-              join app.pushes q on q.device_id = d.id and q.conversation_id = r.conversation_id
-             where q.told_seq between 1 and r.last_read_seq and q.due_at is null
-               for update of q skip locked);
+             cross join lateral (
+                    select x.ctid from app.pushes x
+                     where x.device_id = d.id and x.conversation_id = r.conversation_id
+                       and x.told_seq between 1 and r.last_read_seq and x.due_at is null
+                       for update skip locked) q));
     update app.push_cursor c set snapshot = seen;
     return noted;
 end
@@ -195,20 +202,18 @@ set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan se
 declare
     senders uuid[];
 begin
-    if not exists (select from app.pushes p where p.due_at <= pg_catalog.clock_timestamp()) then
-        return;
-    end if;
     senders := app.push_senders(pg_catalog.gen_random_uuid(), most);
     return query
     with due as materialized (
         select p.* from unnest(senders) s (id)
          cross join lateral (
-                select q.* from app.pushes q where q.sender_id = s.id and q.due_at <= pg_catalog.clock_timestamp()
-                 order by q.due_at limit greatest(1, most / cardinality(senders)) for update skip locked) p
+                select q.ctid as place, q.* from app.pushes q
+                 where q.sender_id = s.id and q.due_at <= pg_catalog.clock_timestamp()
+                 order by q.due_at limit greatest(1, most / greatest(1, cardinality(senders))) for update skip locked) p
          limit most),
     judged as materialized (
-        select q.device_id, q.conversation_id, q.told_seq, q.attempts, q.noted_at, d.user_id, d.platform, d.token,
-               d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind, n.content,
+        select q.place, q.device_id, q.conversation_id, q.told_seq, q.attempts, q.noted_at, d.user_id, d.platform,
+               d.token, d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind, n.content,
                m.last_read_seq,
                case when m.user_id is null then 'forget'
                     when q.seq <= m.last_read_seq then
@@ -233,9 +238,10 @@ begin
                    and t.deleted_at is null
                  order by t.seq desc limit 1) n on true),
     forgotten as (
-        delete from app.pushes p using judged j
-         where p.device_id = j.device_id and p.conversation_id = j.conversation_id
-           and (j.verdict = 'forget' or j.verdict in ('rest', 'late') and j.told_seq = 0)),
+        delete from app.pushes p
+         where p.ctid = any (array(
+                select j.place from judged j
+                 where j.verdict = 'forget' or j.verdict in ('rest', 'late') and j.told_seq = 0))),
     kept as (
         update app.pushes p
            set due_at = case j.verdict when 'wait' then j.noted_at + interval '8 seconds'
@@ -243,8 +249,10 @@ begin
                                        else pg_catalog.clock_timestamp() + interval '1 minute' end,
                attempts = p.attempts + (j.verdict in ('tell', 'read'))::integer
           from judged j
-         where p.device_id = j.device_id and p.conversation_id = j.conversation_id
-           and (j.verdict in ('wait', 'tell', 'read') or j.verdict in ('rest', 'late') and j.told_seq > 0))
+         where p.ctid = any (array(
+                select k.place from judged k
+                 where k.verdict in ('wait', 'tell', 'read') or k.verdict in ('rest', 'late') and k.told_seq > 0))
+           and j.place = p.ctid)
     select j.verdict, j.device_id, j.conversation_id,
            case when j.verdict = 'read' then j.last_read_seq else j.newest end,
            j.user_id, j.platform, j.token, j.environment, j.locale, j.sender_id,
@@ -285,10 +293,12 @@ begin
                -- Read while it was on its way to the device.
                s.outcome = 'taken' and s.kind = 'tell' and coalesce(m.last_read_seq >= s.seq, false) as is_read
           from said s
-          join app.pushes p on p.device_id = s.device_id and p.conversation_id = s.conversation_id
+         cross join lateral (
+                select q.ctid as place, q.* from app.pushes q
+                 where q.device_id = s.device_id and q.conversation_id = s.conversation_id
+                   for update skip locked) p
           join app.devices d on d.id = s.device_id
-          left join public.conversation_members m on m.conversation_id = s.conversation_id and m.user_id = d.user_id
-           for update of p skip locked),
+          left join public.conversation_members m on m.conversation_id = s.conversation_id and m.user_id = d.user_id),
     settled as (
         update app.pushes p
            set told_seq = h.now_told,
@@ -301,15 +311,20 @@ begin
                              when h.seq > greatest(h.said_seq, h.now_told)
                                   then pg_catalog.clock_timestamp() + interval '2 seconds' end
           from held h
-         where p.device_id = h.device_id and p.conversation_id = h.conversation_id and h.outcome <> 'unregistered'
-           and (h.outcome = 'later' or h.outcome = 'taken' and h.kind = 'tell' or h.seq > h.said_seq
-                or h.told_seq > 0 and h.outcome = 'refused' and h.kind = 'tell')),
+         where p.ctid = any (array(
+                select k.place from held k
+                 where k.outcome <> 'unregistered'
+                   and (k.outcome = 'later' or k.outcome = 'taken' and k.kind = 'tell' or k.seq > k.said_seq
+                        or k.told_seq > 0 and k.outcome = 'refused' and k.kind = 'tell')))
+           and h.place = p.ctid),
     -- The device shows nothing of it, and there is nothing to push.
     done as (
-        delete from app.pushes p using held h
-         where p.device_id = h.device_id and p.conversation_id = h.conversation_id and h.seq <= h.said_seq
-           and (h.kind = 'read' and h.outcome in ('taken', 'refused')
-                or h.kind = 'tell' and h.outcome = 'refused' and h.told_seq = 0))
+        delete from app.pushes p
+         where p.ctid = any (array(
+                select h.place from held h
+                 where h.seq <= h.said_seq
+                   and (h.kind = 'read' and h.outcome in ('taken', 'refused')
+                        or h.kind = 'tell' and h.outcome = 'refused' and h.told_seq = 0))))
     -- A device that has registered again after the push, which is a minute before the row is due again, exists.
     delete from app.devices d
      where d.id in (select h.device_id from held h
