@@ -18,6 +18,8 @@ struct RateLimits: Sendable {
     private let addressWrites: RateLimiter<AddressKey>
     private let searches: RateLimiter<ID>
     private let mails: RateLimiter<AddressKey>
+    private let media: RateLimiter<ID>
+    private let addressMedia: RateLimiter<AddressKey>
     private let guestMedia: RateLimiter<AddressKey>
     private let userRequests: RateLimiter<ID>
     private let addressRequests: RateLimiter<AddressKey>
@@ -49,6 +51,7 @@ struct RateLimits: Sendable {
         case searches
         case typing
         case mails
+        case media
         case guestMedia = "guest_media"
     }
 
@@ -81,6 +84,10 @@ struct RateLimits: Sendable {
                 burst: writes.burst * Self.usersPerAddress))
         searches = RateLimiter(TokenBucket.Rate(tokens: Double(effectiveRates.searchesPerSecond), per: .seconds(1)))
         mails = RateLimiter(TokenBucket.Rate(tokens: Double(effectiveRates.mailRequestsPerHour), per: .seconds(3_600)))
+        let mediaBytes = Double(effectiveRates.mediaBytesPerDay)
+        media = RateLimiter(TokenBucket.Rate(tokens: mediaBytes, per: .seconds(86_400)))
+        addressMedia = RateLimiter(
+            TokenBucket.Rate(tokens: mediaBytes * Self.usersPerAddress, per: .seconds(86_400)))
         guestMedia = RateLimiter(
             TokenBucket.Rate(tokens: Double(effectiveRates.guestMediaBytesPerDay), per: .seconds(86_400)))
         // Ten requests for each allowed send are more than any app needs.
@@ -148,13 +155,20 @@ struct RateLimits: Sendable {
         try take(AddressKey(address), from: mails, .mails, "Too many mails were requested from this address.")
     }
 
-    /// Counts the bytes of a picture that a guest announces, by the address of the client.
+    /// Counts the bytes of a picture that a user announces, by user and by the address of the client.
     ///
+    /// - Parameter isGuest: true for a guest: all guests of one address share a smaller limit.
     /// - Throws: `rate_limited`.
-    func takeGuestMedia(bytes: Int, from address: String) throws(ProtocolError) {
+    func takeMedia(of user: ID, bytes: Int, from address: String, isGuest: Bool) throws(ProtocolError) {
+        let (address, cost) = (AddressKey(address), Double(bytes))
+        if isGuest {
+            try take(
+                address, from: guestMedia, .guestMedia, cost: cost,
+                "Guests have uploaded too many pictures from this address.")
+        }
+        try take(user, from: media, .media, cost: cost, "You have uploaded too many pictures today.")
         try take(
-            AddressKey(address), from: guestMedia, .guestMedia, cost: Double(bytes),
-            "Guests have uploaded too many pictures from this address.")
+            address, from: addressMedia, .media, cost: cost, "Too many pictures were uploaded from this address.")
     }
 
     /// Counts a send, by user and by address, and the bytes of its text, since messages are kept for ever.
@@ -276,6 +290,8 @@ package struct Rates: Sendable {
     package var mailsPerHour = 5
     /// Mails that are requested from one address.
     package var mailRequestsPerHour = 30
+    /// Bytes of pictures that one user uploads. All users of one address may upload as many as 25 users.
+    package var mediaBytesPerDay = 512 << 20
     /// Bytes of pictures that guests upload from one address.
     package var guestMediaBytesPerDay = 256 << 20
     /// The clock, which tests replace.

@@ -15,7 +15,7 @@ struct SettingsTests {
         "searches_per_second",
         "slow_consumer_seconds", "statement_timeout_seconds", "lock_timeout_seconds", "operations_port", "http_port",
         "media_max_bytes", "media_min_free_bytes", "mails_per_hour", "mail_requests_per_hour",
-        "guest_media_bytes_per_day",
+        "media_bytes_per_day", "guest_media_bytes_per_day",
     ]
 
     /// The settings with a choice of words.

@@ -292,7 +292,7 @@ extension Setting {
             "The maximum number of unanswered requests per connection."),
         Setting(
             "rate_limits", \.hasRateLimits, .onOff,
-            "`off` disables the nine rate limits below, for load tests."),
+            "`off` disables the ten rate limits below, for load tests."),
         Setting(
             "failed_logins_per_minute", \.rates.failedLoginsPerMinute, rate,
             "Wrong passwords per account, and password checks per session, on each node."),
@@ -318,6 +318,9 @@ extension Setting {
         Setting(
             "mail_requests_per_hour", \.rates.mailRequestsPerHour, rate,
             "Mails requested per address (IPv6: per /64), on each node."),
+        Setting(
+            "media_bytes_per_day", \.rates.mediaBytesPerDay, .integer(in: 1...1_125_899_906_842_624),
+            "Bytes of pictures uploaded per user, and 25 times as many per address (IPv6: per /64), on each node."),
         Setting(
             "guest_media_bytes_per_day", \.rates.guestMediaBytesPerDay, .integer(in: 1...1_125_899_906_842_624),
             "Bytes of pictures uploaded by guests per address (IPv6: per /64), on each node."),

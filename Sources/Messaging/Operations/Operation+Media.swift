@@ -1,3 +1,4 @@
+import Accounts
 import DatabaseAccess
 import FoundationEssentials
 import Foundations
@@ -39,7 +40,9 @@ extension Operation {
             throw .invalid("bytes", "must be 1 to \(store.maxBytes): make the picture smaller")
         }
         try await session.service.requireRoom(for: bytes, in: store)
-        if await session.isGuest { try session.limits.takeGuestMedia(bytes: bytes, from: session.peerAddress) }
+        let token = try await session.token
+        try session.limits.takeMedia(
+            of: token.user, bytes: bytes, from: session.peerAddress, isGuest: token.isGuest)
         let answer = try await session.change(
             Statement("api.create_media", "select api.create_media($1, $2, $3::bigint, $4::uuid, $5::int, $6::int)"),
             [

@@ -472,6 +472,37 @@ struct MediaTests {
         }
     }
 
+    /// Announces an upload, which is accepted or refused for the rate limit.
+    private static func promise(_ client: TestClient, _ bytes: Int, isRefused: Bool) async throws {
+        let params: JSONObject = ["purpose": "avatar", "mime_type": "image/png", "bytes": .integer(bytes)]
+        if isRefused {
+            try await client.refused(.rateLimited, "media.create", params)
+        } else {
+            _ = try await client.call("media.create", params)
+        }
+    }
+
+    @Test("limits the bytes that a user uploads in a day, and all users of an address to those of 25")
+    func dailyBytes() async throws {
+        try await PictureFolder.with { folder in
+            var settings = NodeSettings()
+            settings.pictures = folder.path
+            var rates = Rates()
+            rates.mediaBytesPerDay = 1_000
+            settings.rates = rates
+            try await withNode(settings) { node in
+                let alice = try await node.signedIn(.alice)
+                try await Self.promise(alice, 900, isRefused: false)
+                try await Self.promise(alice, 101, isRefused: true)
+                // Her limit holds on all her connections.
+                try await Self.promise(try await node.signedIn(.alice), 101, isRefused: true)
+                for _ in 0..<24 { try await Self.promise(try await node.guest(), 1_000, isRefused: false) }
+                try await Self.promise(try await node.signedIn(.bob), 101, isRefused: true)
+                try await Self.promise(try await node.signedIn(.bob), 100, isRefused: false)
+            }
+        }
+    }
+
     @Test("limits the bytes that guests of an address upload in a day")
     func guests() async throws {  // A7
         try await PictureFolder.with { folder in
@@ -482,14 +513,7 @@ struct MediaTests {
             settings.rates = rates
             try await withNode(settings) { node in
                 func promise(_ client: TestClient, _ bytes: Int, isRefused: Bool) async throws {
-                    let params: JSONObject = [
-                        "purpose": "avatar", "mime_type": "image/png", "bytes": .integer(bytes),
-                    ]
-                    if isRefused {
-                        try await client.refused(.rateLimited, "media.create", params)
-                    } else {
-                        _ = try await client.call("media.create", params)
-                    }
+                    try await Self.promise(client, bytes, isRefused: isRefused)
                 }
                 let one = try await node.guest()
                 let other = try await node.guest()
