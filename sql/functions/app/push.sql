@@ -71,7 +71,8 @@ begin
     select n.snapshot into seen from now n;
 
     with waiting as (
-        -- Senders have their turns in a random order: by age, one with many conversations would always be first.
+        -- Senders are chosen at random, since by age one with many conversations would always be first, and then served
+        -- in the order of their conversations' devices, so that small conversations do not wait for large ones.
         select q.*, row_number() over (partition by q.sender_id order by q.noted_at, q.conversation_id) as turn,
                random() as lot
           from app.push_queue q),
@@ -80,7 +81,7 @@ begin
                       where m.conversation_id = w.conversation_id) as device_count
           from (select w.* from waiting w order by w.turn, w.lot limit 100) w),
     summed as (
-        select n.*, sum(n.device_count) over (order by n.turn, n.lot
+        select n.*, sum(n.device_count) over (order by n.turn, n.device_count, n.lot
                                               rows between unbounded preceding and 1 preceding) as devices_before
           from next n),
     taken as (
