@@ -62,6 +62,8 @@ public final class PostlineClient {
 
     let server: Server
     let folder: URL
+    /// True if the folder is deleted with this client.
+    let isTemporary: Bool
     let secrets: any SecretStore
     let connector: any Connector
     /// The registration of this device for pushes.
@@ -101,12 +103,20 @@ public final class PostlineClient {
         logger: Logger = Logger(label: "postline.client")
     ) throws {
         try self.init(
-            server: server, store: store, secrets: secrets ?? Platform.secrets(in: store.folder),
+            server: server, store: store,
+            secrets: secrets
+                ?? (store.isTemporary ? FileSecretStore(folder: store.folder) : Platform.secrets(in: store.folder)),
             connector: Platform.connector(authorities: authorities), legacyData: legacyData,
             isInBackground: isInBackground, logger: logger)
     }
 
-    isolated deinit { engineTask?.cancel() }
+    isolated deinit {
+        engineTask?.cancel()
+        if isTemporary {
+            try? store?.close(erasing: false)
+            try? FileManager.default.removeItem(at: folder)
+        }
+    }
 
     init(
         server: Server, store: StoreLocation, secrets: any SecretStore, connector: any Connector,
@@ -114,6 +124,7 @@ public final class PostlineClient {
     ) throws {
         self.server = server
         folder = store.folder
+        isTemporary = store.isTemporary
         self.secrets = secrets
         self.connector = connector
         legacy = legacyData

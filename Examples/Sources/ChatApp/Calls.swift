@@ -62,6 +62,19 @@ struct Calls {
         try PostlineClient(server: server, store: .file(in: folder), legacyData: OldSettings())
     }
 
+    static func preview() -> PostlineClient {
+        let robin = User(id: "robin", fullName: "Robin Ray")
+        let carol = User(id: "carol", fullName: "Carol Jensen")
+        let plans = Conversation(id: "plans", myID: robin.id, people: [robin, carol])
+        let hello = Message(
+            id: "hello", conversationID: plans.id, seq: 1, senderID: carol.id, content: "Where shall we go?")
+        return .preview(me: robin, conversations: [plans], messages: [hello])
+    }
+
+    static func translateErrors(_ sentences: [PostlineError.Code: String]) {
+        PostlineError.customSentence = { sentences[$0.code] }
+    }
+
     static func onThisMachine(_ folder: URL) throws -> PostlineClient {
         try PostlineClient(server: .line("127.0.0.1", isEncrypted: false), store: .file(in: folder))
     }

@@ -12,7 +12,7 @@ struct ChatView: View {
     let chat: Chat
     @State private var text: String
     /// The id of the lowest message on the screen. Nil, for the newest, until the user scrolls.
-    @State private var lowest: String?
+    @State private var lowest: Message.ID?
     @State private var problem: String?
 
     init(client: PostlineClient, chat: Chat) {

@@ -102,10 +102,15 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
     /// The data of a guest that the server does not know yet.
     static var localGuest: Me {
         Me(
-            profile: User(
+            User(
                 id: DeviceState.localGuest, isVerified: false, isGuest: true, isDeleted: false, attributes: [:],
-                version: 0, createdAt: Date(), updatedAt: Date()),
-            phoneVerified: false, preferredUnitSystem: .metric, preferences: [:], physical: Physical(),
+                version: 0, createdAt: Date(), updatedAt: Date()))
+    }
+
+    /// The user's own data with empty private fields.
+    init(_ user: User) {
+        self.init(
+            profile: user, phoneVerified: false, preferredUnitSystem: .metric, preferences: [:], physical: Physical(),
             usernameChangeCount: 0)
     }
 

@@ -1,11 +1,25 @@
 public import Foundation
+import Synchronization
 
 extension PostlineError: LocalizedError {
-    /// An English sentence to show to the user, chosen by the code. ``message`` is for the log.
+    /// Returns the app's own sentence for an error, such as a translated one, or nil for the package's. Set it at
+    /// launch.
+    ///
+    ///     PostlineError.customSentence = { texts[$0.code] }
+    public static var customSentence: (@Sendable (PostlineError) -> String?)? {
+        get { sentences.withLock { $0 } }
+        set { sentences.withLock { $0 = newValue } }
+    }
+
+    private static let sentences = Mutex<(@Sendable (PostlineError) -> String?)?>(nil)
+
+    /// A sentence to show to the user: that of ``customSentence``, or else an English one, chosen by the code.
+    /// ``message`` is for the log.
     ///
     /// For unknown codes and `invalid_request` it is the message.
     public var errorDescription: String? {
-        switch code {
+        if let sentence = Self.customSentence?(self) { return sentence }
+        return switch code {
         case .invalidParams, .clientIDReused: Self.invalid(field)
         case .lineTooLong: "This is too long to send."
         case .unknownMethod: "The server is too old for this version of the app."

@@ -21,6 +21,17 @@ struct ClientErrorTests {
         }
     }
 
+    @Test("an app replaces the sentences of codes")
+    func custom() {
+        // Other tests run at the same time, so the app has a sentence for a code of its own only.
+        let code: PostlineError.Code = "out_of_paint"
+        PostlineError.customSentence = { $0.code == code ? "Die Farbe ist alle." : nil }
+        #expect(PostlineError(code, "No.").localizedDescription == "Die Farbe ist alle.")
+        #expect(PostlineError(.offline, "No.").localizedDescription == "There is no connection to the server.")
+        PostlineError.customSentence = nil
+        #expect(PostlineError(code, "No.").localizedDescription == "No.")
+    }
+
     @Test("sentences name the field and the retry time")
     func details() {
         let expected: [(PostlineError, String)] = [

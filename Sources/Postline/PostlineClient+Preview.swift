@@ -1,0 +1,91 @@
+import Foundation
+import Logging
+
+/// Clients for previews and for tests of views.
+extension PostlineClient {
+    /// Returns a client that shows this data and has no server, for SwiftUI previews and for tests of views.
+    ///
+    /// An example is `#Preview { ConversationsView(client: .preview(me: alice, conversations: [hike])) }`.
+    ///
+    /// Messages and edits of the user are shown and stay pending. Calls that need the server throw `offline`. The data is
+    /// deleted with the client.
+    ///
+    /// - Parameters:
+    ///   - me: The signed-in user.
+    ///   - conversations: The conversations, with the profiles of all members.
+    ///   - messages: The messages of all conversations. One without ``Message/seq`` is pending.
+    /// - Precondition: The folder for temporary files can be written.
+    public static func preview(
+        me: User, conversations: [Conversation] = [], messages: [Message] = []
+    ) -> PostlineClient {
+        do {
+            return try makePreview(me, conversations, messages)
+        } catch {
+            // A preview has no view for this, and its author no other way to learn of it.
+            preconditionFailure("The preview's data cannot be stored: \(error)")
+        }
+    }
+
+    private static func makePreview(
+        _ user: User, _ conversations: [Conversation], _ messages: [Message]
+    ) throws -> PostlineClient {
+        let location = StoreLocation.temporary
+        let client = try PostlineClient(
+            server: .line("localhost"), store: location, secrets: FileSecretStore(folder: location.folder),
+            connector: Platform.connector(authorities: nil), legacyData: nil,
+            logger: Logger(label: "postline.preview") { _ in SwiftLogNoOpLogHandler() })
+        var changes = Changes()
+        changes.me = Me(user)
+        changes.profiles = conversations.flatMap(\.people)
+        changes.messages = messages.compactMap(WireMessage.init)
+        changes.conversations = conversations.map { conversation in
+            WireConversation(
+                conversation,
+                newest: changes.messages.filter { $0.conversationID == conversation.id }.max {
+                    $0.seq < $1.seq
+                })
+        }
+        let store = try Store(folder: location.folder, userID: user.id)
+        try store.writeNow { writer in
+            try writer.apply(changes)
+            for message in messages where message.seq == nil {
+                try writer.enqueue(
+                    .send, queueKey: message.conversationID.rawValue,
+                    [
+                        "conversation_id": .id(message.conversationID), "client_id": .id(message.id),
+                        "content": message.content.map { .string($0) } ?? .null,
+                    ], clientID: message.id.rawValue)
+            }
+        }
+        client.store = store
+        client.account = user.isGuest ? .guest(id: user.id) : .user(id: user.id)
+        client.state = .live
+        client.show(try client.snapshot(of: store))
+        return client
+    }
+}
+
+extension WireMessage {
+    /// Nil for a message that the server does not have.
+    fileprivate init?(_ message: Message) {
+        guard let seq = message.seq else { return nil }
+        self.init(
+            id: message.id.rawValue, conversationID: message.conversationID, seq: seq, senderID: message.senderID,
+            kind: message.kind, content: message.content, attachment: message.attachment, event: message.event,
+            version: 1, createdAt: message.createdAt, editedAt: message.editedAt, deletedAt: message.deletedAt)
+    }
+}
+
+extension WireConversation {
+    /// - Parameter newest: The newest message, if the conversation does not say it itself.
+    fileprivate init(_ conversation: Conversation, newest: WireMessage?) {
+        self.init(
+            id: conversation.id, kind: conversation.kind, title: conversation.title, createdBy: conversation.createdBy,
+            members: conversation.members, lastSeq: max(conversation.lastSeq, newest?.seq ?? 0),
+            version: conversation.version, lastMessageContent: conversation.lastMessageContent ?? newest?.content,
+            lastMessageTime: conversation.lastMessageTime ?? newest?.createdAt,
+            lastMessageSenderID: conversation.lastMessageSenderID ?? newest?.senderID,
+            lastReadSeq: conversation.lastReadSeq, createdAt: conversation.createdAt,
+            updatedAt: conversation.updatedAt, mutedUntil: conversation.mutedUntil)
+    }
+}
