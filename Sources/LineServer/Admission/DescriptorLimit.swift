@@ -25,9 +25,11 @@ package enum DescriptorLimit {
             _ = unsafe setrlimit(resource, &limit)
         }
         guard limit.rlim_cur < wanted else { return connections }
-        logger.warning(
-            "the system allows fewer open files than POSTLINE_MAX_CONNECTIONS needs; those beyond are turned away",
-            metadata: ["allowed": "\(limit.rlim_cur)", "needed": "\(wanted)"])
+        if limit.rlim_cur < rlim_t(connections) {
+            logger.warning(
+                "the system allows fewer open files than POSTLINE_MAX_CONNECTIONS needs; those beyond are turned away",
+                metadata: ["allowed": "\(limit.rlim_cur)", "needed": "\(connections)"])
+        }
         // With fewer, the reserve would be most of them.
         return limit.rlim_cur > 2 * rlim_t(reserve) ? Int(limit.rlim_cur) - reserve : connections
     }

@@ -487,7 +487,7 @@ struct MediaTests {
         try await PictureFolder.with { folder in
             var settings = NodeSettings()
             settings.pictures = folder.path
-            var rates = Rates()
+            var rates = Rates.withoutRefill
             rates.mediaBytesPerDay = 1_000
             settings.rates = rates
             try await withNode(settings) { node in
@@ -508,7 +508,7 @@ struct MediaTests {
         try await PictureFolder.with { folder in
             var settings = NodeSettings()
             settings.pictures = folder.path
-            var rates = Rates()
+            var rates = Rates.withoutRefill
             rates.guestMediaBytesPerDay = 1_500
             settings.rates = rates
             try await withNode(settings) { node in
