@@ -79,6 +79,7 @@ test-long: build
 
 # One after another: they need the machine for themselves.
 test-alone: build
+	@scripts/install-dependencies javascript
 	@scripts/with-postgres scripts/run-tests --no-parallel --filter '$(alone)'
 
 check: lint test-all schema-check sanitize ## All that a change must pass.

@@ -133,8 +133,19 @@ import Testing
 
     @Test("serves addresses in turn, and takes the last place of the one with the most")
     func turns() async throws {
+        var (end, ends) = try await flood()
+        // On a busy machine the thread may be free again before the other address asks. Then nobody gives up a place.
+        for _ in 0..<5 where !ends.contains(nil) { (end, ends) = try await flood() }
+        #expect(ends.count { $0 == nil } == 1)
+        // Of the flood one or two are served before.
+        #expect(ends.count { $0.map { $0 < end } ?? false } <= 2)
+    }
+
+    /// Fills the queue of a hasher from one address while its thread is busy, and then asks from another.
+    ///
+    /// - Returns: The times at which the hash of the other and those of the flood are made; nil for a refused one.
+    private func flood() async throws -> (other: ContinuousClock.Instant, flood: [ContinuousClock.Instant?]) {
         let hasher = PasswordHasher(threads: 1, queueLimit: 8)
-        /// Returns the time at which the hash is made, or nil if it is refused.
         func hash(of user: String, at address: String) -> Task<ContinuousClock.Instant?, Never> {
             let request = CurrentRequest(
                 id: RequestID(connection: 1, number: 1), method: "auth.change_password",
@@ -155,10 +166,8 @@ import Testing
         let end = try #require(await other.value)
         var ends: [ContinuousClock.Instant?] = []
         for task in flood { ends.append(await task.value) }
-        #expect(ends.count { $0 == nil } == 1)
-        // Of the flood one or two are served before.
-        #expect(ends.count { $0.map { $0 < end } ?? false } <= 2)
         #expect(try await !slow)
+        return (end, ends)
     }
 
     @Test("removes a cancelled request from the queue")
