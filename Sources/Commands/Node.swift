@@ -57,7 +57,7 @@ struct Node: Sendable {
         settings.logUnknownVariables(to: logger)
         var lines = settings.lines
         lines.version = Postline.version
-        // A limit per address that can never be reached need not be counted.
+        // An address that reaches such a limit has all connections, and is refused for that reason.
         if let limit = lines.maxConnectionsPerAddress, limit >= lines.maxConnections {
             lines.maxConnectionsPerAddress = nil
         }

@@ -101,9 +101,7 @@ package final class LineServer: Service {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let peer = channel.remoteAddress?.peer ?? ""
-                    let slot = AdmissionSlot(
-                        in: context, peerAddress: configuration.expectsProxyHeader ? nil : peer
-                    ) { channel.close(promise: nil) }
+                    let slot = self.acquireSlot(for: configuration.expectsProxyHeader ? nil : peer, of: channel)
                     if slot.isDropped { return channel.close(promise: nil) }
                     let handler = try self.handler(
                         of: slot, on: channel.eventLoop, socketAddress: peer,
@@ -187,7 +185,7 @@ extension LineServer {
         return true
     }
 
-    /// Acquires a slot for a client of the other server. A dropped slot must not be kept.
+    /// Acquires a slot for a client of either server. A dropped slot must not be kept.
     ///
     /// - Parameter peerAddress: nil if a PROXY header will provide it.
     package func acquireSlot(for peerAddress: String?, of channel: any Channel) -> AdmissionSlot {
