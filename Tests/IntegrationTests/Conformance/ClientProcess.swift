@@ -83,11 +83,7 @@ struct ClientProcess {
             return output
         }
         let lines = output.split(separator: "\n").prefix(id)
-        for line in lines.dropFirst(readCount) {
-            let response = try JSONDecoder().decode(JSONValue.self, from: Data(line.utf8))
-            if let id = response["result"]?["client_id"]?.text { sentIDs.append(id) }
-        }
-        readCount = id
+        try noteSentIDs(in: lines)
         let response = try JSONDecoder().decode(JSONValue.self, from: Data((lines.last ?? "").utf8))
         if let error = response["error"] {
             throw Failure(code: error["code"]?.text ?? "", description: "\(library): \(error.json)")
@@ -103,11 +99,19 @@ struct ClientProcess {
         command.signal(SIGKILL)
         _ = try await command.exit()
         // A message counts as queued if the program said so.
-        for line in command.output.split(separator: "\n").dropFirst(readCount) {
-            guard let response = try? JSONDecoder().decode(JSONValue.self, from: Data(line.utf8)) else { continue }
+        // The last line may be torn.
+        let output = command.output
+        let end = output.lastIndex(of: "\n") ?? output.startIndex
+        try noteSentIDs(in: output[..<end].split(separator: "\n")[...])
+    }
+
+    /// Adds the ids of the messages that responses after the last read one report as queued.
+    private mutating func noteSentIDs(in lines: ArraySlice<Substring>) throws {
+        for line in lines.dropFirst(readCount) {
+            let response = try JSONDecoder().decode(JSONValue.self, from: Data(line.utf8))
             if let id = response["result"]?["client_id"]?.text { sentIDs.append(id) }
         }
-        readCount = lastID
+        readCount = lines.count
     }
 
     /// Starts the program again with its folder.

@@ -24,15 +24,13 @@ struct ScenarioRun {
         var run = ScenarioRun(
             database: database, library: library, node: try await start(database, ports), ports: ports,
             values: namedValues)
-        do {
-            for (index, step) in steps.enumerated() {
-                do {
-                    try await run.perform(step)
-                } catch {
-                    let errors = run.devices.values.map(\.process.errors).joined(separator: "\n")
-                    Issue.record("step \(index + 1), \(step.json): \(error)\n\(errors)")
-                    break
-                }
+        for (index, step) in steps.enumerated() {
+            do {
+                try await run.perform(step)
+            } catch {
+                let errors = run.devices.values.map(\.process.errors).joined(separator: "\n")
+                Issue.record("step \(index + 1), \(step.json): \(error)\n\(errors)")
+                break
             }
         }
         for device in run.devices.values {
@@ -89,8 +87,13 @@ struct ScenarioRun {
         }
     }
 
+    private func process(of device: String) throws -> ClientProcess {
+        guard let process = devices[device]?.process else { throw ScenarioError("\(device) is not started") }
+        return process
+    }
+
     private mutating func request(_ action: String, of device: String, _ members: [String: JSONValue]) async throws {
-        guard var process = devices[device]?.process else { throw ScenarioError("\(device) is not started") }
+        var process = try process(of: device)
         let params = try members.filter { !["client", "do", "save", "error"].contains($0.key) }.mapValues(resolved)
         do {
             let result = try await process.request(action, params)
@@ -130,7 +133,7 @@ struct ScenarioRun {
 
     /// Waits until the client shows this value.
     private mutating func waitUntil(_ device: String, shows expected: JSONValue) async throws {
-        guard var process = devices[device]?.process else { throw ScenarioError("\(device) is not started") }
+        var process = try process(of: device)
         var shown = JSONValue.null
         do {
             try await eventually("\(device) to show \(expected.json)") {
@@ -145,7 +148,7 @@ struct ScenarioRun {
 
     /// Waits until the client shows exactly what the database has for its user.
     private mutating func waitUntilEqual(_ device: String) async throws {
-        guard var process = devices[device]?.process else { throw ScenarioError("\(device) is not started") }
+        var process = try process(of: device)
         try await process.waitUntilEqual(to: database)
         devices[device]?.process = process
     }
