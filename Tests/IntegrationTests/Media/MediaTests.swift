@@ -364,7 +364,8 @@ struct MediaTests {
     @Test("displaces the slowest upload of the largest client when the node is full")
     func displaced() async throws {
         try await PictureFolder.with { folder in
-            let store = try folder.store(maxIncomingBytes: 1_000_000)
+            let time = Mutex(ContinuousClock.now)
+            let store = try folder.store(maxIncomingBytes: 1_000_000, now: { time.withLock { $0 } })
             func receive(_ bytes: Int, from client: String) throws -> IncomingPicture {
                 try store.receive(
                     Picture(id: .random(), purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
@@ -373,7 +374,11 @@ struct MediaTests {
             let held = try (1...4).map { client in
                 try [125_000, 125_000].map { try receive($0, from: "192.0.2.\(client)") }
             }
-            try held[0][0].write(ByteBuffer(repeating: 0, count: 100_000))
+            for uploads in held {
+                try uploads[0].write(ByteBuffer(repeating: 0, count: 100_000))
+                try uploads[1].write(ByteBuffer(repeating: 0, count: 50_000))
+            }
+            time.withLock { $0 += .seconds(5) }
             let late = try receive(125_000, from: "192.0.2.9")
             let displaced = held.joined().filter { upload in
                 do {
@@ -384,7 +389,7 @@ struct MediaTests {
                 }
             }
             #expect(displaced.count == 1)
-            #expect(displaced.first !== held[0][0])
+            #expect(held.contains { $0[1] === displaced.first })
             try late.write(ByteBuffer(string: "x"))
             // Nobody holds more than this client would.
             #expect(throws: UploadRefusal.busy) { try receive(125_000, from: "192.0.2.9") }
