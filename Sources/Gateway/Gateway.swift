@@ -104,10 +104,10 @@ package struct Gateway: Service {
         http.trustedProxies = configuration.trustedProxies
         http.bounds.requestTimeout = TimeAmount(lineServer.requestTimeout)
         http.bounds.maxUnwrittenBytes = lineServer.maxUnwrittenBytes
-        let rateGuard = UploadRateGuard { [activity] in activity.isRecent(within: .milliseconds(100)) }
-        let server = HTTPServer(configuration: http, sharing: lineServer, uploadRateGuard: rateGuard) {
-            GatewayRequestHandler(self, on: $0)
-        }
+        let server = HTTPServer(
+            configuration: http, sharing: lineServer,
+            isBusy: { [activity] in activity.isRecent(within: .milliseconds(100)) },
+            makeHandler: { GatewayRequestHandler(self, on: $0) })
         do {
             try await server.run { address in
                 logger.info(

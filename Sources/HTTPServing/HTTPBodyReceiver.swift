@@ -36,7 +36,7 @@ package struct HTTPError: Error {
 final class HTTPStreamingBody {
     let receiver: any HTTPBodyReceiver
     private let loop: any EventLoop
-    private let rateGuard: UploadRateGuard
+    private let rateGuard: TransferRateGuard
     private let onProgress: (HTTPStreamingBody) -> Void
     private var buffered = ByteBuffer()
     private var isWriting = false
@@ -52,7 +52,7 @@ final class HTTPStreamingBody {
     private static let maxBufferedBytes = 1 << 18
 
     init(
-        _ receiver: any HTTPBodyReceiver, on loop: any EventLoop, rateGuard: UploadRateGuard,
+        _ receiver: any HTTPBodyReceiver, on loop: any EventLoop, rateGuard: TransferRateGuard,
         onProgress: @escaping (HTTPStreamingBody) -> Void
     ) {
         self.receiver = receiver

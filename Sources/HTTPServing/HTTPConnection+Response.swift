@@ -69,7 +69,8 @@ extension HTTPConnection {
         for _ in 0..<closed { server.lineServer?.overloaded() }
     }
 
-    /// Writes the rest of a file, as fast as the client reads it.
+    /// Writes the rest of a file, as fast as the client reads it and the rate of all downloads permits. A small file is
+    /// not delayed.
     private func send(_ file: HTTPFile, from offset: Int) {
         guard let context else { return }
         guard offset < file.length else { return endResponse() }
@@ -80,7 +81,12 @@ extension HTTPConnection {
         }.assumeIsolated().whenComplete { result in
             // A read error can no longer be reported: the head has been sent.
             guard case .success(let bytes) = result, bytes.readableBytes > 0 else { return self.closeNow() }
-            self.write(bytes) { $0.send(file, from: offset + bytes.readableBytes) }
+            self.write(bytes) { connection in
+                let end = offset + bytes.readableBytes
+                let delay = connection.server.downloadRateGuard.delay(after: bytes.readableBytes)
+                guard end < file.length, delay >= .milliseconds(1) else { return connection.send(file, from: end) }
+                connection.setDeadline(after: delay) { $0.send(file, from: end) }
+            }
         }
     }
 

@@ -38,19 +38,25 @@ package struct HTTPServer: Sendable {
 
     /// The line server that these connections share their bounds with; nil if there is none.
     package let lineServer: LineServer?
-    package let uploadRateGuard: UploadRateGuard
+
+    /// The limits of all uploads and of all downloads of files.
+    let uploadRateGuard: TransferRateGuard
+    let downloadRateGuard: TransferRateGuard
 
     /// Creates the request handler of a connection, confined to the executor.
     let makeHandler: @Sendable (LoopExecutor) -> any HTTPRequestHandler
 
+    /// - Parameter isBusy: returns true if the server is handling requests other than transfers of files.
     package init(
         configuration: Configuration, sharing lineServer: LineServer?,
-        uploadRateGuard: UploadRateGuard = UploadRateGuard { false },
+        isBusy: @escaping @Sendable () -> Bool = { false },
         makeHandler: @escaping @Sendable (LoopExecutor) -> any HTTPRequestHandler
     ) {
         self.configuration = configuration
         self.lineServer = lineServer
-        self.uploadRateGuard = uploadRateGuard
+        // 250 Mbit/s of uploads cost a tenth of a processor, as do 1,000 Mbit/s of downloads.
+        uploadRateGuard = TransferRateGuard(bytesPerSecond: 32 << 20, isBusy: isBusy)
+        downloadRateGuard = TransferRateGuard(bytesPerSecond: 128 << 20, isBusy: isBusy)
         self.makeHandler = makeHandler
     }
 
