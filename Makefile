@@ -41,7 +41,7 @@ release: ## Build the optimized programs that are shipped, in .build/release.
 alone := [.](AvatarSync|ProfileFlow|KilledNode|ClientModel)Tests/
 
 # Suites of a rare case or of random input that take much processor time. scripts/test-http has others.
-long := [.](MergeSize|Model|FuzzedLines|Standby|Conformance)Tests/
+long := [.](Conformance|FuzzedLines|Leak|MergeSize|Model|Standby)Tests/
 
 # What must hold over WebSocket as it does over lines. Two promises are others there: a message that is too long, or no
 # UTF-8, ends the connection (docs/protocol.md, section 1), which Tests/HTTP/test_websocket.py holds.
