@@ -1,3 +1,4 @@
+import Foundations
 package import NIOCore
 package import NIOHTTP1
 import NIOPosix
@@ -37,6 +38,7 @@ final class HTTPStreamingBody {
     let receiver: any HTTPBodyReceiver
     private let loop: any EventLoop
     private let rateGuard: TransferRateGuard
+    private let address: AddressKey
     private let onProgress: (HTTPStreamingBody) -> Void
     private var buffered = ByteBuffer()
     private var isWriting = false
@@ -51,16 +53,20 @@ final class HTTPStreamingBody {
     /// The buffered bytes at which reading from the socket stops.
     private static let maxBufferedBytes = 1 << 18
 
+    /// - Parameters:
+    ///   - address: the client's address.
+    ///   - bytes: the declared size.
     init(
-        _ receiver: any HTTPBodyReceiver, on loop: any EventLoop, rateGuard: TransferRateGuard,
-        onProgress: @escaping (HTTPStreamingBody) -> Void
+        _ receiver: any HTTPBodyReceiver, from address: AddressKey, bytes: Int, on loop: any EventLoop,
+        rateGuard: TransferRateGuard, onProgress: @escaping (HTTPStreamingBody) -> Void
     ) {
         self.receiver = receiver
         self.loop = loop
         self.rateGuard = rateGuard
+        self.address = address
         self.onProgress = onProgress
         // Also spreads a hundred uploads that begin at the same moment.
-        pause(after: Self.maxBufferedBytes)
+        pause(after: min(bytes, Self.maxBufferedBytes))
     }
 
     /// True if the connection may read more of the body now.
@@ -98,7 +104,7 @@ final class HTTPStreamingBody {
     }
 
     private func pause(after bytes: Int) {
-        let time = rateGuard.delay(after: bytes)
+        let time = rateGuard.delay(after: bytes, of: address)
         guard time >= .milliseconds(1), !isPaused, !hasEnded else { return }
         isPaused = true
         loop.assumeIsolated().scheduleTask(in: time) {

@@ -56,7 +56,7 @@ extension HTTPConnection {
         }
         context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
         if request.method == .HEAD { return send(ByteBuffer()) }
-        if let file = response.file { return send(file, from: 0) }
+        if let file = response.file { return send(file, from: 0, to: clientAddress(of: request)) }
         if let compression { return send(body, by: compression) }
         send(body)
     }
@@ -71,7 +71,7 @@ extension HTTPConnection {
 
     /// Writes the rest of a file, as fast as the client reads it and the rate of all downloads permits. A small file is
     /// not delayed.
-    private func send(_ file: HTTPFile, from offset: Int) {
+    private func send(_ file: HTTPFile, from offset: Int, to address: AddressKey) {
         guard let context else { return }
         guard offset < file.length else { return endResponse() }
         if offset > 0 { connections.responseProgressed(context.channel) }
@@ -83,9 +83,11 @@ extension HTTPConnection {
             guard case .success(let bytes) = result, bytes.readableBytes > 0 else { return self.closeNow() }
             self.write(bytes) { connection in
                 let end = offset + bytes.readableBytes
-                let delay = connection.server.downloadRateGuard.delay(after: bytes.readableBytes)
-                guard end < file.length, delay >= .milliseconds(1) else { return connection.send(file, from: end) }
-                connection.setDeadline(after: delay) { $0.send(file, from: end) }
+                let delay = connection.server.downloadRateGuard.delay(after: bytes.readableBytes, of: address)
+                guard end < file.length, delay >= .milliseconds(1) else {
+                    return connection.send(file, from: end, to: address)
+                }
+                connection.setDeadline(after: delay) { $0.send(file, from: end, to: address) }
             }
         }
     }

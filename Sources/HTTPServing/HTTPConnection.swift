@@ -151,6 +151,11 @@ extension HTTPConnection {
 
     func closeNow() { context?.close(promise: nil) }
 
+    /// Returns the address of the client that sent a request, also behind trusted proxies.
+    func clientAddress(of request: HTTPRequestHead) -> AddressKey {
+        AddressKey(server.configuration.trustedProxies.clientAddress(from: peerAddress, request.headers))
+    }
+
     private func handleClose() {
         if case .closed = phase { return }
         discardBody()
@@ -189,9 +194,10 @@ extension HTTPConnection {
         let length = head.headers.first(name: "Content-Length").map { Int($0) ?? .max }
         do throws(HTTPError) {
             if let receiver = try handler.bodyReceiver(for: head, from: peerAddress), let loop = context?.eventLoop {
-                let body = HTTPStreamingBody(receiver, on: loop, rateGuard: server.uploadRateGuard) { [weak self] in
-                    self?.bodyDidProgress($0)
-                }
+                let body = HTTPStreamingBody(
+                    receiver, from: clientAddress(of: head), bytes: length ?? .max, on: loop,
+                    rateGuard: server.uploadRateGuard
+                ) { [weak self] in self?.bodyDidProgress($0) }
                 let end = NIODeadline.now() + bounds.largeBodyTimeout
                 phase = .streamingBody(head, body, until: end)
                 awaitBody(body, until: end)

@@ -1,4 +1,5 @@
 import Foundation
+import Foundations
 @testable import HTTPServing
 import NIOCore
 import NIOHTTP1
@@ -7,20 +8,33 @@ import Testing
 
 @Suite("Transfer rate guard")
 struct TransferRateGuardTests {
+    private let one = AddressKey("192.0.2.1")
+    private let other = AddressKey("192.0.2.2")
+    private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+
     @Test("transfers share one rate while the server is busy, and are unlimited otherwise")
     func shared() {
         let isBusy = Mutex(false)
         let rateGuard = TransferRateGuard(bytesPerSecond: 1_000_000) { isBusy.withLock(\.self) }
-        let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
-        #expect(rateGuard.delay(after: 500_000, now: start) == .zero)
+        #expect(rateGuard.delay(after: 500_000, of: one, now: start) == .zero)
         isBusy.withLock { $0 = true }
-        #expect(rateGuard.delay(after: 100_000, now: start) == .milliseconds(100))
-        #expect(rateGuard.delay(after: 200_000, now: start) == .milliseconds(300))
-        #expect(rateGuard.delay(after: 100_000, now: start + .milliseconds(250)) == .milliseconds(150))
+        #expect(rateGuard.delay(after: 100_000, of: one, now: start) == .milliseconds(100))
+        #expect(rateGuard.delay(after: 200_000, of: one, now: start) == .milliseconds(300))
+        #expect(rateGuard.delay(after: 100_000, of: one, now: start + .milliseconds(250)) == .milliseconds(150))
         // Unused capacity does not accumulate.
-        #expect(rateGuard.delay(after: 100_000, now: start + .seconds(9)) == .milliseconds(100))
+        #expect(rateGuard.delay(after: 100_000, of: one, now: start + .seconds(9)) == .milliseconds(100))
         isBusy.withLock { $0 = false }
-        #expect(rateGuard.delay(after: 100_000, now: start + .seconds(9)) == .zero)
+        #expect(rateGuard.delay(after: 100_000, of: one, now: start + .seconds(9)) == .zero)
+    }
+
+    @Test("addresses have equal shares of the rate, and none delays another")
+    func fair() {
+        let rateGuard = TransferRateGuard(bytesPerSecond: 1_000_000) { true }
+        for _ in 0..<1_000 { _ = rateGuard.delay(after: 256_000, of: one, now: start) }
+        #expect(rateGuard.delay(after: 100_000, of: other, now: start) == .milliseconds(200))
+        #expect(rateGuard.delay(after: 100_000, of: one, now: start) == TransferRateGuard.maxDelay)
+        // An address without transfers has no share.
+        #expect(rateGuard.delay(after: 100_000, of: other, now: start + .seconds(9)) == .milliseconds(100))
     }
 
     @Test("a download while the server is busy has at most the rate of all")
