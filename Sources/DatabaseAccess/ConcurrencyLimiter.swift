@@ -1,5 +1,5 @@
 import Concurrency
-import Foundations
+package import Foundations
 package import Postgres
 package import WireProtocol
 
@@ -73,6 +73,13 @@ package actor ConcurrencyLimiter {
         defer { leave(owner) }
         if Task.isCancelled { throw .timeout }
         return try await work()
+    }
+
+    /// Runs `work` as `run(for:_:)` does, for the client at an address, whoever is signed in there.
+    package func run<Value: Sendable>(
+        at address: AddressKey, _ work: @Sendable () async throws(ProtocolError) -> Value
+    ) async throws(ProtocolError) -> Value {
+        try await run(for: RequestOwner(address), work)
     }
 
     private func mayEnter(_ owner: RequestOwner) -> Bool {

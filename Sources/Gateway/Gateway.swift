@@ -1,4 +1,5 @@
 import Accounts
+import DatabaseAccess
 package import HTTPServing
 package import LineServer
 package import Logging
@@ -54,6 +55,9 @@ package struct Gateway: Service {
     let sessions: any SessionFactory
     let tickets: StreamTickets
     let activity: RequestActivity
+
+    /// Limits the pages of conversations with profiles that are read and converted at a time.
+    let conversationPages: ConcurrencyLimiter
     let lineServer: LineServer
     let metrics: GatewayMetrics
     let logger: Logger
@@ -71,6 +75,7 @@ package struct Gateway: Service {
         sessions = service
         tickets = service.streamTickets
         activity = service.activity
+        conversationPages = service.conversationPages
         self.lineServer = lineServer
         self.logger = logger
         self.metrics = GatewayMetrics(factory: metrics)

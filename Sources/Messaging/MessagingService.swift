@@ -21,6 +21,9 @@ package final class MessagingService: Service, SessionFactory {
     let limits: RateLimits
     let connectedSessions: ConnectedSessions
     let sync: Sync
+
+    /// Limits the pages of conversations with repeated profiles that are read and converted at a time.
+    package let conversationPages: ConcurrencyLimiter
     let feed: Feed
     let sendBatcher: SendBatcher
 
@@ -171,6 +174,9 @@ package final class MessagingService: Service, SessionFactory {
             limiter: ConcurrencyLimiter(
                 width: pages, groupShare: configuration.rates == nil ? nil : pages / 2, on: pool.reactor),
             reconnects: ReconnectBatcher(database: database, logger: logger))
+        conversationPages = ConcurrencyLimiter(
+            width: max(2, System.coreCount),
+            groupShare: configuration.rates == nil ? nil : max(1, System.coreCount / 2), on: pool.reactor)
         feed = Feed(
             settings: .init(
                 url: configuration.listenDatabaseURL, standbyURL: configuration.standbyDatabaseURL,

@@ -1,4 +1,5 @@
-import LineServer
+import DatabaseAccess
+import Foundations
 import Messaging
 import NIOCore
 import NIOPosix
@@ -6,13 +7,12 @@ import WireProtocol
 
 /// A page of `conversations.list` in which each conversation contains its members' profiles.
 ///
-/// A profile is repeated in each of its conversations. So the page is limited to the size of every response and ends early
-/// there, as `conversations.list` itself does.
-///
-/// A page has up to 4 MiB, too much to convert on an event loop, so a thread pool converts it.
+/// A profile is repeated in each of its conversations. So the page ends early at 1 MiB, which is too much to convert on
+/// an event loop: a thread pool converts it. Client addresses take turns at pages, since many large ones would keep the
+/// processors from other requests.
 enum ConversationPage {
     /// The bytes for conversations, without the envelope around them.
-    private static let maxBytes = Answer.maxLineBytes - 65_536
+    private static let maxBytes = 1 << 20
 
     /// Returns a page as JSON text.
     ///
@@ -23,6 +23,18 @@ enum ConversationPage {
     ///   - encodeProfile: converts a profile to the endpoint's names.
     static func data(
         of context: RequestContext, _ request: CompatibilityRequest, limit: Int, profilesKey: String,
+        _ encodeConversation: @escaping @Sendable (JSONObject) -> JSONObject,
+        _ encodeProfile: @escaping @Sendable (JSONObject) -> JSONObject
+    ) async throws(ProtocolError) -> ByteBuffer {
+        let address = AddressKey(context.clientAddress)
+        return try await context.gateway.conversationPages.run(at: address) { () throws(ProtocolError) in
+            try await read(
+                context, request, limit: limit, profilesKey: profilesKey, encodeConversation, encodeProfile)
+        }
+    }
+
+    private static func read(
+        _ context: RequestContext, _ request: CompatibilityRequest, limit: Int, profilesKey: String,
         _ encodeConversation: @escaping @Sendable (JSONObject) -> JSONObject,
         _ encodeProfile: @escaping @Sendable (JSONObject) -> JSONObject
     ) async throws(ProtocolError) -> ByteBuffer {
