@@ -285,6 +285,16 @@ class ThreadTests(ConsoleCase):
         for (text, expected), links in zip(LINKS, found):
             self.assertEqual(links, [list(each) for each in expected], text[:100])
 
+    def test_removes_punctuation_after_links_in_linear_time(self):
+        browser = self.browser()
+        browser.load()
+        # A quadratic search would take longer than a script may.
+        link = "https://example.com/" + "." * 1_000_000 + "x"
+        found = browser.module("""
+            const { tokenize } = await import('/console/links.js')
+            return tokenize(given[0]).map((part) => part.href?.length)""", link + "." * 1_000_000)
+        self.assertEqual(found, [len(link), None])
+
     def test_a_link_opens_without_its_opener(self):
         bob = self.browser(BOB)
         bob.open(name_of(ALICE))

@@ -12,7 +12,7 @@ const mail = `[\\p{L}\\p{N}_%+-]+(?:\\.[\\p{L}\\p{N}_%+-]+)*@(?:${host}\\.)+\\p{
 const candidate = new RegExp(
   `(?<![a-z0-9_@/:.%+-])(?<web>(?:https?://|www\\.)[^${end}]+)`
     + `|(?<![\\p{L}\\p{N}_@/:.%+-])(?:mailto:)?(?<mail>${mail})(?![\\p{L}\\p{N}_@-])`, 'giu')
-const trailing = /[.,:;!?'’‘…*]+$/u
+const trailing = ".,:;!?'’‘…*"
 const closers = { ')': '(', ']': '[', '}': '{' }
 
 /// Splits the text into parts `{ text, href }`, in their order; `href` is undefined where the part is no link.
@@ -42,7 +42,10 @@ function trimmed(found) {
     if (Object.values(closers).includes(character)) open.push({ character, at })
     else if (character in closers && open.pop()?.character !== closers[character]) length = at
   }
-  return found.slice(0, Math.min(length, open[0]?.at ?? length)).replace(trailing, '')
+  length = Math.min(length, open[0]?.at ?? length)
+  // A regular expression would try each of many dots as the start of the punctuation.
+  while (length > 0 && trailing.includes(found[length - 1])) length -= 1
+  return found.slice(0, length)
 }
 
 function webAddress(link) {
