@@ -317,7 +317,7 @@ extension Setting {
             "Mails of one kind per email address."),
         Setting(
             "mail_requests_per_hour", \.rates.mailRequestsPerHour, rate,
-            "Mails requested per address (IPv6: per /64), on each node."),
+            "Mails requested per address (IPv6: per /64), registrations included, on each node."),
         Setting(
             "media_bytes_per_day", \.rates.mediaBytesPerDay, .integer(in: 1...1_125_899_906_842_624),
             "Bytes of pictures uploaded per user, and 25 times as many per address (IPv6: per /64), on each node."),

@@ -21,6 +21,7 @@ extension Operation {
         let fullName = try params.required("full_name")
         try await session.requireNoOtherUser(than: nil)
         try session.limits.takeSignIn(from: session.peerAddress)
+        if session.accounts.mail != nil { try session.limits.takeMail(from: session.peerAddress) }
         let account = try await session.accounts.register(
             email: email, password: password, username: params.string("username"), fullName: fullName)
         try await session.accounts.requireConfirmedEmail(of: account.user)
@@ -76,6 +77,7 @@ extension Operation {
             throw ProtocolError(.forbidden, "Only a guest can be upgraded, and this account is not a guest.")
         }
         try session.limits.takeSignIn(from: session.peerAddress)
+        if session.accounts.mail != nil { try session.limits.takeMail(from: session.peerAddress) }
         let account = try await session.accounts.upgrade(
             token.user, email: email, password: password, fullName: params.string("full_name"))
         await session.recordWriteTimeAndNotifyFeed()

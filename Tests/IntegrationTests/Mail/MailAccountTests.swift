@@ -323,6 +323,10 @@ struct MailAccountTests {
             // The limit of the connection's address, for mails to any address.
             _ = try await client.call("auth.request_password_reset", ["email": "other@example.com"])
             try await client.refused(.rateLimited, "auth.request_password_reset", ["email": "another@example.com"])
+            // A registration sends a mail too.
+            try await node.connect().refused(
+                .rateLimited, "auth.register",
+                ["email": "new@example.com", "password": "correct horse", "full_name": "New"])
             #expect(try await server.mails(3, to: "frank@example.com").count == 3)
             try await node.database.wait(for: "select count(*) from app.mails", toBe: "0")
         }
