@@ -238,6 +238,14 @@ begin
                    and t.seq > greatest(m.last_read_seq, q.told_seq) and t.sender_id <> d.user_id
                    and t.deleted_at is null
                  order by t.seq desc limit 1) n on true),
+    -- Once per user, who may have ten devices and thousands of conversations.
+    badges as materialized (
+        select u.user_id, b.badge
+          from (select distinct k.user_id from judged k where k.verdict in ('tell', 'read', 'late')) u
+         cross join lateral (
+                select sum(greatest(r.last_seq - m.last_read_seq, 0))::bigint as badge
+                  from public.conversation_members m join public.conversations r on r.id = m.conversation_id
+                 where m.user_id = u.user_id) b),
     forgotten as (
         delete from app.pushes p
          where p.ctid = any (array(
@@ -258,14 +266,11 @@ begin
            case when j.verdict = 'read' then j.last_read_seq else j.newest end,
            j.user_id, j.platform, j.token, j.environment, j.locale, j.sender_id,
            coalesce(s.full_name, s.username)::text, c.title::text, j.message_kind::text,
-           case when with_text then j.content::text end, b.badge, j.attempts
+           case when with_text then j.content::text end, coalesce(b.badge, 0), j.attempts
       from judged j
       join public.conversations c on c.id = j.conversation_id
       left join public.user_profiles s on s.id = j.sender_id and not s.is_deleted
-     cross join lateral (
-            select coalesce(sum(greatest(r.last_seq - m.last_read_seq, 0)), 0)::bigint as badge
-              from public.conversation_members m join public.conversations r on r.id = m.conversation_id
-             where m.user_id = j.user_id) b
+      left join badges b on b.user_id = j.user_id
      where j.verdict in ('tell', 'read', 'late');
 end
 $$;
