@@ -75,7 +75,14 @@ struct FairnessTests {
             for _ in 0..<12 { flooders.append(try await node.signedIn(.alice)) }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for flooder in flooders {
-                    group.addTask { for _ in 0..<20 { try await flooder.call(method) } }
+                    group.addTask {
+                        for _ in 0..<20 {
+                            // On a busy machine a flooder waits too long for the others.
+                            do { try await flooder.call(method) } catch let error as RemoteError
+                                where error.knownCode == .unavailable
+                            {}
+                        }
+                    }
                 }
                 for number in 1...20 {
                     try await carol.send("meanwhile \(number)", to: Room.aliceCarol)
