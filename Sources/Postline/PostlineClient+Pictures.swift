@@ -62,7 +62,7 @@ extension PostlineClient {
         params["mime_type"] = .string(type)
         params["bytes"] = .integer(picture.count)
         let created: CreatedMedia = try await call("media.create", params)
-        let status = try await Upload.put(picture, to: created.upload.url, headers: created.upload.headers)
+        let status = try await HTTPTransfer.put(picture, to: created.upload.url, headers: created.upload.headers)
         guard 200..<300 ~= status else {
             throw PostlineError(
                 .unavailable, "The store refused the picture with status \(status).", isRetryable: true)
