@@ -101,6 +101,7 @@ extension PostlineClient {
             }
         case .signedOut(let error):
             await engine.keeper.retire()
+            await retirePictures()
             guard engine === self.engine else { return }
             if let store {
                 // If the response to the deletion was lost, the end of the session confirms it.

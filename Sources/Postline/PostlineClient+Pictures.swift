@@ -99,6 +99,29 @@ extension PostlineClient {
         return found
     }
 
+    /// Replaces the loader if another user's store is open.
+    func updatePictureLoader() {
+        guard let store, store.pictureCacheFolder != pictures.cache?.folder else { return }
+        pictures.cancel()
+        pictures = Self.makePictureLoader(folder: store.pictureCacheFolder, limits: pictureLimits, client: self)
+    }
+
+    /// Ends all downloads and deletes the caches, because the user signs out.
+    func retirePictures() async {
+        let former = pictures
+        pictures = Self.makePictureLoader(limits: pictureLimits)
+        await former.retire()
+    }
+
+    static func makePictureLoader(
+        folder: URL? = nil, limits: PictureLimits, client: PostlineClient? = nil
+    ) -> PictureLoader {
+        PictureLoader(folder: folder, limits: limits) { [weak client] attachments in
+            guard let client else { throw PostlineError(.signedOut, "The client is released.") }
+            return try await client.urls(for: attachments)
+        }
+    }
+
     /// Returns the MIME type of a picture by its first bytes, or nil if it is unknown.
     nonisolated static func type(of picture: Data) -> String? {
         let bytes = Array(picture.prefix(12))

@@ -175,6 +175,7 @@ extension PostlineClient {
         }
         await stop()
         await keeper?.retire()
+        await retirePictures()
         // The server may have ended the session first.
         guard store === self.store else { return }
         try secrets.erase(named: userID.rawValue)
@@ -250,6 +251,8 @@ extension PostlineClient {
             if guest != nil { try? restart() }
             throw error
         }
+        // A download must not bring the guest's folder back.
+        if guest != nil { await retirePictures() }
         try restart()
         return answer.merged
     }

@@ -29,6 +29,9 @@ public final class PostlineClient {
     /// The app's own values for this user on this device (``setDeviceData(_:to:)``).
     public internal(set) var deviceData: [String: JSONValue] = [:]
 
+    /// The loader of the pictures of messages and avatars. Each signed-in user has another.
+    @ObservationIgnored public internal(set) var pictures: PictureLoader
+
     /// The ids of users who are typing, by conversation, in the order in which they began.
     public internal(set) var typingUserIDs: [Conversation.ID: [User.ID]] = [:]
 
@@ -43,7 +46,7 @@ public final class PostlineClient {
     @ObservationIgnored var isReloading = false
     @ObservationIgnored var reloadWaiters: [CheckedContinuation<Bool, Never>] = []
     @ObservationIgnored var chats: [Conversation.ID: WeakChat] = [:]
-    @ObservationIgnored var store: Store?
+    @ObservationIgnored var store: Store? { didSet { updatePictureLoader() } }
     @ObservationIgnored var engine: SyncEngine?
     @ObservationIgnored var isInBackground = false
     /// True if the app has disconnected the client.
@@ -69,6 +72,7 @@ public final class PostlineClient {
     /// The registration of this device for pushes.
     let registration: DeviceRegistration
     let legacy: (any LegacyData)?
+    let pictureLimits: PictureLimits
     let logger: Logger
 
     /// The user or guest of a device.
@@ -95,23 +99,25 @@ public final class PostlineClient {
     ///   - legacyData: The data of an older version of the app.
     ///   - isInBackground: True if the app is not visible, as when the system launches it for a push. Only
     ///     ``receive(push:within:)`` then connects, until ``enterForeground()``.
+    ///   - pictureLimits: The limits of the caches, the downloads and the outbox of pictures.
     ///   - logger: The log for errors. It never contains tokens or the content of messages.
     /// - Throws: ``PostlineError``: `store_unusable`, also for a store of a newer version of the app.
     public convenience init(
         server: Server, store: StoreLocation, secrets: (any SecretStore)? = nil, authorities: String? = nil,
         legacyData: (any LegacyData)? = nil, isInBackground: Bool = false,
-        logger: Logger = Logger(label: "postline.client")
+        pictureLimits: PictureLimits = PictureLimits(), logger: Logger = Logger(label: "postline.client")
     ) throws {
         try self.init(
             server: server, store: store,
             secrets: secrets
                 ?? (store.isTemporary ? FileSecretStore(folder: store.folder) : Platform.secrets(in: store.folder)),
             connector: Platform.connector(authorities: authorities), legacyData: legacyData,
-            isInBackground: isInBackground, logger: logger)
+            isInBackground: isInBackground, pictureLimits: pictureLimits, logger: logger)
     }
 
     isolated deinit {
         engineTask?.cancel()
+        pictures.cancel()
         if isTemporary {
             try? store?.close(erasing: false)
             try? FileManager.default.removeItem(at: folder)
@@ -120,7 +126,8 @@ public final class PostlineClient {
 
     init(
         server: Server, store: StoreLocation, secrets: any SecretStore, connector: any Connector,
-        legacyData: (any LegacyData)?, isInBackground: Bool = false, logger: Logger
+        legacyData: (any LegacyData)?, isInBackground: Bool = false,
+        pictureLimits: PictureLimits = PictureLimits(), logger: Logger
     ) throws {
         self.server = server
         folder = store.folder
@@ -130,6 +137,8 @@ public final class PostlineClient {
         legacy = legacyData
         registration = DeviceRegistration(folder: store.folder)
         self.isInBackground = isInBackground
+        self.pictureLimits = pictureLimits
+        pictures = Self.makePictureLoader(limits: pictureLimits)
         self.logger = logger
         try restart()
         networkObserver = Platform.onNetworkChange { [connectSignal] in connectSignal.signal() }

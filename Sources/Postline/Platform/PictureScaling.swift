@@ -4,22 +4,26 @@ import Foundation
 import ImageIO
 
 extension Platform {
-    /// Returns the picture as JPEG, scaled down to at most this many pixels on its longer side. A picture that is
-    /// smaller or cannot be read is returned as it is.
+    /// Returns the picture as JPEG, or as PNG if it is transparent, scaled down to at most this many pixels on its longer
+    /// side. A picture that is smaller, is animated or cannot be read is returned as it is.
     @concurrent
     static func scaled(_ picture: Data, toPixels most: Int) async -> Data {
         guard let source = CGImageSourceCreateWithData(picture as CFData, nil),
             let properties = CGImageSourceCopyPropertiesAtIndex(source, 0, nil) as? [CFString: Any],
             let width = properties[kCGImagePropertyPixelWidth] as? Int,
-            let height = properties[kCGImagePropertyPixelHeight] as? Int, max(width, height) > most
+            let height = properties[kCGImagePropertyPixelHeight] as? Int, max(width, height) > most,
+            // The images of a HEIC file are no animation.
+            CGImageSourceGetCount(source) == 1 || PostlineClient.type(of: picture) == "image/heic"
         else { return picture }
+        let hasAlpha = properties[kCGImagePropertyHasAlpha] as? Bool == true
         let options: [CFString: Any] = [
             kCGImageSourceCreateThumbnailFromImageAlways: true, kCGImageSourceCreateThumbnailWithTransform: true,
             kCGImageSourceThumbnailMaxPixelSize: most,
         ]
         let data = NSMutableData()
         guard let image = CGImageSourceCreateThumbnailAtIndex(source, 0, options as CFDictionary),
-            let destination = CGImageDestinationCreateWithData(data, "public.jpeg" as CFString, 1, nil)
+            let destination = CGImageDestinationCreateWithData(
+                data, (hasAlpha ? "public.png" : "public.jpeg") as CFString, 1, nil)
         else { return picture }
         CGImageDestinationAddImage(
             destination, image, [kCGImageDestinationLossyCompressionQuality: 0.85] as CFDictionary)

@@ -78,7 +78,7 @@ public struct Message: Sendable, Hashable, Identifiable {
     /// A picture of a message.
     public struct Attachment: Sendable, Hashable, Codable {
         /// The https URL, at most 2,048 bytes. It is empty for an uploaded picture until it is sent, and does not show
-        /// one: call ``PostlineClient/urls(for:)``.
+        /// one: call ``PictureLoader/picture(of:maxPixels:progress:)``.
         public var url: String
         /// The id of an uploaded picture, or nil for a picture elsewhere.
         public var mediaID: String?
@@ -90,8 +90,10 @@ public struct Message: Sendable, Hashable, Identifiable {
         public var height: Int?
         /// The size of the file, in bytes.
         public var bytes: Int?
-        /// A placeholder to show until the picture is loaded.
+        /// A placeholder to show until the picture is loaded (``BlurHash``).
         public var blurhash: String?
+        /// The picture's file on this device while the message waits in the outbox, nil otherwise.
+        public internal(set) var fileURL: URL?
 
         /// Creates an attachment for a picture that is available at a URL.
         public init(
