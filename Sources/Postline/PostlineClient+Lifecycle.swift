@@ -8,6 +8,7 @@ extension PostlineClient {
     func activate(_ userID: User.ID) throws {
         let (store, snapshot) = try open(userID)
         self.store = store
+        removeOrphanedPictures(in: store)
         show(snapshot)
         if userID == DeviceState.localGuest {
             account = .localGuest
@@ -47,10 +48,11 @@ extension PostlineClient {
         let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let engine = SyncEngine(
             server: server, connector: connector, store: store, keeper: TokenKeeper(tokens: tokens, secrets: secrets),
-            registration: registration,
+            registration: registration, pictures: pictures.cache,
             connectSignal: connectSignal, isInBackground: isInBackground, logger: logger, report: { report.yield($0) },
             storeDidChange: { change.yield() })
         self.engine = engine
+        uploadProgress = [:]
         // The task ends with the session, or in `stop`, which awaits it.
         engineTask = Task { [weak self, typingSignal] in
             await withTaskGroup { group in
@@ -86,6 +88,7 @@ extension PostlineClient {
             if state == .live { connectionError = nil }
         case .connectionFailed(let error): connectionError = error
         case .typing(let notice): handleTyping(notice)
+        case .uploading(let id, let progress): uploadProgress[id] = progress
         case .storeFailed(let error): storeError = error
         case .storeDamaged:
             // The engine has ended. Its readable unsent changes are kept, and the rest is fetched again.
@@ -121,6 +124,7 @@ extension PostlineClient {
     /// Stops the engine and awaits its end.
     func stop() async {
         engine = nil
+        uploadProgress = [:]
         guard let engineTask else { return }
         engineTask.cancel()
         await engineTask.value

@@ -42,17 +42,6 @@ extension PostlineClient {
             mediaID: id, mimeType: type, width: width, height: height, bytes: picture.count, blurhash: blurhash)
     }
 
-    private struct CreatedMedia: Decodable, Sendable {
-        var id: String
-        var upload: UploadTarget
-
-        struct UploadTarget: Decodable, Sendable {
-            var method: String
-            var url: URL
-            var headers: [String: String]
-        }
-    }
-
     /// Creates a picture at the server, uploads it to the URL in the response, and returns its id and type.
     private func upload(_ picture: Data, _ params: [String: JSONValue]) async throws -> (id: String, type: String) {
         guard let type = Self.type(of: picture) else {
@@ -61,7 +50,7 @@ extension PostlineClient {
         var params = params
         params["mime_type"] = .string(type)
         params["bytes"] = .integer(picture.count)
-        let created: CreatedMedia = try await call("media.create", params)
+        let created: MediaUpload = try await call("media.create", params)
         let status = try await HTTPTransfer.put(picture, to: created.upload.url, headers: created.upload.headers)
         guard 200..<300 ~= status else {
             throw PostlineError(

@@ -320,6 +320,7 @@ extension PostlineClient {
             let new = try Store(folder: folder, userID: userID)
             // A guest at the server has only what the local guest brings. An account's own values win.
             let isGuest = try TokenKeeper.load(userID, from: secrets)?.isGuest == true
+            try old.outboxPictures.moveAll(to: new.outboxPictures)
             try new.writeNow { try $0.importUnsynced(left, fillingOnly: !isGuest) }
             try new.close(erasing: false)
             try old.close(erasing: true)

@@ -89,7 +89,7 @@ extension PostlineClient {
     func show(signedOutBecause error: PostlineError?) {
         (store, engine, engineTask) = (nil, nil, nil)
         (account, me, conversations, refusedChanges, pendingChangeCount) = (.signedOut, nil, [], [], 0)
-        deviceData = [:]
+        (deviceData, uploadProgress) = ([:], [:])
         typingUserIDs = [:]
         (storeError, connectionError) = (nil, nil)
         for chat in chats.values { chat.chat?.show([], hasOlder: false, in: nil) }

@@ -29,6 +29,9 @@ public final class PostlineClient {
     /// The app's own values for this user on this device (``setDeviceData(_:to:)``).
     public internal(set) var deviceData: [String: JSONValue] = [:]
 
+    /// The progress of the running uploads of messages' pictures.
+    public internal(set) var uploadProgress: [Message.ID: PictureProgress] = [:]
+
     /// The loader of the pictures of messages and avatars. Each signed-in user has another.
     @ObservationIgnored public internal(set) var pictures: PictureLoader
 

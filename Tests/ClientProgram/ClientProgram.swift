@@ -65,6 +65,12 @@ struct ClientProgram {
         case "send":
             let id = try await client.send(try request.text("text"), in: try request.conversation)
             return ["client_id": .string(id.rawValue)]
+        case "sendPicture":
+            var png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+            png.append(Data(repeating: 0, count: try request.number("bytes") - png.count))
+            let id = try await client.send(
+                picture: png, text: try request.text("text"), in: try request.conversation)
+            return ["client_id": .string(id.rawValue)]
         case "edit": try await client.edit(try lastOwnMessage(in: request.conversation), to: try request.text("text"))
         case "delete": try await client.delete(try lastOwnMessage(in: request.conversation))
         case "markRead": try await client.markRead(try request.conversation)
@@ -179,6 +185,11 @@ private struct Request: Decodable {
     func text(_ name: String) throws -> String {
         guard case .string(let text)? = params[name] else { throw missing(name) }
         return text
+    }
+
+    func number(_ name: String) throws -> Int {
+        guard case .integer(let number)? = params[name] else { throw missing(name) }
+        return number
     }
 
     func texts(_ name: String) throws -> [String] {

@@ -72,6 +72,19 @@ public final class Chat: Identifiable {
         return try await client.send(content, in: conversationID, attachment: attachment)
     }
 
+    /// Sends a picture in this conversation. See ``PostlineClient/send(picture:text:in:width:height:blurhash:)``.
+    ///
+    /// - Returns: The message's id.
+    /// - Throws: ``PostlineError``: `invalid_params`, `outbox_full`, `signed_out`, `store_unusable`.
+    @discardableResult
+    public func send(
+        picture: Data, text: String = "", width: Int? = nil, height: Int? = nil, blurhash: String? = nil
+    ) async throws -> Message.ID {
+        lastDraft = ""
+        return try await client.send(
+            picture: picture, text: text, in: conversationID, width: width, height: height, blurhash: blurhash)
+    }
+
     /// Marks the whole conversation as read. See ``PostlineClient/markRead(_:)``.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.

@@ -30,7 +30,7 @@ extension RefusedChange {
         guard let refusal = change.refusal else { return nil }
         let kind: Kind =
             switch change.method {
-            case .send: .message
+            case .send, .sendPicture: .message
             case .edit: .edit
             case .delete: .deletion
             case .markRead: .readMark

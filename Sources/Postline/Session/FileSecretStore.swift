@@ -1,4 +1,3 @@
-import Foundations
 public import Foundation
 
 /// A secret store in files that only the user can read (mode 0600), for systems without a keychain.
@@ -21,16 +20,7 @@ public struct FileSecretStore: SecretStore {
     /// - Throws: `CocoaError` if the file cannot be written.
     public func write(_ secret: Data, named name: String) throws {
         try FileManager.default.makePrivateFolder(folder)
-        let new = url(name).appendingPathExtension("new")
-        try? FileManager.default.removeItem(at: new)
-        // The file has its mode from the start, and a rename replaces the old one atomically.
-        let descriptor = unsafe open(new.path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard descriptor >= 0 else { throw CocoaError(.fileWriteNoPermission) }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        try file.write(contentsOf: secret)
-        try file.synchronize()
-        try file.close()
-        guard unsafe rename(new.path, url(name).path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+        try FileManager.default.writeDurably(secret, to: url(name))
     }
 
     /// Erases a secret. Does nothing if there is none.

@@ -6,7 +6,7 @@ struct QueuedChange: Sendable {
     let id: Int64
     let queueKey: String
     let method: Method
-    let params: [String: JSONValue]
+    var params: [String: JSONValue]
     let clientID: String?
     let refusal: PostlineError?
     let createdAt: Date
@@ -14,6 +14,8 @@ struct QueuedChange: Sendable {
     /// The methods that the outbox can queue.
     enum Method: String, CaseIterable {
         case send = "messages.send"
+        /// Uploads a picture and sends its message. An earlier version of the app leaves it in the outbox.
+        case sendPicture = "messages.send_picture"
         case edit = "messages.edit"
         case delete = "messages.delete"
         case markRead = "messages.mark_read"
@@ -41,6 +43,9 @@ struct QueuedChange: Sendable {
 
     /// The delivery state of the change.
     var delivery: Delivery { refusal.map { .refused($0, change: id) } ?? .queued(change: id) }
+
+    /// True if the change is a new message.
+    var isMessage: Bool { [.send, .sendPicture].contains(method) }
 
     /// The conversation of the change, or nil for the user's own data.
     var conversationID: Conversation.ID? { queueKey == Self.profileQueueKey ? nil : Conversation.ID(queueKey) }

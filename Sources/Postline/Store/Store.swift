@@ -93,13 +93,13 @@ final class Store: Sendable {
 
     /// Reads a consistent snapshot of the store.
     func read<Value: Sendable>(_ body: @Sendable (StoreReader) throws -> Value) async throws -> Value {
-        let userID = userID
-        return try await database.read { try body(StoreReader(database: $0, userID: userID)) }
+        let (userID, pictures) = (userID, outboxPictures)
+        return try await database.read { try body(StoreReader(database: $0, userID: userID, pictures: pictures)) }
     }
 
     /// Reads a consistent snapshot synchronously, for the first view of an app.
     func readNow<Value>(_ body: (StoreReader) throws -> Value) throws -> Value {
-        try database.read { try body(StoreReader(database: $0, userID: userID)) }
+        try database.read { try body(StoreReader(database: $0, userID: userID, pictures: outboxPictures)) }
     }
 
     /// Writes to the store in one transaction.
@@ -107,11 +107,11 @@ final class Store: Sendable {
     /// - Parameter isDurable: True to flush to disk before this returns. Data that is stored with its cursor needs no
     ///   flush (SQLite, `pragma synchronous`): if both are lost, the server sends it again.
     func write(isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Void) async throws {
-        let userID = userID
+        let (userID, pictures) = (userID, outboxPictures)
         try await database.writeWithoutTransaction { database in
             try database.execute(sql: isDurable ? "pragma synchronous = full" : "pragma synchronous = normal")
             try database.inTransaction {
-                try body(StoreWriter(reader: StoreReader(database: database, userID: userID)))
+                try body(StoreWriter(reader: StoreReader(database: database, userID: userID, pictures: pictures)))
                 return .commit
             }
         }
@@ -120,7 +120,7 @@ final class Store: Sendable {
     /// Writes in one transaction synchronously, before anything else uses the store.
     func writeNow(_ body: (StoreWriter) throws -> Void) throws {
         try database.write { database in
-            try body(StoreWriter(reader: StoreReader(database: database, userID: userID)))
+            try body(StoreWriter(reader: StoreReader(database: database, userID: userID, pictures: outboxPictures)))
         }
     }
 

@@ -54,7 +54,10 @@ extension StoreReader {
     private func lastPendingSends() throws -> [Conversation.ID: QueuedChange] {
         try Row.fetchAll(
             database.cachedStatement(
-                sql: "select * from change where method = 'messages.send' and refusal is null order by id")
+                sql: """
+                    select * from change where method in ('messages.send', 'messages.send_picture') and refusal is null
+                    order by id
+                    """)
         ).compactMap(QueuedChange.init).reduce(into: [:]) { $0[Conversation.ID($1.queueKey)] = $1 }
     }
 

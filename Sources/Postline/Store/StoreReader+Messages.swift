@@ -19,7 +19,7 @@ extension StoreReader {
                 sql: "select * from message where conversation_id = ? and seq >= ? order by seq desc limit ?"),
             arguments: [conversationID.rawValue, first, limit])
         let changes = try changes(queueKey: conversationID.rawValue)
-        let sends = changes.filter { $0.method == .send }
+        let sends = changes.filter(\.isMessage)
         let events: [GroupEvent?] = try rows.map { row in try (row["event"] as String?).map(StoreJSON.decode) }
         let named = events.flatMap { $0?.userIDs ?? [] }
         let people = try profiles(rows.map { $0.id("sender_id") } + named + [userID], me: me)
@@ -43,7 +43,7 @@ extension StoreReader {
             case .delete:
                 if change.refusal == nil { (messages[index].content, messages[index].attachment) = (nil, nil) }
                 messages[index].delivery = change.delivery
-            case .send, .markRead, .save, .fill: break
+            case .send, .sendPicture, .markRead, .save, .fill: break
             }
         }
         messages += try sends.map { try pendingMessage(for: $0, sender: people[userID]) }
@@ -67,12 +67,15 @@ extension StoreReader {
     func pendingMessage(for change: QueuedChange, sender: User?) throws -> Message {
         var kind = MessageKind.text
         if case .string(let name)? = change.params["kind"] { kind = .init(rawValue: name) }
+        var attachment: Message.Attachment? = try change.params["attachment"].map {
+            try StoreJSON.decode(try StoreJSON.encode($0))
+        }
+        if change.method == .sendPicture { attachment?.fileURL = change.clientID.map(pictures.url) }
         return Message(
             id: Message.ID(change.clientID ?? "\(change.id)"), conversationID: Conversation.ID(change.queueKey),
             seq: nil, senderID: userID,
             sender: sender, kind: kind, content: change.content,
-            attachment: try change.params["attachment"].map { try StoreJSON.decode(try StoreJSON.encode($0)) },
-            createdAt: change.createdAt, delivery: change.delivery, isMine: true)
+            attachment: attachment, createdAt: change.createdAt, delivery: change.delivery, isMine: true)
     }
 
     static func date(_ seconds: Double?) -> Date? { seconds.map(Date.init(timeIntervalSince1970:)) }

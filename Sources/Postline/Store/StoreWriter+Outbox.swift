@@ -35,6 +35,7 @@ extension StoreWriter {
     /// Removes a change that is done or discarded from the outbox.
     func remove(_ change: QueuedChange) throws {
         try database.execute(sql: "delete from change where id = ?", arguments: [change.id])
+        if change.method == .sendPicture, let clientID = change.clientID { removePictureAfterCommit(clientID) }
     }
 
     /// Records the server's refusal of a change. Nil makes the change pending again.
@@ -66,6 +67,7 @@ extension StoreWriter {
 
     func removeSend(_ clientID: String) throws {
         try database.cachedStatement(sql: "delete from change where client_id = ?").execute(arguments: [clientID])
+        if database.changesCount > 0 { removePictureAfterCommit(clientID) }
     }
 
     func setDraft(_ content: String?, in conversationID: Conversation.ID) throws {

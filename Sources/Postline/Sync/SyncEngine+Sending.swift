@@ -80,6 +80,7 @@ extension SyncEngine {
                 params["attachment"] = .object(attachment)
             }
             changes.messages = [try await connection.call(change.method.rawValue, params)]
+        case .sendPicture: changes.messages = try await sendPicture(change, connection).map { [$0] } ?? []
         case .edit, .delete:
             changes.messages = [try await connection.call(change.method.rawValue, change.params)]
         case .markRead: changes.reads = [try await connection.call(change.method.rawValue, change.params)]

@@ -10,6 +10,8 @@ actor SyncEngine {
         case state(ConnectionState)
         /// Another user has begun or stopped typing.
         case typing(WireTyping)
+        /// A part of a message's picture is uploaded. Nil at the end.
+        case uploading(Message.ID, PictureProgress?)
         /// The connection failed or was lost for this reason.
         case connectionFailed(PostlineError)
         /// The store could not be written. The next connection tries again.
@@ -25,6 +27,8 @@ actor SyncEngine {
     let store: Store
     let keeper: TokenKeeper
     let registration: DeviceRegistration
+    /// The cache for uploaded pictures.
+    let pictures: PictureCache?
     let logger: Logger
     let report: @Sendable (Report) -> Void
     let storeDidChange: @Sendable () -> Void
@@ -63,7 +67,7 @@ actor SyncEngine {
 
     init(
         server: Server, connector: any Connector, store: Store, keeper: TokenKeeper,
-        registration: DeviceRegistration, connectSignal: AsyncSignal, isInBackground: Bool,
+        registration: DeviceRegistration, pictures: PictureCache?, connectSignal: AsyncSignal, isInBackground: Bool,
         logger: Logger, report: @escaping @Sendable (Report) -> Void, storeDidChange: @escaping @Sendable () -> Void
     ) {
         self.server = server
@@ -71,6 +75,7 @@ actor SyncEngine {
         self.store = store
         self.keeper = keeper
         self.registration = registration
+        self.pictures = pictures
         self.connectSignal = connectSignal
         self.isInBackground = isInBackground
         self.logger = logger

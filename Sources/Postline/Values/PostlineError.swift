@@ -95,5 +95,7 @@ public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringCon
         public static let malformedAnswer: Self = "malformed_answer"
         /// The device's store cannot be used.
         public static let storeUnusable: Self = "store_unusable"
+        /// Too many pictures wait in the outbox (``PictureLimits``).
+        public static let outboxFull: Self = "outbox_full"
     }
 }
