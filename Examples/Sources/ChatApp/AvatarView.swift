@@ -11,18 +11,22 @@ struct AvatarView: View {
     /// The built-in avatars that this app has pictures for. For others it draws the initials.
     private static let pictures = BuiltInAvatar.standardIDs
 
+    let client: PostlineClient
     let profile: User
+    @State private var picture: Data?
 
     var body: some View {
         switch profile.avatar(builtInIDs: Self.pictures) {
-        case .custom(let url):
-            AsyncImage(url: URL(string: url)) { image in
-                image.resizable()
-            } placeholder: {
-                EmptyView()
+        case .custom:
+            VStack {
+                if let image = picture.flatMap(Image.init(picture:)) { image.resizable() }
             }
             .frame(width: 40, height: 40)
             .clipShape(Circle())
+            .task(id: profile.avatar) {
+                // Until it is loaded, and without a connection, the circle is empty.
+                picture = try? await client.pictures.picture(of: profile.avatar, maxPixels: 120)
+            }
         case .builtIn(let id):
             Image(id).resizable().frame(width: 40, height: 40)
         case .initials(let letters, let color):

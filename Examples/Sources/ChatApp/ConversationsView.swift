@@ -16,7 +16,7 @@ struct ConversationsView: View {
             List(client.conversations) { conversation in
                 NavigationLink(value: conversation.id) {
                     HStack {
-                        if let other = conversation.otherUser { AvatarView(profile: other) }
+                        if let other = conversation.otherUser { AvatarView(client: client, profile: other) }
                         VStack(alignment: .leading) {
                             Text(conversation.displayName ?? "Deleted user")
                             Text(conversation.draft.map { "Draft: \($0)" } ?? conversation.lastMessageContent ?? "")

@@ -14,14 +14,19 @@ struct MessageView: View {
 
     var body: some View {
         HStack {
-            if let sender = message.sender { AvatarView(profile: sender) }
+            if let sender = message.sender { AvatarView(client: client, profile: sender) }
             VStack(alignment: .leading) {
                 Text(message.sender?.displayName ?? "Deleted user")
                 if let attachment = message.attachment { PictureView(client: client, attachment: attachment) }
                 Text(message.content ?? "This message was deleted.")
                 switch message.delivery {
                 case .sent: if message.isRead, message.isMine { Text("Read") }
-                case .queued: Text("On its way")
+                case .queued:
+                    if let part = client.uploadProgress[message.id]?.fractionCompleted {
+                        Text("\(Int(part * 100)) % uploaded")
+                    } else {
+                        Text("On its way")
+                    }
                 case .refused(let error, let change):
                     Text(error.localizedDescription)
                     Button("Try again") { Task { await attempt($problem) { try await client.retryChange(change) } } }

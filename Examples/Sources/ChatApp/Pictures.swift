@@ -10,12 +10,11 @@ struct Pictures {
     }
 
     func send(_ picture: Data, in chat: Chat) async throws {
-        let attachment = try await client.upload(picture, for: chat.conversationID)
-        try await chat.send("", attachment: attachment)
+        try await chat.send(picture: picture)
     }
 
-    func address(of message: Message) async throws -> URL? {
+    func picture(of message: Message) async throws -> Data? {
         guard let attachment = message.attachment else { return nil }
-        return try await client.urls(for: [attachment])[attachment]
+        return try await client.pictures.picture(of: attachment, maxPixels: 1_200)
     }
 }

@@ -15,7 +15,7 @@ struct ProfileView: View {
     var body: some View {
         Form {
             if let me = client.me {
-                AvatarView(profile: me.profile)
+                AvatarView(client: client, profile: me.profile)
                 TextField(me.fullName ?? "Your name", text: $name)
                 Button("Save") {
                     Task { await attempt($problem) { try await client.updateProfile { $0.fullName = name } } }
