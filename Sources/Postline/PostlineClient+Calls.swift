@@ -8,23 +8,6 @@ extension PostlineClient {
         var avatars: [BuiltInAvatar]
     }
 
-    /// Fetches all changes from the server, for pull-to-refresh. When it returns, they are stored and shown. While
-    /// ``state`` is live, changes arrive without it.
-    ///
-    /// - Throws: ``PostlineError``: `offline`, `not_trusted`, `signed_out`.
-    public func refresh() async throws {
-        connectSignal.signal()
-        let engine = try currentEngine()
-        guard await engine.refresh() else {
-            let store = try currentStore()
-            guard store === engine.store, let connectionError else {
-                throw PostlineError(.offline, "There is no connection to the server.", isRetryable: true)
-            }
-            throw connectionError
-        }
-        await reload()
-    }
-
     /// Returns an access token for the app's own HTTP requests as this user. Renews it first if it is about to expire,
     /// so call this before each request.
     ///

@@ -81,6 +81,7 @@ extension PostlineClient {
             // Earlier writes are shown before the state that follows them.
             if state == .live { await reload() }
             let wasLive = self.state == .live
+            if state == .live, case .failed = refreshState { refreshState = .idle }
             if self.state != state { self.state = state }
             if wasLive, !typingUserIDs.isEmpty { typingUserIDs = [:] }
             // Presence is known only while the state is live.
@@ -177,7 +178,7 @@ extension PostlineClient {
     func currentEngine() throws -> SyncEngine {
         guard let engine else {
             if store == nil { throw PostlineError(.signedOut, "No user is signed in.") }
-            throw PostlineError(.offline, "There is no connection to the server.", isRetryable: true)
+            throw Self.noConnection
         }
         return engine
     }

@@ -35,6 +35,7 @@ extension PostlineClient {
             connector: Platform.connector(authorities: nil), legacyData: nil,
             logger: Logger(label: "postline.preview") { _ in SwiftLogNoOpLogHandler() })
         var changes = Changes()
+        changes.cursor = "preview"
         changes.me = Me(user)
         changes.profiles = conversations.flatMap(\.people)
         changes.messages = messages.compactMap(WireMessage.init)

@@ -10,20 +10,24 @@ extension PostlineClient {
         var refused: [RefusedChange]
         var pendingChangeCount: Int
         var deviceData: [String: JSONValue]
-        var chats: [Conversation.ID: (messages: [Message], hasOlder: Bool)]
+        /// True if the list has come from the server at least once.
+        var isListLoaded: Bool
+        var chats: [Conversation.ID: (window: ChatWindow, content: ChatContent)]
     }
 
     nonisolated static func snapshot(
-        _ reader: StoreReader, chats: [Conversation.ID: Int], isLive: Bool
+        _ reader: StoreReader, chats: [Conversation.ID: ChatWindow], isLive: Bool
     ) throws -> StoreSnapshot {
         let me = try reader.me()
         let changes = try reader.changes()
+        let conversations = try reader.conversations(me: me, isLive: isLive)
         return StoreSnapshot(
-            me: me, conversations: try reader.conversations(me: me, isLive: isLive),
+            me: me, conversations: conversations,
             refused: changes.compactMap(RefusedChange.init),
             pendingChangeCount: changes.count { $0.refusal == nil }, deviceData: try reader.deviceData(),
+            isListLoaded: try !conversations.isEmpty || reader.hasSynced,
             chats: try chats.reduce(into: [:]) { found, chat in
-                found[chat.key] = try reader.messages(chat.key, limit: chat.value, me: me)
+                found[chat.key] = (chat.value, try reader.content(of: chat.value, in: chat.key, me: me))
             })
     }
 
@@ -31,9 +35,23 @@ extension PostlineClient {
         try store.readNow { try Self.snapshot($0, chats: openChats(), isLive: state == .live) }
     }
 
-    func openChats() -> [Conversation.ID: Int] {
+    func openChats() -> [Conversation.ID: ChatWindow] {
         chats = chats.filter { $0.value.chat != nil }
-        return chats.compactMapValues { $0.chat?.limit }
+        return chats.compactMapValues { $0.chat?.window }
+    }
+
+    /// Reads from the store, off the main actor.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    func read<Value: Sendable>(_ body: @Sendable (StoreReader) throws -> Value) async throws -> Value {
+        let store = try currentStore()
+        do {
+            return try await store.read(body)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw PostlineError(.storeUnusable, "The store \(store.url.path) cannot be read: \(error)")
+        }
     }
 
     /// Shows the newest state of the store. All values change in one turn of the main actor, so that no two views
@@ -66,8 +84,11 @@ extension PostlineClient {
                 show(snapshot)
                 if storeError != nil { storeError = nil }
             } catch {
+                guard store === self.store else { continue }
                 // The next change triggers another read, and so does each ping of the server.
-                storeError = PostlineError(.storeUnusable, "The store \(store.url.path) cannot be read: \(error)")
+                let failure = PostlineError(.storeUnusable, "The store \(store.url.path) cannot be read: \(error)")
+                storeError = failure
+                for chat in chats.values.compactMap(\.chat) where !chat.isRead { chat.loadingState = .failed(failure) }
                 if Store.isDamaged(error) { await engine?.stop(afterStoreError: error) }
             }
         }
@@ -80,9 +101,10 @@ extension PostlineClient {
         if refusedChanges != snapshot.refused { refusedChanges = snapshot.refused }
         if pendingChangeCount != snapshot.pendingChangeCount { pendingChangeCount = snapshot.pendingChangeCount }
         if deviceData != snapshot.deviceData { deviceData = snapshot.deviceData }
+        if isListLoaded != snapshot.isListLoaded { isListLoaded = snapshot.isListLoaded }
         for (id, shown) in snapshot.chats {
             chats[id]?.chat?.show(
-                shown.messages, hasOlder: shown.hasOlder, in: snapshot.conversations.first { $0.id == id })
+                shown.content, of: shown.window, in: snapshot.conversations.first { $0.id == id })
         }
     }
 
@@ -92,18 +114,22 @@ extension PostlineClient {
         (deviceData, uploadProgress) = ([:], [:])
         typingUserIDs = [:]
         (storeError, connectionError) = (nil, nil)
-        for chat in chats.values { chat.chat?.show([], hasOlder: false, in: nil) }
+        (isListLoaded, refreshState) = (true, .idle)
+        for chat in chats.values { chat.chat?.showSignedOut() }
         chats = [:]
         state = .signedOut(error)
     }
 
     /// Returns the messages of a conversation, current while the app holds the chat. The same conversation has the same
     /// object. It is empty if the user is not a member.
+    ///
+    /// It can be called in a view's body: it only starts the read of the messages, off the main actor. Until they are
+    /// shown, ``Chat/loadingState`` is loading.
     public func chat(with conversationID: Conversation.ID) -> Chat {
         if let chat = chats[conversationID]?.chat { return chat }
-        let chat = Chat(conversationID: conversationID, client: self)
+        let chat = Chat(conversations.first { $0.id == conversationID }, id: conversationID, client: self)
         chats[conversationID] = WeakChat(chat: chat)
-        if let store, let shown = try? snapshot(of: store) { show(shown) }
+        if store == nil { chat.showSignedOut() } else { chatOpened.yield() }
         return chat
     }
 

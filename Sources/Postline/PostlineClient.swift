@@ -44,6 +44,14 @@ public final class PostlineClient {
     /// The error of a store that cannot be used. Each connection tries it again.
     public internal(set) var storeError: PostlineError?
 
+    /// The state of the last ``refresh()``. An error stays until the next one, or until the client is live again.
+    public internal(set) var refreshState = LoadingState.idle
+
+    /// True if the list has come from the server at least once.
+    var isListLoaded = true
+
+    /// The number of refreshes. The last one sets ``refreshState``.
+    @ObservationIgnored var refreshCount = 0
     /// True if the store has changed since the last snapshot.
     @ObservationIgnored var isStale = false
     @ObservationIgnored var isReloading = false
@@ -63,6 +71,8 @@ public final class PostlineClient {
     let connectSignal = AsyncSignal()
     /// The task that runs the engine. It must be cancelled when the engine is replaced.
     @ObservationIgnored var engineTask: Task<Void, Never>?
+    /// Signals that the app has opened a chat, whose messages are to be read.
+    @ObservationIgnored let chatOpened: AsyncStream<Void>.Continuation
     /// The observer of the network path, which signals `connectSignal`.
     @ObservationIgnored var networkObserver: AnyObject?
 
@@ -121,6 +131,7 @@ public final class PostlineClient {
     isolated deinit {
         engineTask?.cancel()
         pictures.cancel()
+        chatOpened.finish()
         if isTemporary {
             try? store?.close(erasing: false)
             try? FileManager.default.removeItem(at: folder)
@@ -143,7 +154,12 @@ public final class PostlineClient {
         self.pictureLimits = pictureLimits
         pictures = Self.makePictureLoader(limits: pictureLimits)
         self.logger = logger
+        // Any number of chats lead to one read.
+        let (openings, chatOpened) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        self.chatOpened = chatOpened
         try restart()
         networkObserver = Platform.onNetworkChange { [connectSignal] in connectSignal.signal() }
+        // The task ends with the client, which finishes the stream.
+        Task { [weak self] in for await _ in openings { await self?.reload() } }
     }
 }

@@ -39,6 +39,7 @@ struct ClientBench {
         }
         for id in ids {
             let chat = client.chat(with: id)
+            try await chat.load()
             repeat { try await chat.loadOlder() } while chat.hasOlder
         }
         await client.disconnect()
@@ -107,6 +108,7 @@ struct ClientBench {
         // Nothing listens on this port.
         let client = try make(folder, port: 1)
         let chat = client.chat(with: ids[0])
+        try await chat.load()
         guard client.conversations.count == Self.conversations, chat.messages.count == 50 else {
             throw BenchError(
                 "the store has \(client.conversations.count) conversations, \(chat.messages.count) messages")
@@ -132,6 +134,7 @@ struct ClientBench {
         let before = try residentBytes()
         let client = try make(URL(fileURLWithPath: folder), port: 1)
         let chat = client.chat(with: Conversation.ID(id))
+        try await chat.load()
         // Until the connection attempt has failed.
         while client.state == .connecting { try await Task.sleep(for: .milliseconds(1)) }
         let after = try residentBytes()
@@ -202,6 +205,7 @@ struct ClientBench {
         try client.connect()
         try await isLive(client)
         let chat = client.chat(with: id)
+        try await chat.load()
         let line = try await world.connect(other)
         var times: [Duration] = []
         for number in 0..<300 {

@@ -71,8 +71,9 @@ struct ClientProgram {
             let id = try await client.send(
                 picture: png, text: try request.text("text"), in: try request.conversation)
             return ["client_id": .string(id.rawValue)]
-        case "edit": try await client.edit(try lastOwnMessage(in: request.conversation), to: try request.text("text"))
-        case "delete": try await client.delete(try lastOwnMessage(in: request.conversation))
+        case "edit":
+            try await client.edit(try await lastOwnMessage(in: request.conversation), to: try request.text("text"))
+        case "delete": try await client.delete(try await lastOwnMessage(in: request.conversation))
         case "markRead": try await client.markRead(try request.conversation)
         case "updateProfile":
             let fields = try request.object("fields")
@@ -102,9 +103,10 @@ struct ClientProgram {
         }
     }
 
-    private func lastOwnMessage(in id: Conversation.ID) throws -> Message {
-        let messages = client.chat(with: id).messages
-        guard let message = messages.last(where: { $0.isMine && $0.seq != nil && $0.deletedAt == nil }) else {
+    private func lastOwnMessage(in id: Conversation.ID) async throws -> Message {
+        let chat = client.chat(with: id)
+        try await chat.load()
+        guard let message = chat.messages.last(where: { $0.isMine && $0.seq != nil && $0.deletedAt == nil }) else {
             throw PostlineError(.notFound, "The user has no message in this conversation.")
         }
         return message
@@ -114,6 +116,7 @@ struct ClientProgram {
         var conversations: [JSONValue] = []
         for conversation in client.conversations {
             let chat = client.chat(with: conversation.id)
+            try await chat.load()
             while chat.hasOlder { try await chat.loadOlder() }
             conversations.append([
                 "id": .string(conversation.id.rawValue), "title": .optional(conversation.title),

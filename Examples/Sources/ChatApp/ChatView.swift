@@ -24,6 +24,7 @@ struct ChatView: View {
     var body: some View {
         VStack {
             ScrollView {
+                LoadingView(state: chat.loadingState) { try await chat.retry() }
                 if chat.hasOlder {
                     Button("Older messages") {
                         Task { await attempt($problem) { try await chat.loadOlder() } }
@@ -31,10 +32,17 @@ struct ChatView: View {
                 }
                 LazyVStack(alignment: .leading) {
                     ForEach(chat.messages) { message in
+                        if message.id == chat.firstUnreadID { Text("New messages") }
                         MessageView(client: client, message: message)
                     }
                 }
                 .scrollTargetLayout()
+                if chat.hasNewer {
+                    Button("Newer messages") {
+                        Task { await attempt($problem) { try await chat.loadNewer() } }
+                    }
+                    Button("Newest messages") { Task { await chat.jumpToNewest() } }
+                }
             }
             .defaultScrollAnchor(.bottom)
             .scrollPosition(id: $lowest, anchor: .bottom)

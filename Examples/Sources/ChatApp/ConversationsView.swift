@@ -13,6 +13,7 @@ struct ConversationsView: View {
 
     var body: some View {
         NavigationStack {
+            LoadingView(state: client.listState) { try await client.refresh() }
             List(client.conversations) { conversation in
                 NavigationLink(value: conversation.id) {
                     HStack {

@@ -1,43 +1,66 @@
 public import Foundation
 public import Observation
 
-/// The messages of one conversation as a view shows them: the newest, and older ones on demand.
+/// The messages of one conversation as a view shows them: a part without a gap, at first the newest.
 @MainActor @Observable
 public final class Chat: Identifiable {
     /// The conversation's id. It never changes.
     public nonisolated let conversationID: Conversation.ID
 
     /// The conversation with its members' profiles, or nil if the user is not a member.
-    public private(set) var conversation: Conversation?
+    public internal(set) var conversation: Conversation?
 
-    /// The server's messages by number without a gap, followed by unsent ones.
-    public private(set) var messages: [Message] = []
+    /// The server's messages by number without a gap. The unsent messages follow if the newest message is shown.
+    public internal(set) var messages: [Message] = []
 
-    /// True if the device or the server has older messages.
-    public private(set) var hasOlder = false
+    /// True if the device or the server has messages before the first shown one.
+    public internal(set) var hasOlder = false
 
-    /// The number of the server's messages that are shown.
-    @ObservationIgnored private(set) var limit = Chat.page
+    /// True if the device or the server has messages after the last shown one, as after ``jump(toSeq:)``.
+    public internal(set) var hasNewer = false
+
+    /// The state of the first read from the device, and then of the last jump.
+    public internal(set) var loadingState = LoadingState.loading
+
+    /// The state of the page before the first shown message.
+    public internal(set) var olderState = LoadingState.idle
+
+    /// The state of the page after the last shown message.
+    public internal(set) var newerState = LoadingState.idle
+
+    /// The number of the first message that was unread when the chat opened, or nil if none was. It stays while the app
+    /// holds the chat, until ``resetFirstUnread()``.
+    ///
+    /// If the chat opens before the client is live, messages that the client then fetches count too.
+    public internal(set) var firstUnreadSeq: Int?
+
+    /// The part of the conversation to show.
+    @ObservationIgnored var window = ChatWindow.newest(limit: ChatWindow.page)
+
+    /// The number of jumps. A page that was requested before the last one is not shown.
+    @ObservationIgnored var jumpCount = 0
+
+    /// The window of a failed jump, for ``retry()``.
+    @ObservationIgnored var failedJump: ChatWindow?
+
+    /// True if the messages of the store have been read.
+    @ObservationIgnored var isRead = false
+
+    /// True if later unread messages no longer set ``firstUnreadSeq``.
+    @ObservationIgnored var isFirstUnreadFixed = false
 
     /// The draft that was set last. The store may not have it yet.
     @ObservationIgnored private var lastDraft: String?
 
-    @ObservationIgnored private let client: PostlineClient
-
-    private static let page = 50
+    @ObservationIgnored let client: PostlineClient
 
     /// The conversation's id, the same as ``conversationID``.
     public nonisolated var id: Conversation.ID { conversationID }
 
-    init(conversationID: Conversation.ID, client: PostlineClient) {
-        self.conversationID = conversationID
+    init(_ conversation: Conversation?, id: Conversation.ID, client: PostlineClient) {
+        conversationID = id
+        self.conversation = conversation
         self.client = client
-    }
-
-    func show(_ messages: [Message], hasOlder: Bool, in conversation: Conversation?) {
-        if self.messages != messages { self.messages = messages }
-        if self.hasOlder != hasOlder { self.hasOlder = hasOlder }
-        if self.conversation != conversation { self.conversation = conversation }
     }
 
     /// The other members who are typing, in the order in which they began.
@@ -62,14 +85,17 @@ public final class Chat: Identifiable {
         if isEdited { await client.setTyping(!content.isEmpty, in: id) }
     }
 
-    /// Sends a message in this conversation. See ``PostlineClient/send(_:in:attachment:)``.
+    /// Sends a message in this conversation, and shows the newest messages. See
+    /// ``PostlineClient/send(_:in:attachment:)``.
     ///
     /// - Returns: The message's id.
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     @discardableResult
     public func send(_ content: String, attachment: Message.Attachment? = nil) async throws -> Message.ID {
         lastDraft = ""
-        return try await client.send(content, in: conversationID, attachment: attachment)
+        let id = try await client.send(content, in: conversationID, attachment: attachment)
+        if hasNewer { await jumpToNewest() }
+        return id
     }
 
     /// Sends a picture in this conversation. See ``PostlineClient/send(picture:text:in:width:height:blurhash:)``.
@@ -135,30 +161,4 @@ public final class Chat: Identifiable {
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
     public func unmute() async throws { try await client.unmute(conversationID) }
-
-    /// Shows 50 older messages, from the device or else from the server. Does nothing if there are none.
-    ///
-    /// - Throws: ``PostlineError``: `offline` if the device has no more and there is no connection.
-    public func loadOlder() async throws {
-        guard hasOlder else { return }
-        let shown = messages.count { $0.seq != nil }
-        if shown < limit, let oldest = messages.first?.seq {
-            struct Page: Decodable, Sendable {
-                var messages: [WireMessage]
-            }
-            var changes = Changes()
-            let engine = try client.currentEngine()
-            changes.messages = try await engine.call(
-                "messages.list",
-                [
-                    "conversation_id": JSONValue.id(conversationID), "before_seq": .integer(oldest),
-                    "limit": .integer(Self.page),
-                ], as: Page.self
-            ).messages
-            limit += Self.page
-            return try await client.apply(changes, from: engine)
-        }
-        limit += Self.page
-        await client.reload()
-    }
 }

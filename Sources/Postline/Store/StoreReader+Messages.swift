@@ -3,21 +3,10 @@ import GRDB
 
 /// Reading the messages of a conversation.
 extension StoreReader {
-    /// Returns the newest messages without a gap, the oldest first: at most `limit` of the server's, and all unsent
-    /// ones. `hasOlder` is true if the device or the server has older messages.
-    func messages(_ conversationID: Conversation.ID, limit: Int, me: Me?) throws -> (
-        messages: [Message], hasOlder: Bool
-    ) {
-        guard
-            let row = try Row.fetchOne(
-                database.cachedStatement(sql: "select first_seq, last_seq from conversation where id = ?"),
-                arguments: [conversationID.rawValue])
-        else { return ([], false) }
-        let first: Int = row["first_seq"]
-        let rows = try Row.fetchAll(
-            database.cachedStatement(
-                sql: "select * from message where conversation_id = ? and seq >= ? order by seq desc limit ?"),
-            arguments: [conversationID.rawValue, first, limit])
+    /// Returns messages, the oldest first, with the changes of the outbox. The unsent ones follow if `withUnsent`.
+    func messages(
+        _ rows: [Row], in conversationID: Conversation.ID, withUnsent: Bool, me: Me?
+    ) throws -> [Message] {
         let changes = try changes(queueKey: conversationID.rawValue)
         let sends = changes.filter(\.isMessage)
         let events: [GroupEvent?] = try rows.map { row in try (row["event"] as String?).map(StoreJSON.decode) }
@@ -28,7 +17,7 @@ extension StoreReader {
             database.cachedStatement(
                 sql: "select min(last_read_seq) from member where conversation_id = ? and user_id <> ?"),
             arguments: [conversationID.rawValue, userID.rawValue])
-        var messages = try zip(rows, events).reversed().map { row, event in
+        var messages = try zip(rows, events).map { row, event in
             var message = try message(row, people: people, isReadUpTo: mark ?? .max)
             message.event = event
             message.event?.profiles = event?.userIDs.compactMap { people[$0] } ?? []
@@ -46,8 +35,8 @@ extension StoreReader {
             case .send, .sendPicture, .markRead, .save, .fill: break
             }
         }
-        messages += try sends.map { try pendingMessage(for: $0, sender: people[userID]) }
-        return (messages, (rows.last?["seq"] ?? first) > 1 && (row["last_seq"] as Int) > 0)
+        if withUnsent { messages += try sends.map { try pendingMessage(for: $0, sender: people[userID]) } }
+        return messages
     }
 
     func message(_ row: Row, people: [User.ID: User], isReadUpTo mark: Int) throws -> Message {

@@ -11,6 +11,15 @@ struct StoreReader {
         get throws { try setting("cursor") }
     }
 
+    /// True if the first sync is complete, whatever the progress of later ones.
+    var hasSynced: Bool {
+        get throws {
+            if userID == DeviceState.localGuest { return true }
+            let isFirst = try setting("generation") == "1"
+            return try cursor != nil && !(isFirst && setting("is_resetting") != nil)
+        }
+    }
+
     func setting(_ name: String) throws -> String? {
         try String.fetchOne(
             database.cachedStatement(sql: "select value from setting where name = ?"), arguments: [name])

@@ -68,6 +68,15 @@ extension Server {
     static func node(_ port: Int) -> Server { .line("127.0.0.1", port: port, isEncrypted: false) }
 }
 
+extension PostlineClient {
+    /// Returns a chat whose stored messages are shown.
+    func loadedChat(with id: Conversation.ID) async throws -> Chat {
+        let chat = chat(with: id)
+        try await chat.load()
+        return chat
+    }
+}
+
 extension Chat {
     /// The messages' contents in order.
     var contents: [String?] { messages.map(\.content) }

@@ -15,7 +15,7 @@ struct ClientGroupEventTests {
                         try await alice.client.addMembers([.carol], to: group)
                         try await alice.client.renameGroup(group, to: "Old plans")
                         try await alice.client.removeMember(.carol, from: group)
-                        let chat = bob.client.chat(with: group)
+                        let chat = try await bob.client.loadedChat(with: group)
                         try await bob.waitUntil("the events") { _ in chat.messages.count == 3 }
                         #expect(chat.messages.map(\.kind) == [.system, .system, .system])
                         #expect(chat.messages.allSatisfy { $0.senderID == .alice })
@@ -31,7 +31,7 @@ struct ClientGroupEventTests {
                             chat.messages[0].event?.profiles.first?.displayName == "Carol Newname"
                         }
                         try await bob.client.leaveGroup(group)
-                        let hers = alice.client.chat(with: group)
+                        let hers = try await alice.client.loadedChat(with: group)
                         try await alice.waitUntil("his departure") { _ in hers.messages.last?.event?.kind == .memberLeft
                         }
                         #expect(hers.messages.last?.event?.profiles.map(\.id) == [.bob])

@@ -98,7 +98,7 @@ struct ClientGuestTests {
                     let tokens = try await guest.becomeGuest("Gwen")
                     let room = try await guest.conversation(with: Person.frank.id)
                     try await guest.send("hello frank", to: room)
-                    let chat = device.client.chat(with: Conversation.ID(room))
+                    let chat = try await device.client.loadedChat(with: Conversation.ID(room))
                     try await device.waitUntil("the guest's message") { _ in
                         chat.messages.last?.content == "hello frank"
                     }

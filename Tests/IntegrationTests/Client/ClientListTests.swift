@@ -82,14 +82,14 @@ struct ClientListTests {
                 @MainActor func names(_ chat: Chat) -> Set<String?> {
                     Set(chat.messages.filter { $0.senderID == .bob }.map { $0.sender?.fullName })
                 }
-                let before = device.client.chat(with: .aliceBob)
+                let before = try await device.client.loadedChat(with: .aliceBob)
                 let ids = before.messages.map(\.id)
                 try await database.psql(
                     "update user_profiles set full_name = 'Robert' where id = '\(Person.bob.id)'")
                 try await device.waitUntil("the new name") { _ in names(before) == ["Robert"] }
                 try await node.kill()
                 try await device.relaunch()
-                let chat = device.client.chat(with: .aliceBob)
+                let chat = try await device.client.loadedChat(with: .aliceBob)
                 #expect(names(chat) == ["Robert"])
                 #expect(chat.messages.map(\.id) == ids)
                 #expect(
@@ -106,7 +106,7 @@ struct ClientListTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let bob = try await node.signedIn(.bob)
-                    let chat = device.client.chat(with: .aliceBob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
                     try await chat.markRead()
                     for number in 1...3 { try await bob.send("number \(number)", to: Room.aliceBob) }
                     try await device.waitUntil("his messages") { _ in chat.conversation?.unreadCount == 3 }

@@ -18,14 +18,14 @@ struct ClientOutboxTests {
                 try await device.signIn(.alice)
                 try await node.kill()
                 try await device.waitUntil("the offline state") { if case .offline = $0.state { true } else { false } }
-                let before = device.client.chat(with: .aliceBob).messages
+                let before = try await device.client.loadedChat(with: .aliceBob).messages
                 let written = (1...20).map { "written offline \($0)" }
                 for content in written { try await device.client.send(content, in: .aliceBob) }
                 try await device.client.updateProfile { $0.fullName = "Alice Away" }
                 try await device.client.markRead(.alps)
                 #expect(device.client.me?.fullName == "Alice Away")
                 try await device.relaunch()
-                let chat = device.client.chat(with: .aliceBob)
+                let chat = try await device.client.loadedChat(with: .aliceBob)
                 #expect(chat.messages.dropFirst(before.count).map(\.content) == written)
                 #expect(chat.messages.dropFirst(before.count).allSatisfy { $0.delivery.isQueued && $0.seq == nil })
                 #expect(chat.messages.prefix(before.count).map(\.id) == before.map(\.id))
@@ -95,7 +95,7 @@ struct ClientOutboxTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
-                    let chat = device.client.chat(with: .aliceBob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
                     try await chat.send("")
                     try await chat.send("after it")
                     try await device.waitUntil("the refusal, and the next") { client in
@@ -168,7 +168,7 @@ struct ClientOutboxTests {
             let port = node.port
             try await AppDevice.with(.node(port)) { device in
                 try await device.signIn(.alice)
-                let chat = device.client.chat(with: .aliceBob)
+                let chat = try await device.client.loadedChat(with: .aliceBob)
                 var written: [String] = []
                 for round in 0..<5 {
                     for number in 0..<20 {
@@ -201,7 +201,7 @@ struct ClientOutboxTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
-                    let chat = device.client.chat(with: .aliceBob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
                     for length in [70_000, 1_200_000] { try await chat.send(String(repeating: "x", count: length)) }
                     try await chat.send("behind it")
                     try await device.waitUntil("the refusals, and the next") { client in
@@ -226,7 +226,7 @@ struct ClientOutboxTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     await device.client.disconnect()
-                    let chat = device.client.chat(with: .aliceBob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
                     let sent = chat.contents
                     try await chat.send("not meant so")
                     try await chat.send("meant so")
@@ -257,7 +257,7 @@ struct ClientOutboxTests {
                     try await device.signIn(.alice)
                     try await device.client.chat(with: .aliceBob).setDraft("Dear B")
                     try await device.relaunch()
-                    let chat = device.client.chat(with: .aliceBob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
                     #expect(chat.draft == "Dear B")
                     #expect(device.client.conversations.first { $0.id == .aliceBob }?.draft == "Dear B")
                     try await chat.send("Dear Bob")

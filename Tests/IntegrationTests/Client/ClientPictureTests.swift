@@ -38,11 +38,11 @@ struct ClientPictureTests {
         let attachment = try await alice.client.upload(view, for: .aliceBob, width: 40, height: 30, blurhash: "L00")
         // The message waits in the outbox until there is a connection.
         await alice.client.disconnect()
-        let own = alice.client.chat(with: .aliceBob)
+        let own = try await alice.client.loadedChat(with: .aliceBob)
         try await own.send("Look!", attachment: attachment)
         #expect(own.messages.last?.attachment == attachment)
         try alice.client.connect()
-        let chat = bob.client.chat(with: .aliceBob)
+        let chat = try await bob.client.loadedChat(with: .aliceBob)
         try await bob.waitUntil("her picture") { _ in chat.messages.last?.content == "Look!" }
         let seen = try #require(chat.messages.last?.attachment)
         #expect(seen.mediaID == attachment.mediaID && seen.blurhash == "L00" && seen.bytes == 5_000)

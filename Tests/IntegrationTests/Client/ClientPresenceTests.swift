@@ -25,7 +25,7 @@ struct ClientPresenceTests {
                         try await bob.waitUntil("Alice's presence") {
                             $0.presence(of: .alice)?.isOnline == true
                         }
-                        let chat = bob.client.chat(with: .aliceBob)
+                        let chat = try await bob.client.loadedChat(with: .aliceBob)
                         #expect(chat.conversation?.otherUserPresence?.isOnline == true)
                         #expect(
                             try await bob.client.presence(ofUsers: [.alice])[.alice]?.isOnline == true
@@ -34,7 +34,7 @@ struct ClientPresenceTests {
                         let strange = try await stranger.client.presence(ofUsers: [.alice])
                         #expect(strange[.alice]?.isOnline == false)
 
-                        let own = alice.client.chat(with: .aliceBob)
+                        let own = try await alice.client.loadedChat(with: .aliceBob)
                         try await own.setDraft("hel")
                         try await bob.waitUntil("her typing") { _ in chat.typingUsers.map(\.id) == [.alice]
                         }
@@ -152,7 +152,7 @@ struct ClientPresenceTests {
             }
             let push = try JSONDecoder().decode(Body.self, from: request.body).push
             #expect(await client.receive(push: push))
-            #expect(client.chat(with: .aliceBob).messages.last?.content == "are you there?")
+            #expect(try await client.loadedChat(with: .aliceBob).messages.last?.content == "are you there?")
             #expect(push["badge"] == .integer(client.unreadCount))
             #expect(try await setup.database.value("select count(*) from app.node_users") == "0")
             guard case .offline = client.state else {

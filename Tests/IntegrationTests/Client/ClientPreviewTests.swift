@@ -23,12 +23,12 @@ struct ClientPreviewTests {
     }
 
     @Test("a preview shows its data like a client that is live")
-    func shown() throws {
+    func shown() async throws {
         let client = preview()
         #expect(client.state == .live && client.account == .user(id: "a") && client.me?.fullName == "Alice Ample")
         #expect(client.conversations.map(\.displayName) == ["Bob Brown", "Hike"])
         #expect(client.unreadCount == 1 && client.pendingChangeCount == 1)
-        let chat = client.chat(with: "talk")
+        let chat = try await client.loadedChat(with: "talk")
         #expect(chat.messages.map(\.content) == ["Hello", "Hello yourself", "On my way"])
         #expect(chat.messages.map(\.isMine) == [true, false, true])
         #expect(chat.messages.map(\.sender?.displayName) == ["Alice Ample", "Bob Brown", "Alice Ample"])
@@ -38,7 +38,7 @@ struct ClientPreviewTests {
     @Test("a preview shows what the user writes as pending, and has no server")
     func written() async throws {
         let client = preview()
-        let chat = client.chat(with: "hike")
+        let chat = try await client.loadedChat(with: "hike")
         try await chat.send("Up we go")
         guard case .queued? = chat.messages.last?.delivery else { return #expect(Bool(false), "\(chat.messages)") }
         await #expect { try await client.searchProfiles("bob") } throws: { ($0 as? PostlineError)?.code == .offline }

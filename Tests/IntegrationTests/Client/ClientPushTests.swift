@@ -187,7 +187,7 @@ struct ClientPushTests {
                 try await device.client.chat(with: .aliceBob).setDraft("Dear")
                 try await device.waitUntil("the typing notice") { _ in !server.calls("conversations.typing").isEmpty }
                 try await device.relaunch()
-                let chat = device.client.chat(with: .aliceBob)
+                let chat = try await device.client.loadedChat(with: .aliceBob)
                 await device.client.setTyping(true, in: .aliceBob)
                 try await device.waitUntilLive()
                 try await chat.setDraft("Dear")

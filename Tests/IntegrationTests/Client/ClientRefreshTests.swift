@@ -15,7 +15,7 @@ struct ClientRefreshTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let bob = try await node.signedIn(.bob)
-                    let chat = device.client.chat(with: .aliceBob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
                     for number in 0..<10 {
                         try await bob.send("number \(number)", to: Room.aliceBob)
                         try await device.client.refresh()
@@ -79,6 +79,49 @@ struct ClientRefreshTests {
                 try await device.client.refresh()
                 #expect(server.calls("sync.open").last?["cursor"] == "e")
             }
+        }
+    }
+
+    @Test("the states of the list and of a refresh show their progress and errors")
+    func states() async throws {
+        try await ScriptedServer.with { server in
+            server.answer("sync.open", "silence")
+            try await AppDevice.with(.node(server.port)) { device in
+                let client = device.client
+                #expect(client.listState == .idle && client.refreshState == .idle)
+                let states = ClientObserver { client.listState }
+                try await client.signIn(email: Person.alice.email, password: "postline-dev")
+                try await device.waitUntil("the first load") { $0.listState == .loading && $0.state == .catchingUp }
+                server.answer("sync.open", #"{"cursor":"d","conversations":[\#(ScriptedServer.conversation())]}"#)
+                await client.disconnect()
+                #expect(client.listState.failure == .offline)
+                #expect(await offline(client) && client.refreshState.failure == .offline)
+                try client.connect()
+                try await device.waitUntilLive()
+                #expect(client.listState == .idle && client.refreshState == .idle)
+                try await device.waitUntil("the last state") { _ in states.values.last == .idle }
+                server.answer("sync.open", "silence")
+                async let refresh: Void = client.refresh()
+                try await device.waitUntil("the refresh") { $0.refreshState == .loading }
+                // The list stays, with its state.
+                #expect(client.listState == .idle && client.conversations.count == 1)
+                server.answer("sync.open", "error:unavailable", #"{"cursor":"e"}"#)
+                await client.enterBackground()
+                _ = try? await refresh
+                #expect(client.refreshState.failure != nil)
+                await client.enterForeground()
+                try await device.waitUntilLive()
+                #expect(client.refreshState == .idle)
+            }
+        }
+    }
+
+    private func offline(_ client: PostlineClient) async -> Bool {
+        do {
+            try await client.refresh()
+            return false
+        } catch {
+            return (error as? PostlineError)?.code == .offline
         }
     }
 }

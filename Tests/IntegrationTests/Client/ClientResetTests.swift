@@ -84,7 +84,7 @@ struct ClientResetTests {
     }
 
     private func contents(_ store: Store, _ id: Conversation.ID = "shared") throws -> [String?] {
-        try store.readNow { try $0.messages(id, limit: 100, me: $0.me()).messages.map(\.content) }
+        try store.readNow { try $0.content(of: .newest(limit: 100), in: id, me: $0.me()).messages.map(\.content) }
     }
 
     /// Returns the three pages of the reset.
@@ -217,7 +217,7 @@ struct ClientResetTests {
         try await device.signIn(.alice)
         try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
         let client = device.client
-        let chat = client.chat(with: .aliceBob)
+        let chat = try await client.loadedChat(with: .aliceBob)
         while chat.hasOlder { try await chat.loadOlder() }
         #expect(chat.contents == said + ["waited"])
         #expect(client.me?.fullName == "Alice Moreau")

@@ -17,14 +17,14 @@ struct ClientSessionTests {
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 let (me, conversations) = (device.client.me, device.client.conversations)
-                let messages = device.client.chat(with: .aliceBob).messages
+                let messages = try await device.client.loadedChat(with: .aliceBob).messages
                 try await node.kill()
                 try await device.relaunch()
                 // Synchronously, without waiting.
                 #expect(device.client.account == .user(id: .alice))
                 #expect(device.client.me == me)
                 #expect(device.client.conversations == conversations)
-                #expect(device.client.chat(with: .aliceBob).messages == messages)
+                #expect(try await device.client.loadedChat(with: .aliceBob).messages == messages)
             }
         }
     }
@@ -38,7 +38,7 @@ struct ClientSessionTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     let client = device.client
                     try await device.signIn(.alice)
-                    let chat = client.chat(with: .aliceCarol)
+                    let chat = try await client.loadedChat(with: .aliceCarol)
                     try await chat.setDraft("Alice's secret draft")
                     #expect(!chat.messages.isEmpty)
                     // Each part of an app observes separately.
@@ -66,7 +66,7 @@ struct ClientSessionTests {
                             && profile.values == ["alice", nil, "bob"]
                     }
                     #expect(!client.conversations.contains { $0.id == .aliceCarol })
-                    #expect(client.chat(with: .aliceCarol).messages.isEmpty)
+                    #expect(try await client.loadedChat(with: .aliceCarol).messages.isEmpty)
                     #expect(client.conversations.allSatisfy { $0.draft == nil })
                     try await client.signOut(erasing: true)
                     // The first user's data is shown again.
@@ -354,7 +354,7 @@ struct ClientSessionTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     for number in 0..<3 {
-                        let chat = device.client.chat(with: .aliceBob)
+                        let chat = try await device.client.loadedChat(with: .aliceBob)
                         try await chat.send("number \(number)")
                         try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                         // A changed generation shows that the live client renewed the token.

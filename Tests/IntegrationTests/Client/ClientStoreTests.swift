@@ -16,7 +16,7 @@ struct ClientStoreTests {
             defer { node.command.signal(SIGKILL) }
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
-                let chat = device.client.chat(with: .alps)
+                let chat = try await device.client.loadedChat(with: .alps)
                 while chat.hasOlder { try await chat.loadOlder() }
                 await device.client.disconnect()
                 for number in 0..<3 { try await device.client.send("waiting \(number)", in: .aliceBob) }
@@ -136,7 +136,7 @@ struct ClientStoreTests {
                     }
                     try device.client.connect()
                     try await device.waitUntilLive()
-                    let chat = device.client.chat(with: .aliceBob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
                     try await chat.send("behind it")
                     try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                 }

@@ -28,7 +28,7 @@ struct ClientSwitchTests {
 
                     try await device.signIn(.bob)
                     #expect(client.me?.username == "bob" && client.pendingChangeCount == 0)
-                    let his = client.chat(with: .aliceBob)
+                    let his = try await client.loadedChat(with: .aliceBob)
                     #expect(!his.contents.contains("device of alice") && his.draft == "")
                     #expect(!client.conversations.contains { $0.id == .aliceCarol })
                     try await his.send("device of bob")
@@ -43,7 +43,7 @@ struct ClientSwitchTests {
                     try await device.waitUntil("her sent message") { $0.pendingChangeCount == 0 }
                     #expect(client.me?.bio == "Of Alice's outbox.")
                     #expect(client.chat(with: .aliceBob).draft == "Alice's draft")
-                    #expect(client.chat(with: .bobDave).messages.isEmpty)
+                    #expect(try await client.loadedChat(with: .bobDave).messages.isEmpty)
                     #expect(
                         try await database.column(sent) == ["bob: device of bob", "alice: device of alice"])
                     #expect(

@@ -31,7 +31,7 @@ struct ClientSyncTests {
                     let withBob = try #require(client.conversations.first { $0.id == .aliceBob })
                     #expect(withBob.otherUser?.username == "bob")
                     #expect(withBob.displayName == withBob.otherUser?.fullName)
-                    let chat = client.chat(with: .aliceBob)
+                    let chat = try await client.loadedChat(with: .aliceBob)
                     while chat.hasOlder { try await chat.loadOlder() }
                     let said = try await database.column(
                         "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq")
@@ -51,7 +51,7 @@ struct ClientSyncTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let client = device.client
-                    let chat = client.chat(with: .aliceBob)
+                    let chat = try await client.loadedChat(with: .aliceBob)
                     /// Returns Bob's name and picture in each view.
                     @MainActor func faces() -> Set<Face> {
                         var people = chat.messages.filter { $0.senderID == .bob }.map(\.sender)
@@ -94,7 +94,8 @@ struct ClientSyncTests {
                         try await bob.signIn(.bob)
                         let group = try await alice.client.createGroup("Plans", with: [.bob])
                         try await bob.waitUntil("the group") { $0.conversations.first?.title == "Plans" }
-                        let (hers, his) = (alice.client.chat(with: group), bob.client.chat(with: group))
+                        let hers = try await alice.client.loadedChat(with: group)
+                        let his = try await bob.client.loadedChat(with: group)
                         try await hers.send("one")
                         try await hers.send("two")
                         try await bob.waitUntil("the messages") { _ in his.contents == ["one", "two"] }
@@ -135,7 +136,7 @@ struct ClientSyncTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
-                    let chat = device.client.chat(with: .aliceBob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
                     #expect(chat.hasOlder)
                     var pages = 0
                     while chat.hasOlder {
@@ -151,7 +152,7 @@ struct ClientSyncTests {
                     // All messages are on the device now.
                     try await device.relaunch()
                     await device.client.disconnect()
-                    let again = device.client.chat(with: .aliceBob)
+                    let again = try await device.client.loadedChat(with: .aliceBob)
                     while again.hasOlder { try await again.loadOlder() }
                     #expect(again.contents == all)
                 }
@@ -173,7 +174,7 @@ struct ClientSyncTests {
                         """)
                     try await device.relaunch()
                     try await device.waitUntilLive()
-                    let chat = device.client.chat(with: .aliceBob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
                     repeat {
                         let seqs = chat.messages.compactMap(\.seq)
                         #expect(seqs == Array((seqs.first ?? 0)...(seqs.last ?? 0)))
@@ -196,7 +197,7 @@ struct ClientSyncTests {
                 let port = try await node.command.port(of: "serving HTTP")
                 try await AppDevice.with(.webSocket("127.0.0.1", port: port, isEncrypted: false)) { device in
                     try await device.signIn(.alice)
-                    let chat = device.client.chat(with: .aliceBob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
                     try await chat.send("by WebSocket")
                     try await device.waitUntil("the sent message") { _ in chat.messages.last?.delivery == .sent }
                     #expect(chat.messages.last?.content == "by WebSocket")

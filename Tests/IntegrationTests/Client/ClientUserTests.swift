@@ -73,7 +73,7 @@ struct ClientUserTests {
                 try await AppDevice.with(.node(node.port)) { device in
                     try await device.signIn(.alice)
                     let client = device.client
-                    let chat = client.chat(with: .aliceBob)
+                    let chat = try await client.loadedChat(with: .aliceBob)
                     #expect(chat.messages.contains { $0.senderID == .alice })
                     @MainActor func inList() -> String? {
                         client.conversations.first { $0.id == .aliceBob }?
