@@ -90,6 +90,9 @@ extension PostlineClient {
         case .connectionFailed(let error): connectionError = error
         case .typing(let notice): handleTyping(notice)
         case .uploading(let id, let progress): uploadProgress[id] = progress
+        case .received(let messages): await emitShown { messages.map { .messageReceived($0) } }
+        case .refused(let change):
+            await emitShown { refusedChanges.filter { $0.id == change }.map { .changeRefused($0) } }
         case .storeFailed(let error): storeError = error
         case .storeDamaged:
             // The engine has ended. Its readable unsent changes are kept, and the rest is fetched again.

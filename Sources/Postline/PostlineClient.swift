@@ -12,7 +12,9 @@ public final class PostlineClient {
     public internal(set) var account: Account = .signedOut
 
     /// The state of the connection.
-    public internal(set) var state: ConnectionState = .signedOut(nil)
+    public internal(set) var state: ConnectionState = .signedOut(nil) {
+        didSet { if state != oldValue { emit(.stateChanged(state)) } }
+    }
 
     /// The user's own data, with edits that are not sent yet. Nil if no user is signed in, or before the first sync.
     public internal(set) var me: Me?
@@ -58,6 +60,7 @@ public final class PostlineClient {
     @ObservationIgnored var reloadWaiters: [CheckedContinuation<Bool, Never>] = []
     @ObservationIgnored var chats: [Conversation.ID: WeakChat] = [:]
     @ObservationIgnored var store: Store? { didSet { updatePictureLoader() } }
+    @ObservationIgnored var eventBuffers: [WeakEventBuffer] = []
     @ObservationIgnored var engine: SyncEngine?
     @ObservationIgnored var isInBackground = false
     /// True if the app has disconnected the client.
@@ -132,6 +135,7 @@ public final class PostlineClient {
         engineTask?.cancel()
         pictures.cancel()
         chatOpened.finish()
+        for subscription in eventBuffers { subscription.buffer?.finish() }
         if isTemporary {
             try? store?.close(erasing: false)
             try? FileManager.default.removeItem(at: folder)

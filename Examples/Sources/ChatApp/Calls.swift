@@ -45,6 +45,18 @@ struct Calls {
         try await client.updateProfile { $0.fullName = "Alice" }
     }
 
+    func printEvents() async {
+        for await event in client.events {
+            switch event {
+            case .messageReceived(let message): print("\(message.sender?.displayName ?? "?"): \(message.content ?? "")")
+            case .changeRefused(let change): print("refused: \(change.error.localizedDescription)")
+            case .stateChanged(.signedOut(let reason)): print(reason?.localizedDescription ?? "signed out")
+            case .stateChanged(let state): print("\(state)")
+            case .missed(let count): print("\(count) events were dropped")
+            }
+        }
+    }
+
     func retryOrDiscard(_ message: Message) async throws {
         switch message.delivery {
         case .sent: break

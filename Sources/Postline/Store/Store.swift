@@ -106,14 +106,21 @@ final class Store: Sendable {
     ///
     /// - Parameter isDurable: True to flush to disk before this returns. Data that is stored with its cursor needs no
     ///   flush (SQLite, `pragma synchronous`): if both are lost, the server sends it again.
-    func write(isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Void) async throws {
+    @discardableResult
+    func write<Value: Sendable>(
+        isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Value
+    ) async throws -> Value {
         let (userID, pictures) = (userID, outboxPictures)
-        try await database.writeWithoutTransaction { database in
+        return try await database.writeWithoutTransaction { database in
             try database.execute(sql: isDurable ? "pragma synchronous = full" : "pragma synchronous = normal")
+            var value: Value?
             try database.inTransaction {
-                try body(StoreWriter(reader: StoreReader(database: database, userID: userID, pictures: pictures)))
+                value = try body(
+                    StoreWriter(reader: StoreReader(database: database, userID: userID, pictures: pictures)))
                 return .commit
             }
+            guard let value else { throw CancellationError() }
+            return value
         }
     }
 

@@ -12,7 +12,7 @@ extension SyncEngine {
         var cursor = try await store.read { try $0.cursor }
         while true {
             let page: Changes = try await connection.call("sync.open", SyncParams(cursor: cursor, live: isLive))
-            try await apply(page)
+            try await receive(page)
             guard page.more else {
                 // The conversations of these users may have come with any page.
                 return try await store.write(isDurable: false) { try $0.pruneUnreferencedPresence() }
@@ -25,11 +25,17 @@ extension SyncEngine {
     }
 
     func apply(_ changes: Changes) async throws {
-        guard changes.hasValidNumbers else {
-            throw PostlineError(.malformedAnswer, "The server sent a message number that is out of range.")
-        }
+        try changes.checkNumbers()
         try await store.write(isDurable: false) { try $0.apply(changes) }
         storeDidChange()
+    }
+
+    /// Applies changes of a sync or a push, and reports the messages of other users that are new to this one.
+    private func receive(_ changes: Changes) async throws {
+        try changes.checkNumbers()
+        let received = try await store.write(isDurable: false) { try $0.receive(changes) }
+        storeDidChange()
+        if !received.isEmpty { report(.received(received)) }
     }
 
     /// Applies pushes until the connection ends.
@@ -39,7 +45,7 @@ extension SyncEngine {
                 await connection.didReadPush()
                 switch push {
                 case .changes(let changes):
-                    try await apply(changes)
+                    try await receive(changes)
                     // A user who has sent a message is no longer typing.
                     for message in changes.messages where message.version == 1 {
                         report(

@@ -56,6 +56,7 @@ extension SyncEngine {
                     } else {
                         try await store.write { try $0.setRefusal(of: change, to: error) }
                         storeDidChange()
+                        report(.refused(change.id))
                     }
                 }
             } catch is CancellationError {

@@ -12,6 +12,10 @@ actor SyncEngine {
         case typing(WireTyping)
         /// A part of a message's picture is uploaded. Nil at the end.
         case uploading(Message.ID, PictureProgress?)
+        /// Messages of other users have arrived.
+        case received([Message])
+        /// The server has refused the change with this number.
+        case refused(Int64)
         /// The connection failed or was lost for this reason.
         case connectionFailed(PostlineError)
         /// The store could not be written. The next connection tries again.

@@ -119,8 +119,16 @@ struct Changes: Sendable, Decodable {
 
     init() {}
 
-    /// True if all numbers are in the range that a server counts in, so that arithmetic cannot overflow.
-    var hasValidNumbers: Bool {
+    /// Checks that all numbers are in the range that a server counts in, so that arithmetic cannot overflow.
+    ///
+    /// - Throws: ``PostlineError``, `malformed_answer`.
+    func checkNumbers() throws {
+        guard hasValidNumbers else {
+            throw PostlineError(.malformedAnswer, "The server sent a message number that is out of range.")
+        }
+    }
+
+    private var hasValidNumbers: Bool {
         let counts = 0...(1 << 53)
         return conversations.allSatisfy {
             counts.contains($0.lastSeq) && counts.contains($0.lastReadSeq)

@@ -1,0 +1,22 @@
+/// An event of a client. When it comes, the models already show its result.
+public enum ClientEvent: Sendable, Hashable {
+    /// The state of the connection has changed. ``ConnectionState/signedOut(_:)`` has the reason why the server ended
+    /// the session.
+    case stateChanged(ConnectionState)
+    /// Another user's message arrived, also one that came while the client was offline. A message that this user has
+    /// read on another device is none, nor are the messages of a first sync, or of one after the server was restored.
+    case messageReceived(Message)
+    /// The server refused a change of this user.
+    case changeRefused(RefusedChange)
+    /// The reader was too slow, and this many events were dropped. See ``ClientEvents``.
+    case missed(count: Int)
+
+    /// The conversation of the message or change, or nil for other events.
+    public var conversationID: Conversation.ID? {
+        switch self {
+        case .messageReceived(let message): message.conversationID
+        case .changeRefused(let change): change.conversationID
+        case .stateChanged, .missed: nil
+        }
+    }
+}

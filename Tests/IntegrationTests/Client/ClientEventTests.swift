@@ -1,0 +1,128 @@
+import BoundedWait
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Postline
+
+@Suite("Client events")
+@MainActor
+struct ClientEventTests {
+    /// The next event that satisfies a condition, with those before it left out.
+    private func next(
+        _ events: ClientEvents, _ what: String, where condition: @escaping @Sendable (ClientEvent) -> Bool
+    ) async throws -> ClientEvent? {
+        try await within(what) {
+            for await event in events where condition(event) { return event }
+            return nil
+        }
+    }
+
+    private static func content(_ event: ClientEvent?) -> String? {
+        if case .messageReceived(let message)? = event { message.content } else { nil }
+    }
+
+    @Test("subscribers each get the messages of others, live and after a return")
+    func messages() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    let all = device.client.events
+                    try await device.signIn(.alice)
+                    let bob = try await node.signedIn(.bob)
+                    let chat = try await device.client.loadedChat(with: .aliceBob)
+                    let other = try await device.client.loadedChat(with: .aliceCarol)
+                    let (second, ofChat, ofOther) = (device.client.events, chat.events, other.events)
+                    try await chat.send("Her own is none")
+                    try await bob.send("Hello", to: Room.aliceBob)
+                    for events in [all, second, ofChat] {
+                        let event = try await next(events, "his message") { $0.conversationID == .aliceBob }
+                        #expect(Self.content(event) == "Hello")
+                        guard case .messageReceived(let message)? = event else { return }
+                        #expect(message.sender?.id == .bob && chat.messages.contains(message))
+                    }
+                    await device.client.disconnect()
+                    try await bob.send("While away", to: Room.aliceBob)
+                    let carol = try await node.signedIn(.carol)
+                    try await carol.send("From Carol", to: Room.aliceCarol)
+                    try device.client.connect()
+                    let missed = try await next(ofChat, "the missed message") { _ in true }
+                    #expect(Self.content(missed) == "While away")
+                    #expect(Self.content(try await next(ofOther, "her message") { _ in true }) == "From Carol")
+                    // An edit is not a new message. A page of older messages brings none.
+                    try await database.psql(
+                        "update messages set content = 'Edited' where content = 'Hello'")
+                    try await chat.jump(toSeq: 1)
+                    try await bob.send("The last", to: Room.aliceBob)
+                    #expect(Self.content(try await next(ofChat, "the last message") { _ in true }) == "The last")
+                }
+            }
+        }
+    }
+
+    @Test("refused changes and the end of a session are events")
+    func refused() async throws {
+        try await ScriptedServer.with(answers: ["messages.send": "error:forbidden"]) { server in
+            try await AppDevice.with(.node(server.port)) { device in
+                let events = device.client.events
+                try await device.signIn(.alice)
+                let live = try await next(events, "the live state") { $0 == .stateChanged(.live) }
+                #expect(live != nil)
+                let chat = try await device.client.loadedChat(with: .aliceBob)
+                let ofChat = chat.events
+                try await chat.send("No")
+                for subscription in [events, ofChat] {
+                    let event = try await next(subscription, "the refusal") { $0.conversationID == .aliceBob }
+                    guard case .changeRefused(let change)? = event else {
+                        Issue.record("\(String(describing: event))")
+                        return
+                    }
+                    #expect(change.error.code == .forbidden && device.client.refusedChanges.contains(change))
+                }
+                for method in ["session.authenticate", "auth.refresh"] {
+                    server.answer(method, "error:session_revoked")
+                }
+                await device.client.disconnect()
+                try device.client.connect()
+                let end = try await next(events, "the sign-out") {
+                    if case .stateChanged(.signedOut) = $0 { true } else { false }
+                }
+                guard case .stateChanged(.signedOut(let reason))? = end else { return }
+                #expect(reason?.code == .sessionRevoked)
+            }
+        }
+    }
+
+    @Test("a slow reader misses the oldest events and is told how many")
+    func bound() async throws {
+        let buffer = EventBuffer(conversationID: nil)
+        let events = ClientEvents(buffer: buffer)
+        func event(_ number: Int) -> ClientEvent {
+            .stateChanged(.offline(since: Date(timeIntervalSince1970: Double(number))))
+        }
+        for number in 0..<(ClientEvents.capacity + 10) { buffer.append(event(number)) }
+        var iterator = events.makeAsyncIterator()
+        #expect(await iterator.next() == .missed(count: 10))
+        for number in 10..<(ClientEvents.capacity + 10) { #expect(await iterator.next() == event(number)) }
+        // The end comes after the last event.
+        buffer.append(event(-1))
+        buffer.finish()
+        #expect(await iterator.next() == event(-1))
+        #expect(await iterator.next() == nil)
+    }
+
+    @Test("the sequence ends with the client, and with the reader's task")
+    func ended() async throws {
+        var client: PostlineClient? = PostlineClient.preview(me: User(id: "robin", fullName: "Robin Ray"))
+        let events = try #require(client?.events)
+        let reader = Task { for await _ in events {} }
+        reader.cancel()
+        try await within("the end of the task") { await reader.value }
+        let other = try #require(client?.events)
+        client = nil
+        let rest = try await within("the end of the sequence") {
+            await other.reduce(into: 0) { count, _ in count += 1 }
+        }
+        #expect(rest == 0)
+    }
+}
