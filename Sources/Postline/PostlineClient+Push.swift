@@ -70,35 +70,41 @@ extension PostlineClient {
     /// for a push, create the client with `isInBackground`.
     ///
     /// - Parameters:
-    ///   - push: The notification's `userInfo` (APNs) or its `data` (FCM), as JSON.
+    ///   - payload: The push.
     ///   - limit: The time limit.
     /// - Returns: True if the fetch brought something new, the result for the system's completion handler.
-    public func receive(push: [String: JSONValue], within limit: Duration = .seconds(20)) async -> Bool {
-        guard store != nil, let engine, case .string(let id)? = push["conversation_id"] else { return false }
-        let conversationID = Conversation.ID(id)
+    public func handle(_ payload: PushPayload, within limit: Duration = .seconds(20)) async -> Bool {
+        guard store != nil, let engine else { return false }
+        let conversationID = payload.conversationID
         func newest() -> Int { conversations.first { $0.id == conversationID }?.lastSeq ?? 0 }
         let before = newest()
         let isUpToDate = await engine.fetch(within: limit)
-        if !isUpToDate, let seq = push.number("read_seq") {
+        let isRead = payload.kind == .read
+        if !isUpToDate, isRead, let seq = payload.seq {
             // Read on another device. The mark never exceeds the last known message.
             try? await write(isDurable: false) { try $0.advanceReadMark(of: conversationID, to: min(seq, before)) }
         }
         await reload()
-        let seq = push.number("seq") ?? 0
-        return push["read_seq"] != nil || before < seq && seq <= newest()
+        // A kind of a newer server may announce any change.
+        return isRead || payload.seq.map { before < $0 && $0 <= newest() } ?? isUpToDate
+    }
+
+    /// Sends the pending changes and fetches new ones, also in the background, and returns when both are done. Call it
+    /// from a background task, or when the system wakes the app for a background URL session. It does not show the user
+    /// as online.
+    ///
+    /// It also returns when the time is over or the calling task is cancelled. What is not sent then stays in the
+    /// outbox, and a change whose response was lost is not applied twice.
+    ///
+    /// - Parameter limit: The time limit. The system gives an app about 30 seconds.
+    /// - Returns: True if no change is pending and the store has all changes of the server.
+    public func sync(within limit: Duration = .seconds(20)) async -> Bool {
+        guard store != nil, let engine else { return false }
+        let isDone = await engine.fetch(within: limit, sending: true)
+        await reload()
+        return isDone && pendingChangeCount == 0
     }
 
     /// The device's language. The server shortens long tags and ignores unknown ones.
     private static var languageTag: String { Locale.current.identifier(.bcp47) }
-}
-
-extension [String: JSONValue] {
-    /// Returns a whole number, which FCM sends as a string.
-    fileprivate func number(_ name: String) -> Int? {
-        switch self[name] {
-        case .integer(let number)? where 0...(1 << 53) ~= number: number
-        case .string(let text)?: Int(text).flatMap { 0...(1 << 53) ~= $0 ? $0 : nil }
-        default: nil
-        }
-    }
 }

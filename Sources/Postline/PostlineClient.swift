@@ -114,7 +114,7 @@ public final class PostlineClient {
     ///   - authorities: The trusted certificates as PEM, or nil for those of the system.
     ///   - legacyData: The data of an older version of the app.
     ///   - isInBackground: True if the app is not visible, as when the system launches it for a push. Only
-    ///     ``receive(push:within:)`` then connects, until ``enterForeground()``.
+    ///     ``handle(_:within:)`` and ``sync(within:)`` then connect, until ``enterForeground()``.
     ///   - pictureLimits: The limits of the caches, the downloads and the outbox of pictures.
     ///   - logger: The log for errors. It never contains tokens or the content of messages.
     /// - Throws: ``PostlineError``: `store_unusable`, also for a store of a newer version of the app.

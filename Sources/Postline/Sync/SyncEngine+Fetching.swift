@@ -5,12 +5,19 @@ extension SyncEngine {
     /// Waits until the store has all changes of the server, at most for `limit`. In the background it fetches them
     /// without going live, so that the user is not shown as online.
     ///
+    /// - Parameter sending: True to wait until the pending changes are sent too.
     /// - Returns: True if the store has all changes.
-    func fetch(within limit: Duration) async -> Bool {
+    func fetch(within limit: Duration, sending: Bool = false) async -> Bool {
         lastFetchID += 1
         let id = lastFetchID
+        if sending { sendingFetches.insert(id) }
+        defer { sendingFetches.remove(id) }
         return await withTaskGroup(of: Bool.self) { group in
-            group.addTask { await self.waitForFetch(id) }
+            group.addTask {
+                guard await self.waitForFetch(id) else { return false }
+                if sending { try? await self.drainOutbox(atMost: limit) }
+                return true
+            }
             group.addTask {
                 try? await Task.sleep(for: limit)
                 return false
@@ -44,10 +51,11 @@ extension SyncEngine {
     func fetchInBackground() async throws {
         // A task that begins to wait later may need changes that this fetch does not find.
         let ids = Set(fetchWaiters.keys)
+        let isSending = !sendingFetches.isDisjoint(with: ids)
         defer { resumeFetchWaiters(false, of: isInBackground ? ids : []) }
         fetchStopSignal.reset()
         try await withThrowingTaskGroup { group in
-            group.addTask { try await self.fetchAll() }
+            group.addTask { try await self.fetchAll(sending: isSending) }
             group.addTask { [fetchStopSignal] in
                 await fetchStopSignal.wait()
                 return false
@@ -94,18 +102,31 @@ extension SyncEngine {
         }
     }
 
+    /// Sends the changes that are pending now, and returns when each queue is empty or cannot be sent.
+    private func sendPending(_ connection: LineConnection) async throws {
+        let queueKeys = try await store.read { try $0.pendingQueueKeys() }
+        await withTaskGroup(of: Void.self) { group in
+            for (index, queueKey) in queueKeys.enumerated() {
+                // As many at a time as the outbox of a live connection sends.
+                if index >= 16 { await group.next() }
+                group.addTask { await self.sendQueue(queueKey, connection) }
+            }
+        }
+    }
+
     /// Resumes the tasks that wait for a refresh.
     func resumeRefreshWaiters(_ isUpToDate: Bool) {
         for waiter in refreshWaiters { waiter.resume(returning: isUpToDate) }
         refreshWaiters = []
     }
 
-    private func fetchAll() async throws -> Bool {
+    private func fetchAll(sending: Bool) async throws -> Bool {
         let connection = try await LineConnection.connect(to: server, by: connector)
         defer { connection.close() }
         try await withTaskCancellationHandler {
             _ = try await keeper.authenticate(connection)
             try await catchUp(connection, isLive: false)
+            if sending { try await sendPending(connection) }
         } onCancel: {
             connection.close()
         }

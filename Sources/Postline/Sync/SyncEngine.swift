@@ -63,6 +63,8 @@ actor SyncEngine {
     /// Tasks that wait until the store has all changes, by fetch.
     var fetchWaiters: [Int: CheckedContinuation<Bool, Never>] = [:]
     var lastFetchID = 0
+    /// The fetches that also wait until the pending changes are sent.
+    var sendingFetches: Set<Int> = []
     /// Signals that no task waits for a background fetch any more.
     let fetchStopSignal = AsyncSignal()
     /// Tasks that wait for a refresh.

@@ -151,23 +151,25 @@ struct ClientPresenceTests {
                 let push: [String: JSONValue]
             }
             let push = try JSONDecoder().decode(Body.self, from: request.body).push
-            #expect(await client.receive(push: push))
+            let payload = try #require(PushPayload(data: try JSONEncoder().encode(push)))
+            #expect(payload.kind == .message && payload.conversationID == .aliceBob && payload.senderID == .bob)
+            #expect(await client.handle(payload))
             #expect(try await client.loadedChat(with: .aliceBob).messages.last?.content == "are you there?")
-            #expect(push["badge"] == .integer(client.unreadCount))
+            #expect(payload.badge == client.unreadCount)
             #expect(try await setup.database.value("select count(*) from app.node_users") == "0")
             guard case .offline = client.state else {
                 Issue.record("it is \(client.state)")
                 return
             }
             // The same push again brings nothing new. FCM sends all values as strings.
-            #expect(await !client.receive(push: push))
+            #expect(
+                await !client.handle(
+                    try #require(PushPayload(data: try JSONEncoder().encode(push.mapValues(\.asText))))))
             let other = try await node.signedIn(.alice)
             let seq = client.conversations.first { $0.id == .aliceBob }?.lastSeq ?? 0
             try await other.markRead(Room.aliceBob, upTo: seq)
-            let read: [String: JSONValue] = [
-                "conversation_id": .string(Room.aliceBob), "read_seq": push["seq"]?.asText ?? "0",
-            ]
-            #expect(await client.receive(push: read))
+            let read: [AnyHashable: Any] = ["conversation_id": Room.aliceBob, "read_seq": "\(payload.seq ?? 0)"]
+            #expect(await client.handle(try #require(PushPayload(userInfo: read))))
             #expect(client.conversations.first { $0.id == .aliceBob }?.unreadCount == 0)
             await client.enterForeground()
             try await device.waitUntilLive()

@@ -8,8 +8,8 @@ import Testing
 @Suite("Client pushes and device registration")
 @MainActor
 struct ClientPushTests {
-    private static func push(_ member: String, _ number: Int) -> [String: JSONValue] {
-        ["conversation_id": .string(Room.aliceBob), member: .integer(number)]
+    private static func push(_ member: String, _ number: Int) throws -> PushPayload {
+        try #require(PushPayload(userInfo: ["conversation_id": Room.aliceBob, member: number]))
     }
 
     private static func conversation(lastSeq: Int) -> String {
@@ -25,14 +25,14 @@ struct ClientPushTests {
                 server.answer("sync.open", "silence")
                 try device.client.connect()
                 try await device.waitUntil("the catch-up") { _ in server.calls("sync.open").count == 2 }
-                #expect(await !device.client.receive(push: Self.push("seq", 5), within: .milliseconds(50)))
+                #expect(try await !device.client.handle(Self.push("seq", 5), within: .milliseconds(50)))
                 #expect(server.calls("sync.open").count == 2)
                 // A live client does not fetch.
                 server.answer("sync.open", #"{"cursor":"d"}"#)
                 await device.client.disconnect()
                 try device.client.connect()
                 try await device.waitUntilLive()
-                #expect(await !device.client.receive(push: Self.push("seq", 5), within: .seconds(3_600)))
+                #expect(try await !device.client.handle(Self.push("seq", 5), within: .seconds(3_600)))
                 #expect(server.calls("sync.open").map { $0["live"] } == [true, true, true])
             }
         }
@@ -47,7 +47,7 @@ struct ClientPushTests {
                     "sync.open", #"{"cursor":"d","conversations":[\#(Self.conversation(lastSeq: 5))]}"#,
                     #"{"cursor":"e"}"#)
                 try await device.relaunch(inBackground: true)
-                #expect(await device.client.receive(push: Self.push("seq", 5)))
+                #expect(try await device.client.handle(Self.push("seq", 5)))
                 #expect(device.client.unreadCount == 5)
                 #expect(server.calls("sync.open").map { $0["live"] } == [true, false])
                 guard case .offline = device.client.state else {
@@ -56,13 +56,13 @@ struct ClientPushTests {
                 }
                 // Two concurrent fetches, one of which is completed by the foreground connection.
                 server.answer("sync.open", "silence")
-                async let first = device.client.receive(push: Self.push("seq", 5), within: .seconds(3_600))
-                async let second = device.client.receive(push: Self.push("seq", 6), within: .seconds(3_600))
+                async let first = device.client.handle(Self.push("seq", 5), within: .seconds(3_600))
+                async let second = device.client.handle(Self.push("seq", 6), within: .seconds(3_600))
                 try await device.waitUntil("the fetch") { _ in server.calls("sync.open").count == 3 }
                 server.answer("sync.open", #"{"cursor":"f","conversations":[\#(Self.conversation(lastSeq: 6))]}"#)
                 await device.client.enterForeground()
                 try await device.waitUntilLive()
-                #expect(await (first, second) == (false, true))
+                #expect(try await (first, second) == (false, true))
             }
         }
     }
@@ -76,21 +76,17 @@ struct ClientPushTests {
                 try await device.waitUntil("the unread messages") { $0.unreadCount == 5 }
                 await device.client.enterBackground()
                 server.answer("sync.open", "error:internal_error")
-                #expect(await device.client.receive(push: Self.push("read_seq", 3)))
+                #expect(try await device.client.handle(Self.push("read_seq", 3)))
                 #expect(device.client.unreadCount == 2)
                 // A read mark beyond the last message does not hide later messages.
-                #expect(await device.client.receive(push: Self.push("read_seq", 1 << 40)))
+                #expect(try await device.client.handle(Self.push("read_seq", 1 << 40)))
                 #expect(device.client.unreadCount == 0)
                 server.answer("sync.open", #"{"cursor":"e","conversations":[\#(Self.conversation(lastSeq: 7))]}"#)
                 await device.client.enterForeground()
                 try await device.waitUntilLive()
                 #expect(device.client.unreadCount == 2)
-                for other: [String: JSONValue] in [
-                    ["conversation_id": .string(nobody), "seq": 3], ["aps": ["badge": 4]], [:],
-                    ["conversation_id": .string(Room.aliceBob), "seq": -1],
-                ] {
-                    #expect(await !device.client.receive(push: other), "\(other)")
-                }
+                let other = try #require(PushPayload(userInfo: ["conversation_id": nobody, "seq": 3]))
+                #expect(await !device.client.handle(other))
             }
         }
     }
