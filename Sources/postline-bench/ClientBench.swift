@@ -15,6 +15,8 @@ import WireProtocol
 struct ClientBench {
     private static let conversations = 50
     private static let messages = 200
+    /// The messages that are added to one chat, to open it.
+    private static let longChat = 100_000
 
     let world: BenchWorld
     let say: @Sendable (String) -> Void
@@ -52,6 +54,8 @@ struct ClientBench {
         say("adding messages to the store until it has a million …")
         try fill(folder, to: 1_000_000)
         let large = Percentiles(try await (0..<20).asyncMap { _ in try await coldStart(folder, ids) })
+        try fill(folder, to: 1_000_000 + Self.longChat, in: ids[0])
+        let openings = try await openings(folder, ids[0])
 
         let start = Percentiles(starts)
         return (
@@ -61,6 +65,9 @@ struct ClientBench {
                 "  its start without a network, until list and newest messages are there: p50 \(start.text(50)) ms, "
                     + "p95 \(start.text(95)) ms",
                 "  the same with a million messages in the store: p50 \(large.text(50)) ms, p95 \(large.text(95)) ms",
+                "  opening a chat of more than \(Self.longChat) messages: p95 \(openings.call.text(95)) ms in chat(with:), "
+                    + "\(openings.shown.text(95)) ms until it is shown; "
+                    + "a jump into it: \(openings.jump.text(95)) ms",
                 "  memory that it takes, in a process of its own: \(BenchResult.text(memory, 1)) MB",
                 "  its return to a server: \(BenchResult.text(empty, 0)) ms, with 1,000 new messages "
                     + "\(BenchResult.text(full, 0)) ms",
@@ -71,6 +78,9 @@ struct ClientBench {
                     name: "client_cold_start_ms", value: start.milliseconds(95) ?? 0, unit: "ms", goal: .below(100)),
                 BenchResult(
                     name: "client_million_start_ms", value: large.milliseconds(95) ?? 0, unit: "ms", goal: .below(100)),
+                BenchResult(
+                    name: "client_open_ms", value: openings.shown.milliseconds(95) ?? 0, unit: "ms",
+                    goal: .below(5)),
                 BenchResult(name: "client_memory_mb", value: memory, unit: "MB", goal: .below(40)),
                 BenchResult(name: "client_delta_ms", value: full - empty, unit: "ms", goal: .below(150)),
                 BenchResult(
@@ -118,6 +128,30 @@ struct ClientBench {
         return time
     }
 
+    /// Returns the times to open a chat from the store: in `chat(with:)`, and until the messages are shown, which bounds
+    /// the main actor's part; and the time of a jump to the middle.
+    private func openings(
+        _ folder: URL, _ id: Conversation.ID
+    ) async throws -> (call: Percentiles, shown: Percentiles, jump: Percentiles) {
+        let client = try make(folder, port: 1)
+        await client.disconnect()
+        var (calls, shows, jumps): ([Duration], [Duration], [Duration]) = ([], [], [])
+        for _ in 0..<50 {
+            let start = ContinuousClock.now
+            let chat = client.chat(with: id)
+            calls.append(ContinuousClock.now - start)
+            try await chat.load()
+            shows.append(ContinuousClock.now - start)
+            guard chat.messages.count == 50, let last = chat.conversation?.lastSeq, last > Self.longChat else {
+                throw BenchError("the chat has \(chat.messages.count) messages")
+            }
+            let jump = ContinuousClock.now
+            try await chat.jump(toSeq: last / 2)
+            jumps.append(ContinuousClock.now - jump)
+        }
+        return (Percentiles(calls), Percentiles(shows), Percentiles(jumps))
+    }
+
     /// Returns the memory that a separate process needs for the list and a chat, in megabytes.
     private static func memoryOfOwnProcess(_ folder: URL, _ id: Conversation.ID) async throws -> Double {
         let run = try await Subprocess.run(
@@ -152,8 +186,8 @@ struct ClientBench {
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    /// Inserts messages into the store's file, the same number into each conversation.
-    private func fill(_ folder: URL, to count: Int) throws {
+    /// Inserts messages into the store's file, the same number into each conversation or all into one.
+    private func fill(_ folder: URL, to count: Int, in id: Conversation.ID? = nil) throws {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".sqlite") }
         guard let name = names.first, names.count == 1 else { throw BenchError("there are stores \(names)") }
         try DatabaseQueue(path: folder.appendingPathComponent(name).path).write { database in
@@ -164,10 +198,10 @@ struct ClientBench {
                     insert into message
                     select c.id, c.last_seq + n, lower(hex(randomblob(16))), c.created_by, null, 'text',
                         'message ' || n || ' of a length that people write, now and then', null, 1,
-                        c.updated_at, null, null
-                    from conversation c, number
+                        c.updated_at, null, null, null
+                    from conversation c, number where c.id = coalesce(?, c.id)
                     """,
-                arguments: [(count - held) / Self.conversations])
+                arguments: [(count - held) / (id == nil ? Self.conversations : 1), id?.rawValue])
             try database.execute(
                 sql:
                     "update conversation set last_seq = (select max(seq) from message where conversation_id = conversation.id)"
