@@ -39,7 +39,8 @@ final class ClientView {
             if case .signingIn = client.account { isSigningIn = true }
             return ClientSnapshot(
                 state: client.state, isSigningIn: isSigningIn, me: client.me, conversations: client.conversations,
-                chats: chats.mapValues { .init(messages: $0.messages, hasOlder: $0.hasOlder) },
+                chats: chats.filter { $0.value.loadingState == .idle }
+                    .mapValues { .init(messages: $0.messages, hasOlder: $0.hasOlder) },
                 refused: client.refusedChanges, waiting: client.pendingChangeCount, typing: client.typingUserIDs,
                 fault: fault?.message)
         } onChange: { [sink, isStale] in
