@@ -32,7 +32,7 @@ struct ClientPictureCacheTests {
             try await alice.client.setAvatar(face)
             let attachment = try await alice.client.upload(view, for: .aliceBob)
             try await alice.client.send("Look!", in: .aliceBob, attachment: attachment)
-            let chat = bob.client.chat(with: .aliceBob)
+            let chat = try await bob.client.loadedChat(with: .aliceBob)
             try await bob.waitUntil("her picture") { _ in
                 chat.messages.last?.content == "Look!" && chat.messages.last?.sender?.avatarURL != nil
             }

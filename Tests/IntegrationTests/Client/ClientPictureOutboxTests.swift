@@ -57,7 +57,7 @@ struct ClientPictureOutboxTests {
                 picture: view, text: "Pic", width: 40, height: 30, blurhash: "00OZZy")
             try await device.client.send("Pic after", in: .aliceBob)
             try await device.relaunch(inBackground: true)
-            let chat = device.client.chat(with: .aliceBob)
+            let chat = try await device.client.loadedChat(with: .aliceBob)
             let waiting = try #require(chat.messages.first { $0.id == id })
             #expect(waiting.kind == .image && waiting.content == "Pic")
             #expect(waiting.delivery.isQueued && waiting.seq == nil)
@@ -153,7 +153,7 @@ struct ClientPictureOutboxTests {
             }
             try store.close(erasing: false)
             try await device.relaunch()
-            let chat = device.client.chat(with: .aliceBob)
+            let chat = try await device.client.loadedChat(with: .aliceBob)
             try await device.waitUntil("the sent picture") { _ in chat.messages.last?.delivery == .sent }
             #expect(chat.messages.last?.id == id)
             let isSame = chat.messages.last?.attachment?.mediaID == mediaID
@@ -197,7 +197,7 @@ struct ClientPictureOutboxTests {
     @Test("a refused picture keeps its file until it is retried or discarded, and blocks nothing")
     func refused() async throws {
         try await withDevice { node, device in
-            let chat = device.client.chat(with: .aliceBob)
+            let chat = try await device.client.loadedChat(with: .aliceBob)
             // More than the server allows.
             try await chat.send(picture: Data(picture(.png, bytes: 1_100_000)), text: "Pic large")
             try await chat.send(picture: Data(picture(.png, bytes: 1_000)), text: "Pic small")

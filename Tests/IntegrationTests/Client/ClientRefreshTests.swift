@@ -110,8 +110,7 @@ struct ClientRefreshTests {
                 _ = try? await refresh
                 #expect(client.refreshState.failure != nil)
                 await client.enterForeground()
-                try await device.waitUntilLive()
-                #expect(client.refreshState == .idle)
+                try await device.waitUntil("the end of the failure") { $0.state == .live && $0.refreshState == .idle }
             }
         }
     }
