@@ -147,7 +147,8 @@ extension Migrator {
         return try await recorded != catalogueDigests(over: connection)
     }
 
-    private func recordCatalogue(over connection: Connection) async throws {
+    /// Records the definitions, owners, rights, policies and roles as those of the last migration.
+    package func recordCatalogue(over connection: Connection) async throws {
         try await record("catalogue", try await catalogueDigests(over: connection), over: connection)
     }
 

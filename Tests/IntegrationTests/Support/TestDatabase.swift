@@ -155,6 +155,9 @@ struct TestDatabase: Sendable {
             update auth.users set encrypted_password = \
             '$argon2id$v=19$m=8,t=1,p=1$b2YgYWxsIHRoZSB0ZXN0cw$uv1Z7jlNfDRGOmCZKkEW0mfLOdLWp3tnSIQVDtzP3i8'
             """, at: url(user: nil, database: templateName))
+        try await withConnection(to: url(user: nil, database: templateName)) {
+            try await migrator.recordCatalogue(over: $0)
+        }
         // A database with open connections cannot be copied.
         try await execute(
             """
