@@ -104,7 +104,8 @@ package struct TerminalChat {
             do {
                 try await client.signIn(email: email, password: password)
                 return
-            } catch let error as PostlineError where error.code == .invalidCredentials && wasTyped && attempts < 3 {
+            } catch {
+                guard error.code == .invalidCredentials, wasTyped, attempts < 3 else { throw error }
                 Terminal.write("\(PlainText.line(error.message))\n")
             }
         }

@@ -13,7 +13,10 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `signed_out`; `offline` if the token must be renewed and there is no connection;
     ///   `session_revoked`, `invalid_token` if the session has ended.
-    public func accessToken() async throws -> AccessToken { try await currentEngine().accessToken() }
+    public func accessToken() async throws(PostlineError) -> AccessToken {
+        let engine = try currentEngine()
+        return try await convertingErrors { try await engine.accessToken() }
+    }
 
     /// Returns users by name or username, the best match first. Guests, deleted users and the user itself are not
     /// found.
@@ -22,7 +25,7 @@ extension PostlineClient {
     ///   - query: 2 to 50 characters.
     ///   - limit: 1 to 50 users.
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`, `rate_limited`.
-    public func searchProfiles(_ query: String, limit: Int = 20) async throws -> [User] {
+    public func searchProfiles(_ query: String, limit: Int = 20) async throws(PostlineError) -> [User] {
         try await call("profiles.search", ["query": .string(query), "limit": .integer(limit)], as: ProfileList.self)
             .profiles
     }
@@ -30,14 +33,14 @@ extension PostlineClient {
     /// Returns the profiles of 1 to 100 users, without those that do not exist.
     ///
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`.
-    public func profiles(withIDs ids: [User.ID]) async throws -> [User] {
+    public func profiles(withIDs ids: [User.ID]) async throws(PostlineError) -> [User] {
         try await call("profiles.get", ["ids": .array(ids.map { .id($0) })], as: ProfileList.self).profiles
     }
 
     /// Returns the server's built-in avatars.
     ///
     /// - Throws: ``PostlineError``: `offline`.
-    public func builtInAvatars() async throws -> [BuiltInAvatar] {
+    public func builtInAvatars() async throws(PostlineError) -> [BuiltInAvatar] {
         try await call("avatars.list", as: AvatarList.self).avatars
     }
 
@@ -45,7 +48,7 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `offline`; `not_found` if the user does not exist; `invalid_params` for the user
     ///   itself.
-    public func openConversation(with userID: User.ID) async throws -> Conversation.ID {
+    public func openConversation(with userID: User.ID) async throws(PostlineError) -> Conversation.ID {
         try await conversation("conversations.open", ["user_id": .id(userID)])
     }
 
@@ -55,7 +58,7 @@ extension PostlineClient {
     ///   - title: 1 to 100 characters.
     ///   - userIDs: 1 to 255 other users.
     /// - Throws: ``PostlineError``: `offline`, `not_found`, `invalid_params`.
-    public func createGroup(_ title: String, with userIDs: [User.ID]) async throws -> Conversation.ID {
+    public func createGroup(_ title: String, with userIDs: [User.ID]) async throws(PostlineError) -> Conversation.ID {
         try await conversation(
             "conversations.create_group",
             ["title": .string(title), "member_ids": .array(userIDs.map { .id($0) })])
@@ -64,7 +67,7 @@ extension PostlineClient {
     /// Renames a group. Only its owner and admins may. A title has 1 to 100 characters.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
-    public func renameGroup(_ conversationID: Conversation.ID, to title: String) async throws {
+    public func renameGroup(_ conversationID: Conversation.ID, to title: String) async throws(PostlineError) {
         _ = try await conversation(
             "conversations.update", ["conversation_id": .id(conversationID), "title": .string(title)])
     }
@@ -72,7 +75,7 @@ extension PostlineClient {
     /// Adds users to a group. Only its owner and admins may. A group has at most 256 members.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
-    public func addMembers(_ userIDs: [User.ID], to conversationID: Conversation.ID) async throws {
+    public func addMembers(_ userIDs: [User.ID], to conversationID: Conversation.ID) async throws(PostlineError) {
         _ = try await conversation(
             "conversations.add_members",
             ["conversation_id": .id(conversationID), "user_ids": .array(userIDs.map { .id($0) })])
@@ -81,7 +84,9 @@ extension PostlineClient {
     /// Changes the role of a group's member. Only the owner may. The role `owner` transfers the group.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
-    public func setRole(_ role: MemberRole, of userID: User.ID, in conversationID: Conversation.ID) async throws {
+    public func setRole(_ role: MemberRole, of userID: User.ID, in conversationID: Conversation.ID)
+        async throws(PostlineError)
+    {
         _ = try await conversation(
             "conversations.set_role",
             [
@@ -92,7 +97,7 @@ extension PostlineClient {
     /// Removes a member from a group. Only its owner and admins may. For the user itself it calls ``leaveGroup(_:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
-    public func removeMember(_ userID: User.ID, from conversationID: Conversation.ID) async throws {
+    public func removeMember(_ userID: User.ID, from conversationID: Conversation.ID) async throws(PostlineError) {
         if userID == me?.id { return try await leaveGroup(conversationID) }
         _ = try await conversation(
             "conversations.remove_member",
@@ -103,7 +108,7 @@ extension PostlineClient {
     /// the oldest member.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `signed_out`.
-    public func leaveGroup(_ conversationID: Conversation.ID) async throws {
+    public func leaveGroup(_ conversationID: Conversation.ID) async throws(PostlineError) {
         let engine = try currentEngine()
         _ = try await engine.call(
             "conversations.remove_member",
@@ -123,7 +128,7 @@ extension PostlineClient {
     /// - Returns: The number of sessions that ended.
     /// - Throws: ``PostlineError``: `offline`, `invalid_credentials`, `invalid_params`, `rate_limited`.
     @discardableResult
-    public func changePassword(from current: String, to new: String) async throws -> Int {
+    public func changePassword(from current: String, to new: String) async throws(PostlineError) -> Int {
         try await call(
             "auth.change_password", ["current_password": .string(current), "new_password": .string(new)],
             as: RevokedSessions.self
@@ -135,14 +140,14 @@ extension PostlineClient {
     /// - Parameter password: The account's password, or nil for a guest.
     /// - Throws: ``PostlineError``: `offline`, `invalid_credentials`, `rate_limited`. If the response was lost and the
     ///   account is deleted, the server ends the session, and the client signs out.
-    public func deleteAccount(password: String?) async throws {
+    public func deleteAccount(password: String?) async throws(PostlineError) {
         let engine = try currentEngine()
         // If the response is lost, the end of the session confirms the deletion.
         try await write { try $0.setDeletionPending(true) }
         do {
             _ = try await engine.call(
                 "me.delete", password.map { ["password": JSONValue.string($0)] } ?? [:], as: EmptyResult.self)
-        } catch let error as PostlineError where error.code != .offline {
+        } catch  where error.code != .offline {
             try? await engine.store.write { try $0.setDeletionPending(false) }
             throw error
         }
@@ -152,7 +157,7 @@ extension PostlineClient {
     /// Calls a method that returns a conversation, stores the conversation, and returns its id.
     func conversation(
         _ method: String, _ params: [String: JSONValue], withPeople: Bool = true
-    ) async throws -> Conversation.ID {
+    ) async throws(PostlineError) -> Conversation.ID {
         var params = params
         if withPeople { params["profiles"] = true }
         let engine = try currentEngine()
@@ -169,13 +174,13 @@ extension PostlineClient {
     /// Calls a method of the protocol on the current connection.
     func call<Answer: Decodable & Sendable>(
         _ method: String, _ params: [String: JSONValue] = [:], as type: Answer.Type = Answer.self
-    ) async throws -> Answer {
+    ) async throws(PostlineError) -> Answer {
         try await currentEngine().call(method, params)
     }
 
     /// Stores the objects of a response in the store of the engine that made the request.
-    func apply(_ changes: Changes, from engine: SyncEngine) async throws {
-        try await engine.apply(changes)
+    func apply(_ changes: Changes, from engine: SyncEngine) async throws(PostlineError) {
+        try await convertingErrors { try await engine.apply(changes) }
         await reload()
     }
 }

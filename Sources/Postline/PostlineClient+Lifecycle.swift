@@ -142,11 +142,11 @@ extension PostlineClient {
     /// client is connected or connecting.
     ///
     /// - Throws: ``PostlineError``: `store_unusable`.
-    public func connect() throws {
+    public func connect() throws(PostlineError) {
         if isChangingUser { return }
         isDisconnecting = false
         guard engineTask == nil else { return }
-        try restart()
+        try convertingErrors { try restart() }
     }
 
     /// Disconnects until ``connect()`` is called. The outbox keeps changes that are made meanwhile.
@@ -178,7 +178,7 @@ extension PostlineClient {
     /// Connects without waiting for the back-off, or checks the current connection. Call it when the network changes.
     public func networkChanged() { connectSignal.signal() }
 
-    func currentEngine() throws -> SyncEngine {
+    func currentEngine() throws(PostlineError) -> SyncEngine {
         guard let engine else {
             if store == nil { throw PostlineError(.signedOut, "No user is signed in.") }
             throw Self.noConnection
@@ -186,7 +186,7 @@ extension PostlineClient {
         return engine
     }
 
-    func currentStore() throws -> Store {
+    func currentStore() throws(PostlineError) -> Store {
         guard let store else { throw PostlineError(.signedOut, "No user is signed in.") }
         return store
     }

@@ -10,7 +10,7 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_trusted`, `rate_limited`, `invalid_params`; `forbidden` if the
     ///   server sends no mail.
-    public func requestPasswordReset(email: String) async throws {
+    public func requestPasswordReset(email: String) async throws(PostlineError) {
         try await withUnauthenticatedConnection { connection in
             let _: EmptyResult = try await connection.call("auth.request_password_reset", ["email": email])
         }
@@ -24,7 +24,7 @@ extension PostlineClient {
     ///   - password: 8 to 72 bytes.
     /// - Throws: ``PostlineError``: `invalid_token`, `invalid_params`, `offline`, `not_trusted`, `rate_limited`;
     ///   `forbidden` if the server sends no mail.
-    public func resetPassword(token: String, to password: String) async throws {
+    public func resetPassword(token: String, to password: String) async throws(PostlineError) {
         try await withUnauthenticatedConnection { connection in
             let _: EmptyResult = try await connection.call(
                 "auth.reset_password", ["token": token, "password": password])
@@ -38,7 +38,7 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `invalid_credentials` if the password is wrong, `invalid_params`, `offline`,
     ///   `rate_limited`; `forbidden` if the account has no password, or the server sends no mail.
-    public func requestEmailChange(to email: String, password: String) async throws {
+    public func requestEmailChange(to email: String, password: String) async throws(PostlineError) {
         _ = try await call(
             "auth.request_email_change", ["email": .string(email), "password": .string(password)], as: EmptyResult.self)
     }
@@ -50,7 +50,7 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``: `invalid_token`; `email_taken` if another account has the address by now;
     ///   `offline`, `not_trusted`, `rate_limited`; `forbidden` if the server sends no mail.
     @discardableResult
-    public func confirmEmail(token: String) async throws -> String {
+    public func confirmEmail(token: String) async throws(PostlineError) -> String {
         try await withUnauthenticatedConnection { connection in
             let confirmed: ConfirmedEmail = try await connection.call("auth.confirm_email", ["token": token])
             return confirmed.email
@@ -60,9 +60,9 @@ extension PostlineClient {
     /// Runs a body with a separate connection that is not signed in.
     private func withUnauthenticatedConnection<Value: Sendable>(
         _ body: @Sendable (LineConnection) async throws -> Value
-    ) async throws -> Value {
+    ) async throws(PostlineError) -> Value {
         let connection = try await LineConnection.connect(to: server, by: connector)
         defer { connection.close() }
-        return try await body(connection)
+        return try await convertingErrors { try await body(connection) }
     }
 }

@@ -3,22 +3,13 @@ import Foundation
 /// Changes that are stored on the device and sent by the outbox.
 extension PostlineClient {
     /// Writes to the store and shows the result.
-    func write(isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Void) async throws {
+    func write(
+        isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Void
+    ) async throws(PostlineError) {
         let store = try currentStore()
-        do {
-            try await store.write(isDurable: isDurable, body)
-            engine?.outboxSignal.signal()
-            await reload()
-        } catch let error as PostlineError {
-            throw error
-        } catch is CancellationError {
-            // The caller's task was cancelled: nothing is written, and the store is usable.
-            throw CancellationError()
-        } catch let error as EncodingError {
-            throw PostlineError(.invalidParams, "The values cannot be encoded as JSON: \(error)")
-        } catch {
-            throw PostlineError(.storeUnusable, "The store \(store.url.path) cannot be written: \(error)")
-        }
+        try await convertingErrors { try await store.write(isDurable: isDurable, body) }
+        engine?.outboxSignal.signal()
+        await reload()
     }
 
     /// Sends a message. When it returns, the message is stored on the device and shown. ``Message/delivery`` says if
@@ -33,14 +24,14 @@ extension PostlineClient {
     @discardableResult
     public func send(
         _ content: String, in conversationID: Conversation.ID, attachment: Message.Attachment? = nil
-    ) async throws -> Message.ID {
+    ) async throws(PostlineError) -> Message.ID {
         let clientID = UUID().uuidString.lowercased()
         var params: [String: JSONValue] = [
             "conversation_id": .id(conversationID), "content": .string(content), "client_id": .string(clientID),
         ]
         if let attachment {
             params["kind"] = "image"
-            params["attachment"] = try StoreJSON.decode(try StoreJSON.encode(attachment))
+            params["attachment"] = try convertingErrors { try StoreJSON.decode(try StoreJSON.encode(attachment)) }
         }
         try await write { [params] writer in
             try writer.enqueue(.send, queueKey: conversationID.rawValue, params, clientID: clientID)
@@ -54,7 +45,7 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
-    public func edit(_ message: Message, to content: String) async throws {
+    public func edit(_ message: Message, to content: String) async throws(PostlineError) {
         let params: [String: JSONValue] = [
             "conversation_id": .id(message.conversationID), "seq": .integer(try seq(of: message)),
             "content": .string(content),
@@ -66,14 +57,14 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
-    public func delete(_ message: Message) async throws {
+    public func delete(_ message: Message) async throws(PostlineError) {
         let params: [String: JSONValue] = [
             "conversation_id": .id(message.conversationID), "seq": .integer(try seq(of: message)),
         ]
         try await write { try $0.enqueue(.delete, queueKey: message.conversationID.rawValue, params) }
     }
 
-    func seq(of message: Message) throws -> Int {
+    func seq(of message: Message) throws(PostlineError) -> Int {
         guard let seq = message.seq else {
             throw PostlineError(.notFound, "The server does not have this message yet: discard it instead.")
         }
@@ -83,7 +74,7 @@ extension PostlineClient {
     /// Marks a conversation as read up to its newest message. Does nothing if no message is unread.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func markRead(_ conversationID: Conversation.ID) async throws {
+    public func markRead(_ conversationID: Conversation.ID) async throws(PostlineError) {
         guard let conversation = conversations.first(where: { $0.id == conversationID }), conversation.unreadCount > 0
         else { return }
         let params: [String: JSONValue] = [
@@ -96,7 +87,7 @@ extension PostlineClient {
     /// have yet does not move it.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func markRead(upTo message: Message) async throws {
+    public func markRead(upTo message: Message) async throws(PostlineError) {
         let id = message.conversationID
         guard let conversation = conversations.first(where: { $0.id == id }), let seq = message.seq,
             seq > conversation.lastReadSeq
@@ -112,7 +103,7 @@ extension PostlineClient {
     /// When it returns, the edit is stored on the device and shown.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func updateProfile(_ body: (inout ProfileEdit) -> Void) async throws {
+    public func updateProfile(_ body: (inout ProfileEdit) -> Void) async throws(PostlineError) {
         let before = ProfileEdit(me)
         var edit = before
         body(&edit)
@@ -125,14 +116,14 @@ extension PostlineClient {
     /// shows it. It is never sent. Nil removes it.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func setDeviceData(_ name: String, to value: JSONValue?) async throws {
+    public func setDeviceData(_ name: String, to value: JSONValue?) async throws(PostlineError) {
         try await write { try $0.setDeviceData(name, to: value) }
     }
 
     /// Sends a refused change again. Does nothing if there is no such change.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func retryChange(_ change: Int64) async throws {
+    public func retryChange(_ change: Int64) async throws(PostlineError) {
         try await write { writer in
             if let change = try writer.reader.change(change) { try writer.setRefusal(of: change, to: nil) }
         }
@@ -141,7 +132,7 @@ extension PostlineClient {
     /// Removes a pending or refused change from the outbox. A change that is in flight may still be done.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func discardChange(_ change: Int64) async throws {
+    public func discardChange(_ change: Int64) async throws(PostlineError) {
         try await write { writer in
             if let change = try writer.reader.change(change) { try writer.remove(change) }
         }

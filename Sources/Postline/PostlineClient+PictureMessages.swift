@@ -24,7 +24,7 @@ extension PostlineClient {
     public func send(
         picture: Data, text: String = "", in conversationID: Conversation.ID, width: Int? = nil, height: Int? = nil,
         blurhash: String? = nil
-    ) async throws -> Message.ID {
+    ) async throws(PostlineError) -> Message.ID {
         let store = try currentStore()
         let picture = await Platform.scaled(picture, toPixels: 2_048)
         guard let type = Self.type(of: picture) else {
@@ -54,8 +54,7 @@ extension PostlineClient {
         } catch {
             // The message is not queued.
             store.outboxPictures.remove(clientID)
-            if error is PostlineError || error is CancellationError { throw error }
-            throw PostlineError(.storeUnusable, "The picture cannot be stored: \(error)")
+            throw PostlineError(converting: error)
         }
         await engine?.didSend(in: conversationID)
         return Message.ID(clientID)

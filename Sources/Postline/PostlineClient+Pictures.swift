@@ -8,7 +8,7 @@ extension PostlineClient {
     /// - Parameter picture: A JPEG, PNG, WebP, GIF or HEIC file.
     /// - Throws: ``PostlineError``: `invalid_params` for another format or a picture that is too large, `forbidden` if
     ///   the server stores no pictures, `offline`.
-    public func setAvatar(_ picture: Data) async throws {
+    public func setAvatar(_ picture: Data) async throws(PostlineError) {
         let picture = await Platform.scaled(picture, toPixels: 512)
         let engine = try currentEngine()
         let (id, _) = try await upload(picture, ["purpose": "avatar"])
@@ -32,7 +32,7 @@ extension PostlineClient {
     public func upload(
         _ picture: Data, for conversationID: Conversation.ID, width: Int? = nil, height: Int? = nil,
         blurhash: String? = nil
-    ) async throws -> Message.Attachment {
+    ) async throws(PostlineError) -> Message.Attachment {
         let picture = await Platform.scaled(picture, toPixels: 2_048)
         var params: [String: JSONValue] = ["purpose": "message", "conversation_id": .id(conversationID)]
         if let width { params["width"] = .integer(width) }
@@ -43,7 +43,9 @@ extension PostlineClient {
     }
 
     /// Creates a picture at the server, uploads it to the URL in the response, and returns its id and type.
-    private func upload(_ picture: Data, _ params: [String: JSONValue]) async throws -> (id: String, type: String) {
+    private func upload(
+        _ picture: Data, _ params: [String: JSONValue]
+    ) async throws(PostlineError) -> (id: String, type: String) {
         guard let type = Self.type(of: picture) else {
             throw PostlineError(.invalidParams, "A picture is JPEG, PNG, WebP, GIF or HEIC.", field: "picture")
         }
@@ -51,7 +53,9 @@ extension PostlineClient {
         params["mime_type"] = .string(type)
         params["bytes"] = .integer(picture.count)
         let created: MediaUpload = try await call("media.create", params)
-        let status = try await HTTPTransfer.put(picture, to: created.upload.url, headers: created.upload.headers)
+        let status = try await convertingErrors {
+            try await HTTPTransfer.put(picture, to: created.upload.url, headers: created.upload.headers)
+        }
         guard 200..<300 ~= status else {
             throw PostlineError(
                 .unavailable, "The store refused the picture with status \(status).", isRetryable: true)
@@ -72,7 +76,7 @@ extension PostlineClient {
     /// may not see, have none. An attachment without a ``Message/Attachment/mediaID`` has its own URL.
     ///
     /// - Throws: ``PostlineError``, `offline`.
-    public func urls(for attachments: [Message.Attachment]) async throws -> [Message.Attachment: URL] {
+    public func urls(for attachments: [Message.Attachment]) async throws(PostlineError) -> [Message.Attachment: URL] {
         var found: [Message.Attachment: URL] = [:]
         for attachment in attachments where attachment.mediaID == nil {
             found[attachment] = URL(string: attachment.url)

@@ -21,7 +21,7 @@ extension PostlineClient {
     /// conversation is reported as offline and never seen.
     ///
     /// - Throws: ``PostlineError``: `offline`, `invalid_params`.
-    public func presence(ofUsers ids: [User.ID]) async throws -> [User.ID: Presence] {
+    public func presence(ofUsers ids: [User.ID]) async throws(PostlineError) -> [User.ID: Presence] {
         try await call("presence.get", ["user_ids": .array(ids.map { .id($0) })], as: PresenceList.self)
             .presence.reduce(into: [:]) {
                 $0[$1.userID] = Presence(isOnline: $1.isOnline, lastSeenAt: $1.lastSeenAt)
@@ -37,7 +37,7 @@ extension PostlineClient {
     ///   - conversationID: The conversation's id.
     ///   - until: The end of the mute, or nil for no end.
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
-    public func mute(_ conversationID: Conversation.ID, until: Date? = nil) async throws {
+    public func mute(_ conversationID: Conversation.ID, until: Date? = nil) async throws(PostlineError) {
         var params: [String: JSONValue] = ["conversation_id": .id(conversationID)]
         if let until { params["until"] = .string(until.formatted(.iso8601)) }
         _ = try await conversation("conversations.mute", params, withPeople: false)
@@ -46,7 +46,7 @@ extension PostlineClient {
     /// Ends the mute of a conversation.
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
-    public func unmute(_ conversationID: Conversation.ID) async throws {
+    public func unmute(_ conversationID: Conversation.ID) async throws(PostlineError) {
         _ = try await conversation(
             "conversations.mute", ["conversation_id": .id(conversationID), "until": nil], withPeople: false)
     }

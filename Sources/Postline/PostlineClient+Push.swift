@@ -31,24 +31,28 @@ extension PostlineClient {
     ///   busy, the client registers the device later and does not throw.
     public func registerDevice(
         _ platform: PushPlatform, token: String, isSandbox: Bool = false, locale: String? = nil
-    ) async throws {
+    ) async throws(PostlineError) {
         let device = RegisteredDevice(
             platform: platform.rawValue, token: token, environment: isSandbox ? "sandbox" : "production",
             locale: locale ?? Self.languageTag)
-        try registration.update { $0.setDevice(to: device) }
-        do {
-            try await engine?.registerDevice()
-        } catch let error as PostlineError where [.forbidden, .invalidParams, .unknownMethod].contains(error.code) {
-            // This server refuses the platform, so the device is not offered to it again.
-            try registration.update { if $0.device == device { $0.setDevice(to: nil) } }
-            throw error
-        } catch let error as PostlineError where error.code != .storeUnusable {
-            // The registration is retried, with the next connection at the latest.
+        try await convertingErrors {
+            try registration.update { $0.setDevice(to: device) }
+            do {
+                try await engine?.registerDevice()
+            } catch let error as PostlineError where [.forbidden, .invalidParams, .unknownMethod].contains(error.code) {
+                // This server refuses the platform, so the device is not offered to it again.
+                try registration.update { if $0.device == device { $0.setDevice(to: nil) } }
+                throw error
+            } catch let error as PostlineError where error.code != .storeUnusable {
+                // The registration is retried, with the next connection at the latest.
+            }
         }
     }
 
     /// Registers this device by the token from `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`.
-    public func registerDevice(apnsToken: Data, isSandbox: Bool = false, locale: String? = nil) async throws {
+    public func registerDevice(apnsToken: Data, isSandbox: Bool = false, locale: String? = nil)
+        async throws(PostlineError)
+    {
         let token = apnsToken.hexadecimal
         try await registerDevice(.apns, token: token, isSandbox: isSandbox, locale: locale)
     }
@@ -56,12 +60,14 @@ extension PostlineClient {
     /// Stops pushes to this device. Without a connection the server keeps pushing until the next one.
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
-    public func unregisterDevice() async throws {
-        try registration.update { $0.setDevice(to: nil) }
-        do {
-            try await engine?.registerDevice()
-        } catch let error as PostlineError where error.code != .storeUnusable {
-            // The removal is retried, with the next connection at the latest.
+    public func unregisterDevice() async throws(PostlineError) {
+        try await convertingErrors {
+            try registration.update { $0.setDevice(to: nil) }
+            do {
+                try await engine?.registerDevice()
+            } catch let error as PostlineError where error.code != .storeUnusable {
+                // The removal is retried, with the next connection at the latest.
+            }
         }
     }
 

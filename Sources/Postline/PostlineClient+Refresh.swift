@@ -14,7 +14,7 @@ extension PostlineClient {
     /// ``state`` is live, changes arrive without it. ``refreshState`` shows its progress.
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_trusted`, `signed_out`.
-    public func refresh() async throws {
+    public func refresh() async throws(PostlineError) {
         refreshCount += 1
         let refresh = refreshCount
         refreshState = .loading
@@ -27,7 +27,7 @@ extension PostlineClient {
         }
     }
 
-    private func fetchChanges() async throws {
+    private func fetchChanges() async throws(PostlineError) {
         connectSignal.signal()
         let engine = try currentEngine()
         guard await engine.refresh() else {

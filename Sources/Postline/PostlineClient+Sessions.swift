@@ -13,7 +13,9 @@ extension PostlineClient {
     ///   `rate_limited`; `email_unconfirmed` if the server requires a confirmed address: the account exists, the server
     ///   has sent a mail, and ``signIn(email:password:)`` works after the confirmation; `invalid_request` if a user is
     ///   signed in.
-    public func register(email: String, password: String, fullName: String, username: String? = nil) async throws {
+    public func register(email: String, password: String, fullName: String, username: String? = nil)
+        async throws(PostlineError)
+    {
         if case .guest = account {
             try await upgrade(email: email, password: password, fullName: fullName)
             if let username { try await updateProfile { $0.username = username } }
@@ -41,14 +43,14 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``: `invalid_credentials`, `email_unconfirmed`, `offline`, `not_trusted`,
     ///   `rate_limited`; `invalid_request` if a user is signed in. After an error the guest stays.
     @discardableResult
-    public func signIn(email: String, password: String) async throws -> GuestMergeSummary? {
+    public func signIn(email: String, password: String) async throws(PostlineError) -> GuestMergeSummary? {
         try await signIn("auth.login", ["email": .string(email), "password": .string(password)])
     }
 
     /// Connects to the server and closes the connection again, without signing in.
     ///
     /// - Throws: ``PostlineError``: `offline`, or `not_trusted` if no Postline server answers, or TLS fails.
-    package func checkServer() async throws {
+    package func checkServer() async throws(PostlineError) {
         try await LineConnection.connect(to: server, by: connector).close()
     }
 
@@ -67,7 +69,7 @@ extension PostlineClient {
     @discardableResult
     public func signIn(
         appleIdentityToken: String, nonce: String? = nil, fullName: String? = nil
-    ) async throws -> GuestMergeSummary? {
+    ) async throws(PostlineError) -> GuestMergeSummary? {
         var params: [String: JSONValue] = ["identity_token": .string(appleIdentityToken)]
         if let nonce { params["nonce"] = .string(nonce) }
         if let fullName { params["full_name"] = .string(fullName) }
@@ -78,7 +80,7 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `invalid_token`, `token_expired`, `session_revoked`, `offline`, `not_trusted`;
     ///   `invalid_request` if a user is signed in, or a guest that the server knows, whose data would be lost.
-    public func signIn(accessToken: String) async throws {
+    public func signIn(accessToken: String) async throws(PostlineError) {
         _ = try await signIn(accessToken, guestAccessToken: nil)
     }
 
@@ -89,11 +91,14 @@ extension PostlineClient {
     /// - Throws: The errors of ``signIn(accessToken:)``, and `forbidden` if the server keeps the accounts itself. After
     ///   an error the guest stays.
     @discardableResult
-    public func signIn(accessToken: String, guestAccessToken: String) async throws -> GuestMergeSummary? {
+    public func signIn(accessToken: String, guestAccessToken: String) async throws(PostlineError) -> GuestMergeSummary?
+    {
         try await signIn(accessToken, guestAccessToken: guestAccessToken)
     }
 
-    private func signIn(_ accessToken: String, guestAccessToken: String?) async throws -> GuestMergeSummary? {
+    private func signIn(_ accessToken: String, guestAccessToken: String?) async throws(PostlineError)
+        -> GuestMergeSummary?
+    {
         try await signIn(mergesGuest: guestAccessToken != nil) { connection, _ in
             struct Session: Decodable, Sendable {}
             let _: Session = try await connection.call("session.authenticate", ["access_token": accessToken])
@@ -112,7 +117,7 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_trusted`, `rate_limited`; `invalid_request` if a user or such a
     ///   guest is signed in already.
-    public func signInAsGuest(fullName: String? = nil) async throws {
+    public func signInAsGuest(fullName: String? = nil) async throws(PostlineError) {
         try await signIn("auth.guest", fullName.map { ["full_name": .string($0)] } ?? [:])
     }
 
@@ -120,10 +125,12 @@ extension PostlineClient {
     /// reachable. Does nothing if a user or guest is signed in.
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
-    public func continueAsGuest() throws {
+    public func continueAsGuest() throws(PostlineError) {
         guard store == nil, account == .signedOut, !isSigningOut else { return }
-        try DeviceState.set(DeviceState.localGuest, in: folder)
-        try restart()
+        try convertingErrors {
+            try DeviceState.set(DeviceState.localGuest, in: folder)
+            try restart()
+        }
     }
 
     /// Turns the guest into an account with the same id, conversations and data.
@@ -134,11 +141,11 @@ extension PostlineClient {
     ///   - fullName: 1 to 100 characters, or nil to keep the guest's name.
     /// - Throws: ``PostlineError``: `email_taken`, `invalid_params`, `offline`, `rate_limited`; `forbidden` if the user
     ///   has an account already.
-    public func upgrade(email: String, password: String, fullName: String? = nil) async throws {
+    public func upgrade(email: String, password: String, fullName: String? = nil) async throws(PostlineError) {
         var params: [String: JSONValue] = ["email": .string(email), "password": .string(password)]
         if let fullName { params["full_name"] = .string(fullName) }
         let engine = try currentEngine()
-        let tokens = try await engine.upgrade(params)
+        let tokens = try await convertingErrors { try await engine.upgrade(params) }
         guard engine === self.engine else { return }
         account = .user(id: tokens.userID)
         // The upgrade is done. If this call fails, the sync brings the account's data.
@@ -153,9 +160,9 @@ extension PostlineClient {
     ///   - erasing: True to erase the user's data and unsent changes from the device. Otherwise they are shown again
     ///     after the next sign-in.
     ///   - everywhere: True to end the user's sessions on all devices.
-    /// - Throws: The errors of the ``SecretStore`` and the file system. With `everywhere` also ``PostlineError``,
-    ///   `offline`; the user then stays signed in.
-    public func signOut(erasing: Bool = false, everywhere: Bool = false) async throws {
+    /// - Throws: ``PostlineError``: `store_unusable` if the ``SecretStore`` or the file system fails. With `everywhere`
+    ///   also `offline`; the user then stays signed in.
+    public func signOut(erasing: Bool = false, everywhere: Bool = false) async throws(PostlineError) {
         if case .signingIn = account { throw PostlineError(.invalidRequest, "A sign-in is in progress.") }
         guard let store, !isSigningOut else { return }
         let userID = store.userID
@@ -178,10 +185,12 @@ extension PostlineClient {
         await retirePictures()
         // The server may have ended the session first.
         guard store === self.store else { return }
-        try secrets.erase(named: userID.rawValue)
-        try DeviceState.set(nil, in: folder)
-        show(signedOutBecause: nil)
-        try store.close(erasing: erasing)
+        try convertingErrors {
+            try secrets.erase(named: userID.rawValue)
+            try DeviceState.set(nil, in: folder)
+            show(signedOutBecause: nil)
+            try store.close(erasing: erasing)
+        }
     }
 
     /// The result of a sign-in.
@@ -207,7 +216,9 @@ extension PostlineClient {
 
     /// Signs in by a method of the protocol. Signing in to an account merges the device's guest.
     @discardableResult
-    private func signIn(_ method: String, _ params: [String: JSONValue]) async throws -> GuestMergeSummary? {
+    private func signIn(
+        _ method: String, _ params: [String: JSONValue]
+    ) async throws(PostlineError) -> GuestMergeSummary? {
         try await signIn(mergesGuest: ["auth.login", "auth.apple"].contains(method)) { connection, guestToken in
             try await Self.requestTokens(connection, method, params, guestToken: guestToken)
         }
@@ -217,7 +228,7 @@ extension PostlineClient {
     @discardableResult
     private func signIn(
         mergesGuest: Bool, _ request: @Sendable (LineConnection, _ guestToken: String?) async throws -> SignInResult
-    ) async throws -> GuestMergeSummary? {
+    ) async throws(PostlineError) -> GuestMergeSummary? {
         let former = account
         let guest = store?.userID
         if isSigningOut { throw PostlineError(.invalidRequest, "A sign-out is in progress.") }
@@ -236,15 +247,17 @@ extension PostlineClient {
         await stop()
         let answer: SignInResult
         do {
-            var guestToken: String?
-            if case .guest(let id) = former { guestToken = try TokenKeeper.load(id, from: secrets)?.refreshToken }
-            let connection = try await LineConnection.connect(to: server, by: connector)
-            defer { connection.close() }
-            answer = try await request(connection, guestToken)
-            let tokens = answer.tokens
-            // The server has merged the guest. If a step below fails, the next launch finishes it.
-            try TokenKeeper.store(tokens, in: secrets)
-            try DeviceState.set(tokens.userID, movingFrom: guest, in: folder)
+            answer = try await convertingErrors {
+                var guestToken: String?
+                if case .guest(let id) = former { guestToken = try TokenKeeper.load(id, from: secrets)?.refreshToken }
+                let connection = try await LineConnection.connect(to: server, by: connector)
+                defer { connection.close() }
+                let answer = try await request(connection, guestToken)
+                // The server has merged the guest. If a step below fails, the next launch finishes it.
+                try TokenKeeper.store(answer.tokens, in: secrets)
+                try DeviceState.set(answer.tokens.userID, movingFrom: guest, in: folder)
+                return answer
+            }
         } catch {
             // The previous user or guest stays.
             account = former
@@ -253,7 +266,7 @@ extension PostlineClient {
         }
         // A download must not bring the guest's folder back.
         if guest != nil { await retirePictures() }
-        try restart()
+        try convertingErrors { try restart() }
         return answer.merged
     }
 
@@ -261,12 +274,12 @@ extension PostlineClient {
     /// very account by an upgrade whose response was lost.
     private static func requestTokens(
         _ connection: LineConnection, _ method: String, _ params: [String: JSONValue], guestToken: String?
-    ) async throws -> SignInResult {
+    ) async throws(PostlineError) -> SignInResult {
         guard let guestToken else { return try await connection.call(method, params) }
         do {
             return try await connection.call(
                 method, params.merging(["guest_refresh_token": .string(guestToken)]) { $1 })
-        } catch let error as PostlineError where error.code == .invalidToken {
+        } catch  where error.code == .invalidToken {
             return try await connection.call(method, params)
         }
     }

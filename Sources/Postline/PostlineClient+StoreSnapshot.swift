@@ -43,15 +43,11 @@ extension PostlineClient {
     /// Reads from the store, off the main actor.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    func read<Value: Sendable>(_ body: @Sendable (StoreReader) throws -> Value) async throws -> Value {
+    func read<Value: Sendable>(
+        _ body: @Sendable (StoreReader) throws -> Value
+    ) async throws(PostlineError) -> Value {
         let store = try currentStore()
-        do {
-            return try await store.read(body)
-        } catch is CancellationError {
-            throw CancellationError()
-        } catch {
-            throw PostlineError(.storeUnusable, "The store \(store.url.path) cannot be read: \(error)")
-        }
+        return try await convertingErrors { try await store.read(body) }
     }
 
     /// Shows the newest state of the store. All values change in one turn of the main actor, so that no two views

@@ -96,7 +96,8 @@ struct ClientProgram {
             do {
                 try await client.signIn(email: email, password: password)
                 return
-            } catch let error as PostlineError where error.isRetryable && client.account == .signedOut {
+            } catch {
+                guard error.isRetryable, client.account == .signedOut else { throw error }
                 // A pause between attempts.
                 try await Task.sleep(for: .milliseconds(50))
             }

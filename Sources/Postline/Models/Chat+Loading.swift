@@ -19,7 +19,7 @@ extension Chat {
     /// call it to wait for that, or to try again after an error.
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
-    public func load() async throws {
+    public func load() async throws(PostlineError) {
         await client.reload()
         if let error = client.storeError { throw error }
     }
@@ -29,7 +29,7 @@ extension Chat {
     ///
     /// - Throws: ``PostlineError``: `not_found` with the field `id` if the device does not have the message;
     ///   `signed_out`, `store_unusable`.
-    public func jump(to id: Message.ID) async throws {
+    public func jump(to id: Message.ID) async throws(PostlineError) {
         let conversationID = conversationID
         let seq: Int?
         if let message = messages.first(where: { $0.id == id }) {
@@ -54,7 +54,7 @@ extension Chat {
     /// - Throws: ``PostlineError``: `not_found` with the field `seq` for another number, or if the server does not have
     ///   the message; `offline` if the device does not have it and there is no connection; `signed_out`,
     ///   `store_unusable`.
-    public func jump(toSeq seq: Int) async throws {
+    public func jump(toSeq seq: Int) async throws(PostlineError) {
         try await jump(to: .around(seq: seq, older: ChatWindow.page / 2, newer: ChatWindow.page / 2), seq)
     }
 
@@ -71,7 +71,7 @@ extension Chat {
     ///
     /// - Throws: ``PostlineError``: `offline` if the device does not have them and there is no connection;
     ///   `signed_out`, `store_unusable`.
-    public func loadOlder() async throws {
+    public func loadOlder() async throws(PostlineError) {
         if !isRead { try await load() }
         if hasOlder { try await extend(.older, \.olderState) }
     }
@@ -81,7 +81,7 @@ extension Chat {
     ///
     /// - Throws: ``PostlineError``: `offline` if the device does not have them and there is no connection;
     ///   `signed_out`, `store_unusable`.
-    public func loadNewer() async throws {
+    public func loadNewer() async throws(PostlineError) {
         if !isRead { try await load() }
         if hasNewer { try await extend(.newer, \.newerState) }
     }
@@ -89,7 +89,7 @@ extension Chat {
     /// Repeats what failed last: the first read or the jump, and the pages before and after the shown messages.
     ///
     /// - Throws: ``PostlineError``: the error of the first one that fails again.
-    public func retry() async throws {
+    public func retry() async throws(PostlineError) {
         if case .around(let seq, _, _)? = failedJump {
             try await jump(toSeq: seq)
         } else if case .failed = loadingState {
@@ -131,12 +131,12 @@ extension Chat {
         (olderState, newerState) = (.idle, .idle)
     }
 
-    private func jump(to target: ChatWindow, _ seq: Int) async throws {
+    private func jump(to target: ChatWindow, _ seq: Int) async throws(PostlineError) {
         beginJump()
         let jump = jumpCount
         let id = conversationID
         loadingState = .loading
-        do {
+        do throws(PostlineError) {
             guard 1...max(1, conversation?.lastSeq ?? 0) ~= seq else {
                 throw PostlineError(.notFound, "The conversation has no message with the number \(seq).", field: "seq")
             }
@@ -181,13 +181,13 @@ extension Chat {
 
     private func extend(
         _ direction: ChatWindow.Direction, _ state: ReferenceWritableKeyPath<Chat, LoadingState>
-    ) async throws {
+    ) async throws(PostlineError) {
         guard self[keyPath: state] != .loading else { return }
         self[keyPath: state] = .loading
         let jump = jumpCount
         let id = conversationID
         let target = window.extended(direction)
-        do {
+        do throws(PostlineError) {
             let missing = try await client.read { try $0.missingPages(of: target, in: id) }
             try await fetch(missing.filter { $0.direction == direction })
             guard jump == jumpCount else { return }
@@ -205,24 +205,21 @@ extension Chat {
     }
 
     /// Fetches pages from the server, and stores them together.
-    private func fetch(_ pages: [MissingPage]) async throws {
+    private func fetch(_ pages: [MissingPage]) async throws(PostlineError) {
         guard !pages.isEmpty else { return }
         let engine = try client.currentEngine()
         let id = conversationID
         var changes = Changes()
-        changes.messages = try await withThrowingTaskGroup(of: Page.self) { group in
-            for page in pages {
-                group.addTask { try await engine.call("messages.list", page.params(id)) }
+        try await convertingErrors {
+            changes.messages = try await withThrowingTaskGroup(of: Page.self) { group in
+                for page in pages {
+                    group.addTask { try await engine.call("messages.list", page.params(id)) }
+                }
+                var messages: [WireMessage] = []
+                while let page = try await group.next() { messages += page.messages }
+                return messages
             }
-            var messages: [WireMessage] = []
-            while let page = try await group.next() { messages += page.messages }
-            return messages
-        }
-        do {
             try await engine.apply(changes)
-        } catch  where !(error is PostlineError || error is CancellationError) {
-            let path = engine.store.url.path
-            throw PostlineError(.storeUnusable, "The store \(path) cannot be written: \(error)")
         }
     }
 }

@@ -75,7 +75,7 @@ public final class Chat: Identifiable {
     /// other members see that the user is typing, or has stopped.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func setDraft(_ content: String) async throws {
+    public func setDraft(_ content: String) async throws(PostlineError) {
         let id = conversationID
         // Not durable: this runs with each key, and must not wait for the disk. A draft that is set again when a chat
         // opens is not typing.
@@ -91,7 +91,8 @@ public final class Chat: Identifiable {
     /// - Returns: The message's id.
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     @discardableResult
-    public func send(_ content: String, attachment: Message.Attachment? = nil) async throws -> Message.ID {
+    public func send(_ content: String, attachment: Message.Attachment? = nil) async throws(PostlineError) -> Message.ID
+    {
         lastDraft = ""
         let id = try await client.send(content, in: conversationID, attachment: attachment)
         if hasNewer { await jumpToNewest() }
@@ -105,7 +106,7 @@ public final class Chat: Identifiable {
     @discardableResult
     public func send(
         picture: Data, text: String = "", width: Int? = nil, height: Int? = nil, blurhash: String? = nil
-    ) async throws -> Message.ID {
+    ) async throws(PostlineError) -> Message.ID {
         lastDraft = ""
         return try await client.send(
             picture: picture, text: text, in: conversationID, width: width, height: height, blurhash: blurhash)
@@ -114,51 +115,55 @@ public final class Chat: Identifiable {
     /// Marks the whole conversation as read. See ``PostlineClient/markRead(_:)``.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func markRead() async throws { try await client.markRead(conversationID) }
+    public func markRead() async throws(PostlineError) { try await client.markRead(conversationID) }
 
     /// Marks the conversation as read up to a message, such as the lowest one on the screen. A mark never goes back.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
-    public func markRead(upTo message: Message) async throws { try await client.markRead(upTo: message) }
+    public func markRead(upTo message: Message) async throws(PostlineError) { try await client.markRead(upTo: message) }
 
     /// Renames the group. See ``PostlineClient/renameGroup(_:to:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
-    public func rename(to title: String) async throws { try await client.renameGroup(conversationID, to: title) }
+    public func rename(to title: String) async throws(PostlineError) {
+        try await client.renameGroup(conversationID, to: title)
+    }
 
     /// Adds users to the group. See ``PostlineClient/addMembers(_:to:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
-    public func addMembers(_ userIDs: [User.ID]) async throws {
+    public func addMembers(_ userIDs: [User.ID]) async throws(PostlineError) {
         try await client.addMembers(userIDs, to: conversationID)
     }
 
     /// Removes a member from the group. See ``PostlineClient/removeMember(_:from:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
-    public func removeMember(_ userID: User.ID) async throws {
+    public func removeMember(_ userID: User.ID) async throws(PostlineError) {
         try await client.removeMember(userID, from: conversationID)
     }
 
     /// Changes the role of a member of the group. See ``PostlineClient/setRole(_:of:in:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
-    public func setRole(_ role: MemberRole, of userID: User.ID) async throws {
+    public func setRole(_ role: MemberRole, of userID: User.ID) async throws(PostlineError) {
         try await client.setRole(role, of: userID, in: conversationID)
     }
 
     /// Leaves the group and removes it from this device. See ``PostlineClient/leaveGroup(_:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `signed_out`.
-    public func leave() async throws { try await client.leaveGroup(conversationID) }
+    public func leave() async throws(PostlineError) { try await client.leaveGroup(conversationID) }
 
     /// Mutes the conversation. See ``PostlineClient/mute(_:until:)``.
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
-    public func mute(until end: Date? = nil) async throws { try await client.mute(conversationID, until: end) }
+    public func mute(until end: Date? = nil) async throws(PostlineError) {
+        try await client.mute(conversationID, until: end)
+    }
 
     /// Ends the mute of the conversation.
     ///
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
-    public func unmute() async throws { try await client.unmute(conversationID) }
+    public func unmute() async throws(PostlineError) { try await client.unmute(conversationID) }
 }

@@ -49,7 +49,7 @@ public final class PictureLoader: Sendable {
     }
 
     private struct Waiter {
-        var continuation: CheckedContinuation<Result<Data, any Error>, Never>
+        var continuation: CheckedContinuation<Result<Data, PostlineError>, Never>
         var keepsInMemory: Bool
         var progress: @Sendable (PictureProgress) -> Void
     }
@@ -77,11 +77,11 @@ public final class PictureLoader: Sendable {
     /// - Returns: The file: JPEG, PNG, WebP, GIF or HEIC.
     /// - Throws: ``PostlineError``: `offline` if it is in no cache and there is no connection; `not_found` if it is
     ///   deleted or the user may not see it; `invalid_params` if it is larger than ``PictureLimits/pictureBytes``;
-    ///   `unavailable`, `signed_out`. `CancellationError` if the task is cancelled.
+    ///   `unavailable`, `signed_out`, `cancelled`.
     public func picture(
         of attachment: Message.Attachment, maxPixels: Int? = nil,
         progress: @escaping @Sendable (PictureProgress) -> Void = { _ in }
-    ) async throws -> Data {
+    ) async throws(PostlineError) -> Data {
         let source: Source =
             if let file = attachment.fileURL {
                 .file(file)
@@ -99,7 +99,7 @@ public final class PictureLoader: Sendable {
     ///   - avatar: The user's ``User/avatar``.
     ///   - maxPixels: The longer side of the view in pixels. See ``picture(of:maxPixels:progress:)``.
     /// - Throws: The errors of ``picture(of:maxPixels:progress:)``.
-    public func picture(of avatar: Avatar, maxPixels: Int? = nil) async throws -> Data? {
+    public func picture(of avatar: Avatar, maxPixels: Int? = nil) async throws(PostlineError) -> Data? {
         guard case .custom(let url) = avatar else { return nil }
         return try await data(Request(source: .url(try Self.url(url)), pixels: maxPixels))
     }
@@ -137,7 +137,7 @@ public final class PictureLoader: Sendable {
 
     private static let signedOut = PostlineError(.signedOut, "No user is signed in.")
 
-    private static func url(_ text: String) throws -> URL {
+    private static func url(_ text: String) throws(PostlineError) -> URL {
         guard let url = URL(string: text) else {
             throw PostlineError(.invalidParams, "The picture's URL is not valid: \(text)", field: "url")
         }
@@ -148,17 +148,17 @@ public final class PictureLoader: Sendable {
     private func data(
         _ request: Request, keepsInMemory: Bool = true,
         progress: @escaping @Sendable (PictureProgress) -> Void = { _ in }
-    ) async throws -> Data {
+    ) async throws(PostlineError) -> Data {
         let id = state.withLockedValue { $0.nextID() }
         return try await withTaskCancellationHandler {
             await withSuspension { continuation in
-                state.withLockedValue { state -> Suspension<Result<Data, any Error>> in
+                state.withLockedValue { state -> Suspension<Result<Data, PostlineError>> in
                     if state.isRetired { return .resume(.failure(Self.signedOut)) }
                     if let data = state.memory[request] {
                         state.index.touch(request)
                         return .resume(.success(data))
                     }
-                    if Task.isCancelled { return .resume(.failure(CancellationError())) }
+                    if Task.isCancelled { return .resume(.failure(PostlineError(converting: CancellationError()))) }
                     var load = state.loads[request] ?? Load(id: state.nextID())
                     load.waiters[id] = Waiter(
                         continuation: continuation, keepsInMemory: keepsInMemory, progress: progress)
@@ -183,16 +183,16 @@ public final class PictureLoader: Sendable {
             return (waiter, state.loads.removeValue(forKey: request)?.task)
         }
         task?.cancel()
-        waiter?.continuation.resume(returning: .failure(CancellationError()))
+        waiter?.continuation.resume(returning: .failure(PostlineError(converting: CancellationError())))
     }
 
     @concurrent
     private func run(_ request: Request, _ id: Int) async {
-        let result: Result<Data, any Error>
+        let result: Result<Data, PostlineError>
         do {
             result = .success(try await load(request))
         } catch {
-            result = .failure(error)
+            result = .failure(PostlineError(converting: error))
         }
         let waiters = state.withLockedValue { state -> [Waiter] in
             // A load whose waiters have all left may have a successor.

@@ -20,7 +20,7 @@ extension SyncEngine {
     /// - Throws: ``PostlineError``: the server's error, or `offline`.
     func call<Answer: Decodable & Sendable>(
         _ method: String, _ params: some Encodable & Sendable, as type: Answer.Type = Answer.self
-    ) async throws -> Answer {
+    ) async throws(PostlineError) -> Answer {
         try await readyConnection().call(method, params)
     }
 
@@ -54,7 +54,7 @@ extension SyncEngine {
         }
     }
 
-    func readyConnection() async throws -> LineConnection {
+    func readyConnection() async throws(PostlineError) -> LineConnection {
         if connection == nil { connectSignal.signal() }
         let ready = await withSuspension { waiter -> Suspension<LineConnection?> in
             if hasEnded || isInBackground { return .resume(nil) }

@@ -35,10 +35,11 @@ extension SyncEngine {
         }
     }
 
+    private struct Registered: Codable, Sendable {
+        var id: String
+    }
+
     private func registerDevice(on connection: LineConnection) async throws {
-        struct Registered: Codable, Sendable {
-            var id: String
-        }
         let state = try registration.read()
         if let wanted = state.device {
             let id = try await connection.call("devices.register", wanted, as: Registered.self).id
@@ -56,8 +57,9 @@ extension SyncEngine {
         for id in state.formerIDs where try registration.read().formerIDs.contains(id) {
             do {
                 _ = try await connection.call("devices.remove", Registered(id: id), as: PostlineClient.EmptyResult.self)
-            } catch let error as PostlineError where error.code == .notFound {
-                // The registration ended with its session.
+            } catch {
+                // After `not_found` the registration has ended with its session.
+                if error.code != .notFound { throw error }
             }
             try registration.update { state in state.formerIDs.removeAll { $0 == id } }
         }

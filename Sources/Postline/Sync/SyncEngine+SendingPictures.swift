@@ -16,7 +16,8 @@ extension SyncEngine {
             change = uploaded
             do {
                 return try await connection.call(QueuedChange.Method.send.rawValue, change.sendParams)
-            } catch let error as PostlineError where error.field == "attachment.media_id" && mayRepeat {
+            } catch {
+                guard error.field == "attachment.media_id", mayRepeat else { throw error }
                 // The upload was incomplete, or the server has removed the picture since, after a day. A message that
                 // the server has is not refused.
                 mayRepeat = false

@@ -38,6 +38,7 @@ extension PostlineError: LocalizedError {
         case .rateLimited: "Too many attempts. \(Self.again(after: retryAfter))"
         case .unavailable, .timeout: "The server is busy. \(Self.again(after: retryAfter))"
         case .offline: "There is no connection to the server."
+        case .cancelled: "This was cancelled."
         case .notTrusted: "The server is not trusted, or is not a Postline server."
         case .storeUnusable: "The data on this device cannot be read or written. Check the free storage."
         case .outboxFull: "Too many pictures wait to be sent. Try again when there is a connection."

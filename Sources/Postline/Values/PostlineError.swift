@@ -93,6 +93,8 @@ public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringCon
         public static let notTrusted: Self = "not_trusted"
         /// The server's response cannot be decoded.
         public static let malformedAnswer: Self = "malformed_answer"
+        /// The task was cancelled. The server may have executed the request; the store is unchanged.
+        public static let cancelled: Self = "cancelled"
         /// The device's store cannot be used.
         public static let storeUnusable: Self = "store_unusable"
         /// Too many pictures wait in the outbox (``PictureLimits``).

@@ -72,10 +72,12 @@ actor LineConnection {
     ///   certificate is not trusted.
     static func connect(
         to server: Server, by connector: any Connector, timeout: Duration = .seconds(15)
-    ) async throws -> LineConnection {
+    ) async throws(PostlineError) -> LineConnection {
         let inbox = Inbox()
         let opening = connector.connect(to: server, inbox: inbox, timeout: timeout)
-        let (channel, first) = try await inbox.firstLine(of: opening, within: timeout)
+        let (channel, first) = try await convertingErrors {
+            try await inbox.firstLine(of: opening, within: timeout)
+        }
         switch try? WireJSON.decode(IncomingLine.self, from: first) {
         case .hello(let hello) where hello.server == "postline":
             let connection = LineConnection(channel, hello)
@@ -131,7 +133,7 @@ actor LineConnection {
     ///   then have executed the request.
     func call<Answer: Decodable & Sendable>(
         _ method: String, _ params: some Encodable & Sendable, as type: Answer.Type = Answer.self
-    ) async throws -> Answer {
+    ) async throws(PostlineError) -> Answer {
         let data = try await call(method, params)
         do {
             return try WireJSON.decode(ResponseLine<Answer>.self, from: data).result
@@ -154,10 +156,10 @@ actor LineConnection {
 
     private func call(
         _ method: String, _ params: some Encodable & Sendable, within limit: Duration = .seconds(30)
-    ) async throws -> Data {
+    ) async throws(PostlineError) -> Data {
         lastID += 1
         let id = lastID
-        var line = try WireJSON.encode(RequestLine(id: id, method: method, params: params))
+        var line = try convertingErrors { try WireJSON.encode(RequestLine(id: id, method: method, params: params)) }
         line.append(UInt8(ascii: "\n"))
         if let most = hello.maximumLineBytes, line.count > most {
             throw PostlineError(

@@ -232,8 +232,8 @@ struct ClientPictureOutboxTests {
                     try await device.client.send(picture: bytes, in: .aliceBob)
                     return nil
                 } catch {
-                    #expect((error as? PostlineError)?.field == "picture")
-                    return (error as? PostlineError)?.code
+                    #expect(error.field == "picture")
+                    return error.code
                 }
             }
             #expect(await code(Data("<svg>".utf8)) == .invalidParams)

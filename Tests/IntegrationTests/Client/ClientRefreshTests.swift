@@ -40,7 +40,7 @@ struct ClientRefreshTests {
                         try await device.client.refresh()
                         return nil
                     } catch {
-                        return (error as? PostlineError)?.code
+                        return error.code
                     }
                 }
                 #expect(await refusal() == .signedOut)
@@ -120,7 +120,7 @@ struct ClientRefreshTests {
             try await client.refresh()
             return false
         } catch {
-            return (error as? PostlineError)?.code == .offline
+            return error.code == .offline
         }
     }
 }

@@ -89,10 +89,10 @@ struct PictureLoaderTests {
             let second = Task { try await loader.picture(of: attachment) }
             try await eventually("the request") { server.openCount == 1 }
             first.cancel()
-            await #expect(throws: CancellationError.self) { try await first.value }
+            await #expect { try await first.value } throws: { ($0 as? PostlineError)?.code == .cancelled }
             #expect(server.openCount == 1)
             second.cancel()
-            await #expect(throws: CancellationError.self) { try await second.value }
+            await #expect { try await second.value } throws: { ($0 as? PostlineError)?.code == .cancelled }
             try await eventually("the end of the download") { server.openCount == 0 }
             server.release()
             #expect(try await loader.picture(of: attachment) == file(1))
@@ -225,7 +225,7 @@ struct PictureLoaderTests {
                 do {
                     _ = try await loader.picture(of: .custom(url: url))
                     return nil
-                } catch { return error as? PostlineError }
+                } catch { return error }
             }
             let large = await code(server.url("large"))
             #expect(large?.code == .invalidParams && large?.field == "picture")
