@@ -147,7 +147,7 @@ extension PostlineClient {
         do {
             _ = try await engine.call(
                 "me.delete", password.map { ["password": JSONValue.string($0)] } ?? [:], as: EmptyResult.self)
-        } catch  where error.code != .offline {
+        } catch  where !error.isUncertain {
             try? await engine.store.write { try $0.setDeletionPending(false) }
             throw error
         }

@@ -7,11 +7,5 @@ public enum LoadingState: Sendable, Hashable {
     /// The last attempt failed with this error.
     case failed(PostlineError)
 
-    init(_ error: any Error) {
-        switch error {
-        case is CancellationError: self = .idle
-        case let error as PostlineError: self = .failed(error)
-        default: self = .failed(PostlineError(.storeUnusable, "The store cannot be used: \(error)"))
-        }
-    }
+    init(_ error: PostlineError) { self = error.code == .cancelled ? .idle : .failed(error) }
 }

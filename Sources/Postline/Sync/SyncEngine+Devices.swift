@@ -11,7 +11,7 @@ extension SyncEngine {
             do {
                 try await registerDevice(on: connection)
                 await registrationSignal.wait()
-            } catch let error as PostlineError where error.isRetryable && error.code != .offline {
+            } catch let error as PostlineError where error.isRetryable && !error.isUncertain {
                 await registrationSignal.wait(
                     atMost: error.retryAfter.map { .seconds(min(max($0, 0.5), 300)) } ?? backoff.next())
             } catch {

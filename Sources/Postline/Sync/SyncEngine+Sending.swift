@@ -46,7 +46,7 @@ extension SyncEngine {
                     storeDidChange()
                     backoff.reset()
                 } catch let error as PostlineError {
-                    if error.code == .offline { return }
+                    if error.isUncertain { return }
                     if [.unauthenticated, .tokenExpired, .sessionRevoked, .invalidToken].contains(error.code) {
                         return connection.close()
                     }

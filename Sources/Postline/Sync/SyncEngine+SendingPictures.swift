@@ -68,7 +68,7 @@ extension SyncEngine {
             return try await HTTPTransfer.put(picture, to: upload.upload.url, headers: upload.upload.headers) {
                 [report] in report(.uploading(id, $0))
             }
-        } catch let error as PostlineError where error.code == .offline {
+        } catch let error as PostlineError where error.isUncertain {
             // The connection to the server is another. While it lasts, the queue tries again.
             throw PostlineError(.unavailable, error.message, isRetryable: true)
         }

@@ -8,6 +8,9 @@ extension PostlineError {
         default: self.init(.storeUnusable, "The data on this device cannot be read or written: \(error)")
         }
     }
+
+    /// True if no response arrived, so that the server may have executed the request.
+    var isUncertain: Bool { code == .offline || code == .cancelled }
 }
 
 /// Runs a body, and converts its errors to those that an app sees.

@@ -129,8 +129,8 @@ actor LineConnection {
 
     /// Calls a method and decodes its result.
     ///
-    /// - Throws: ``PostlineError``: the server's error, or `offline` if the connection was lost first. The server may
-    ///   then have executed the request.
+    /// - Throws: ``PostlineError``: the server's error; `offline` if the connection was lost first; `cancelled`. The
+    ///   server may then have executed the request.
     func call<Answer: Decodable & Sendable>(
         _ method: String, _ params: some Encodable & Sendable, as type: Answer.Type = Answer.self
     ) async throws(PostlineError) -> Answer {
@@ -171,7 +171,8 @@ actor LineConnection {
         defer { deadline.cancel() }
         return try await withTaskCancellationHandler {
             await withSuspension { caller -> Suspension<Result<Data, PostlineError>> in
-                guard !isClosed, !Task.isCancelled else { return .resume(.failure(connectionLost)) }
+                if Task.isCancelled { return .resume(.failure(PostlineError(converting: CancellationError()))) }
+                guard !isClosed else { return .resume(.failure(connectionLost)) }
                 calls[id] = caller
                 channel.writeAndFlush(bytes, promise: nil)
                 return .suspend
@@ -184,7 +185,7 @@ actor LineConnection {
 
     private func cancelCall(_ id: Int) {
         calls.removeValue(forKey: id)?.resume(
-            returning: .failure(PostlineError(.offline, "The call was cancelled.", isRetryable: true)))
+            returning: .failure(PostlineError(converting: CancellationError())))
     }
 
     /// Records that the reader has taken a push, and resumes reading.

@@ -115,6 +115,31 @@ struct ClientRefreshTests {
         }
     }
 
+    @Test("a cancelled call throws `cancelled` and is no failure of the view")
+    func cancelled() async throws {
+        try await ScriptedServer.with { server in
+            let conversation = ScriptedServer.conversation().replacing(#""last_seq":0"#, with: #""last_seq":40"#)
+            let list = #"{"cursor":"d","conversations":[\#(conversation)]}"#
+            server.answer("sync.open", list)
+            server.answer("messages.list", "silence")
+            server.answer("profiles.search", "silence")
+            try await AppDevice.with(.node(server.port)) { device in
+                try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
+                try await device.waitUntilLive()
+                let search = Task { try await device.client.searchProfiles("bob") }
+                try await device.waitUntil("the request") { _ in !server.calls("profiles.search").isEmpty }
+                search.cancel()
+                await #expect { try await search.value } throws: { ($0 as? PostlineError)?.code == .cancelled }
+                let chat = try await device.client.loadedChat(with: .aliceBob)
+                let older = Task { try await chat.loadOlder() }
+                try await device.waitUntil("the page") { _ in chat.olderState == .loading }
+                older.cancel()
+                await #expect { try await older.value } throws: { ($0 as? PostlineError)?.code == .cancelled }
+                #expect(chat.olderState == .idle)
+            }
+        }
+    }
+
     private func offline(_ client: PostlineClient) async -> Bool {
         do {
             try await client.refresh()
