@@ -8,7 +8,7 @@ struct ScenarioRun {
     /// A client program and the proxies between it and the node.
     private struct Device {
         var process: ClientProcess
-        let proxies: [CuttableProxy]
+        let proxies: [TCPProxy]
     }
 
     private let database: TestDatabase
@@ -54,7 +54,7 @@ struct ScenarioRun {
         guard case .object(let members) = step else { throw ScenarioError("a step is an object") }
         func name(_ key: String) -> String? { members[key]?.text }
         if let device = name("start") {
-            let proxies = [try await CuttableProxy(to: ports.line), try await CuttableProxy(to: ports.http)]
+            let proxies = [try await TCPProxy(to: ports.line), try await TCPProxy(to: ports.http)]
             devices[device] = Device(
                 process: try ClientProcess(library, linePort: proxies[0].port, httpPort: proxies[1].port),
                 proxies: proxies)

@@ -58,7 +58,7 @@ actor Device {
         guard let (number, node) = nodes.enumerated().randomElement(using: &random) else { throw CancellationError() }
         place = number
         recentChanges.append("node \(place): connected with \(cursor ?? "nothing")")
-        let proxy = try await TCPProxy.open(to: node.port)
+        let proxy = try await TCPProxy(to: node.port)
         self.proxy = proxy
         let line = try await LineClient.connect(host: "127.0.0.1", port: proxy.port)
         do {
