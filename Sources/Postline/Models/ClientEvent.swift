@@ -3,8 +3,9 @@ public enum ClientEvent: Sendable, Hashable {
     /// The state of the connection has changed. ``ConnectionState/signedOut(_:)`` has the reason why the server ended
     /// the session.
     case stateChanged(ConnectionState)
-    /// Another user's message arrived, also one that came while the client was offline. A message that this user has
-    /// read on another device is none, nor are the messages of a first sync, or of one after the server was restored.
+    /// Another user's message arrived, also one that came while the client was offline, or that this user has read on
+    /// another device (``Conversation/lastReadSeq``). The messages of a first sync, or of one after the server was
+    /// restored, are no events.
     case messageReceived(Message)
     /// The server refused a change of this user.
     case changeRefused(RefusedChange)

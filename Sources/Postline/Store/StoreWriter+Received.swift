@@ -2,8 +2,8 @@ import GRDB
 
 /// Applying changes, and finding the messages among them that have just arrived.
 extension StoreWriter {
-    /// Applies changes, and returns the messages of other users that are newer than the stored ones and unread, the
-    /// oldest first. Of more than ``ClientEvents/capacity`` it returns the newest. A reset brings none.
+    /// Applies changes, and returns the messages of other users that are newer than the stored ones, the oldest first. Of
+    /// more than ``ClientEvents/capacity`` it returns the newest. A reset brings none.
     func receive(_ changes: Changes) throws -> [Message] {
         let isReset = try changes.reset || reader.setting("is_resetting") != nil
         let candidates = isReset ? [] : changes.messages.filter { $0.senderID != userID }
@@ -19,14 +19,14 @@ extension StoreWriter {
             let rows = try Row.fetchAll(
                 database.cachedStatement(
                     sql: """
-                        select m.* from message m join conversation c on c.id = m.conversation_id
-                        where m.conversation_id = ? and m.seq between ? and ? and m.seq > c.last_read_seq
+                        select m.* from message m
+                        where m.conversation_id = ? and m.seq between ? and ?
                         order by m.seq desc limit ?
                         """),
                 arguments: [id.rawValue, seqs.min(), seqs.max(), ClientEvents.capacity])
-            let unread = Set(seqs)
+            let new = Set(seqs)
             received += try reader.messages(rows.reversed(), in: id, withUnsent: false, me: me).filter {
-                !$0.isMine && $0.seq.map(unread.contains) == true
+                !$0.isMine && $0.seq.map(new.contains) == true
             }
         }
         return Array(received.sorted { $0.createdAt < $1.createdAt }.suffix(ClientEvents.capacity))

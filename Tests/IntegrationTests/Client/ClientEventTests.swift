@@ -49,6 +49,14 @@ struct ClientEventTests {
                     let missed = try await next(ofChat, "the missed message") { _ in true }
                     #expect(Self.content(missed) == "While away")
                     #expect(Self.content(try await next(ofOther, "her message") { _ in true }) == "From Carol")
+                    // Another device's answer marks the message before it as read.
+                    let otherDevice = try await node.signedIn(.alice)
+                    await device.client.disconnect()
+                    try await bob.send("Answered elsewhere", to: Room.aliceBob)
+                    try await otherDevice.send("The answer", to: Room.aliceBob)
+                    try device.client.connect()
+                    let answered = try await next(ofChat, "the answered message") { _ in true }
+                    #expect(Self.content(answered) == "Answered elsewhere")
                     // An edit is not a new message. A page of older messages brings none.
                     try await database.psql(
                         "update messages set content = 'Edited' where content = 'Hello'")
