@@ -150,6 +150,7 @@ lint:
 	@scripts/lint-hand
 	@scripts/lint-links
 	@scripts/lint-words
+	@scripts/lint-xcode
 	@scripts/docs --check
 	swift format lint --strict --recursive $(sources)
 
