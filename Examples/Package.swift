@@ -7,7 +7,8 @@ import PackageDescription
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
-    .strictMemorySafety(),
+    // Not on Apple's systems, whose frameworks have functions with pointers.
+    .strictMemorySafety(.when(platforms: [.linux])),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),

@@ -14,7 +14,7 @@ struct PublishedExamplesTests {
         let blocks = try Repository.text(page).matches(of: /(?ms)^```swift\n(.*?)^```/).map(\.1)
         if page == "docs/client.md" { #expect(blocks.count > 10) }
         for block in blocks {
-            let isThere = [0, 4, 8].contains { indentation in
+            let isThere = [0, 4, 8, 12].contains { indentation in
                 let lines = block.split(separator: "\n", omittingEmptySubsequences: false)
                 let indented = lines.map { $0.isEmpty ? "" : String(repeating: " ", count: indentation) + $0 }
                 return sources.contains { "\n\($0)".contains("\n" + indented.joined(separator: "\n")) }

@@ -30,3 +30,10 @@ public struct WindowGroup<Content: View>: Scene {
 public enum ScenePhase: Sendable, Comparable {
     case background, inactive, active
 }
+
+/// A preview of a view, which Xcode draws.
+@MainActor @preconcurrency
+public protocol PreviewProvider {
+    associatedtype Previews: View
+    @ViewBuilder static var previews: Previews { get }
+}

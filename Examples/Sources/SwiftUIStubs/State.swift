@@ -18,10 +18,29 @@ extension State where Value: ExpressibleByNilLiteral {
 @propertyWrapper
 public struct Binding<Value> {
     public init(get: @escaping () -> Value, set: @escaping (Value) -> Void) {}
+    public static func constant(_ value: Value) -> Binding { Binding(get: { value }, set: { _ in }) }
     public var wrappedValue: Value {
         get { fatalError("SwiftUI is not available.") }
         nonmutating set { fatalError("SwiftUI is not available.") }
     }
+    public var projectedValue: Binding { self }
+}
+
+@dynamicMemberLookup @propertyWrapper
+public struct Bindable<Value: AnyObject> {
+    public var wrappedValue: Value
+    public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
+    public var projectedValue: Bindable { self }
+    public subscript<Subject>(
+        dynamicMember path: ReferenceWritableKeyPath<Value, Subject>
+    ) -> Binding<Subject> { fatalError("SwiftUI is not available.") }
+}
+
+/// A length that grows with the text size.
+@propertyWrapper
+public struct ScaledMetric<Value> {
+    public let wrappedValue: Value
+    public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
 }
 
 @propertyWrapper
@@ -32,4 +51,10 @@ public struct Environment<Value> {
 
 public struct EnvironmentValues {
     public var scenePhase: ScenePhase { fatalError("SwiftUI is not available.") }
+    public var dismiss: DismissAction { fatalError("SwiftUI is not available.") }
+}
+
+@MainActor
+public struct DismissAction {
+    public func callAsFunction() {}
 }

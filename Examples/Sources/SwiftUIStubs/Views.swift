@@ -2,107 +2,83 @@ public import Foundation
 
 public struct Text: DrawnView {
     public init(_ content: some StringProtocol) {}
+    public init(_ date: Date, style: DateStyle) {}
+
+    public struct DateStyle: Sendable {
+        public static let time = DateStyle()
+        public static let date = DateStyle()
+    }
 }
 
-public struct Image: DrawnView {
-    public init(_ name: String) {}
+public struct Image: DrawnView, Sendable {
+    public nonisolated init(_ name: String) {}
+    public nonisolated init(systemName: String) {}
     public func resizable() -> Image { self }
 }
 
-public struct AsyncImage: DrawnView {
-    public init(
-        url: URL?, scale: Double = 1, @ViewBuilder content: @escaping (Image) -> some View,
-        @ViewBuilder placeholder: @escaping () -> some View
-    ) {}
+public struct Label: DrawnView {
+    public init(_ title: some StringProtocol, systemImage: String) {}
 }
 
 public struct TextField: DrawnView {
-    public init(_ title: some StringProtocol, text: Binding<String>) {}
+    public init(_ title: some StringProtocol, text: Binding<String>, axis: Axis = .horizontal) {}
 }
 
 public struct SecureField: DrawnView {
     public init(_ title: some StringProtocol, text: Binding<String>) {}
 }
 
-public struct Button: DrawnView {
-    public init(_ title: some StringProtocol, action: @escaping @MainActor () -> Void) {}
-}
-
-public struct Form<Content: View>: DrawnView {
-    public init(@ViewBuilder content: () -> Content) {}
-}
-
-public struct HorizontalAlignment: Sendable {
-    public static let leading = HorizontalAlignment()
-    public static let center = HorizontalAlignment()
-}
-
-public struct VStack<Content: View>: DrawnView {
+public struct Button<Label: View>: DrawnView {
     public init(
-        alignment: HorizontalAlignment = .center, spacing: Double? = nil, @ViewBuilder content: () -> Content
+        role: ButtonRole? = nil, action: @escaping @MainActor () -> Void, @ViewBuilder label: () -> Label
     ) {}
 }
 
-public struct LazyVStack<Content: View>: DrawnView {
+extension Button where Label == Text {
+    public init(_ title: some StringProtocol, role: ButtonRole? = nil, action: @escaping @MainActor () -> Void) {}
+}
+
+extension Button where Label == SwiftUIStubs.Label {
     public init(
-        alignment: HorizontalAlignment = .center, spacing: Double? = nil, @ViewBuilder content: () -> Content
+        _ title: some StringProtocol, systemImage: String, role: ButtonRole? = nil,
+        action: @escaping @MainActor () -> Void
     ) {}
 }
 
-public struct ScrollView<Content: View>: DrawnView {
-    public init(@ViewBuilder content: () -> Content) {}
+public struct ButtonRole: Sendable {
+    public static let cancel = ButtonRole()
+    public static let destructive = ButtonRole()
 }
 
-public struct UnitPoint: Sendable {
-    public static let bottom = UnitPoint()
+public struct Picker<Content: View>: DrawnView {
+    public init(
+        _ title: some StringProtocol, selection: Binding<some Hashable>, @ViewBuilder content: () -> Content
+    ) {}
 }
 
-public enum ContentMode: Sendable {
-    case fit, fill
+public struct ProgressView: DrawnView {
+    public init() {}
+    public init(_ title: some StringProtocol) {}
+    public init(value: Double?) {}
 }
 
-public struct HStack<Content: View>: DrawnView {
-    public init(@ViewBuilder content: () -> Content) {}
+public struct ContentUnavailableView<Actions: View>: DrawnView {
+    public init(
+        @ViewBuilder label: () -> some View, @ViewBuilder description: () -> some View = { EmptyView() },
+        @ViewBuilder actions: () -> Actions = { EmptyView() }
+    ) {}
 }
 
-public struct List<Content: View>: DrawnView {
-    public init<Data: RandomAccessCollection>(
-        _ data: Data, @ViewBuilder rowContent: @escaping (Data.Element) -> Content
-    )
-    where Data.Element: Identifiable {}
+public struct PhotosPickerItem: Equatable, Sendable {
+    public func loadTransferable(type: Data.Type) async throws -> Data? { nil }
 }
 
-public struct ForEach<Content: View>: DrawnView {
-    public init<Data: RandomAccessCollection>(
-        _ data: Data, @ViewBuilder content: @escaping (Data.Element) -> Content
-    )
-    where Data.Element: Identifiable {}
+public struct PhotosPicker<Label: View>: DrawnView {
+    public init(
+        selection: Binding<PhotosPickerItem?>, matching filter: PHPickerFilter? = nil, @ViewBuilder label: () -> Label
+    ) {}
 }
 
-public struct NavigationStack<Root: View>: DrawnView {
-    public init(@ViewBuilder root: () -> Root) {}
-}
-
-public struct NavigationLink<Label: View>: DrawnView {
-    public init<Value: Hashable>(value: Value?, @ViewBuilder label: () -> Label) {}
-}
-
-extension NavigationLink where Label == Text {
-    public init(_ title: some StringProtocol, @ViewBuilder destination: () -> some View) {}
-}
-
-public protocol Shape: View {}
-
-public struct Circle: Shape, DrawnView {
-    public nonisolated init() {}
-}
-
-public protocol ShapeStyle: Sendable {}
-
-public struct Color: ShapeStyle, DrawnView {
-    public nonisolated init(red: Double, green: Double, blue: Double, opacity: Double = 1) {}
-}
-
-extension ShapeStyle where Self == Color {
-    public static var white: Color { Color(red: 1, green: 1, blue: 1) }
+public struct PHPickerFilter: Sendable {
+    public static let images = PHPickerFilter()
 }

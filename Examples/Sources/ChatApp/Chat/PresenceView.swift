@@ -1,3 +1,4 @@
+import Foundation
 import Postline
 
 #if canImport(SwiftUI)
@@ -16,4 +17,8 @@ struct PresenceView: View {
             Text("Online")
         }
     }
+}
+
+struct PresenceViewPreviews: PreviewProvider {
+    static var previews: some View { PresenceView(chat: PostlineClient.sample.chat(with: "plans")) }
 }

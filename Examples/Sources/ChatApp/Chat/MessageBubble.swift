@@ -1,0 +1,76 @@
+import Foundation
+import Postline
+
+#if canImport(SwiftUI)
+import SwiftUI
+#else
+import SwiftUIStubs
+#endif
+
+struct MessageBubble: View {
+    let client: PostlineClient
+    let message: Message
+    var showsSender = false
+    @State private var isEditing = false
+    @State private var problem: String?
+
+    var body: some View {
+        HStack(alignment: .bottom) {
+            if message.isMine {
+                Spacer(minLength: 48)
+            } else if let sender = message.sender {
+                AvatarView(client: client, user: sender, size: 28).accessibilityHidden(true)
+            }
+            VStack(alignment: message.isMine ? .trailing : .leading, spacing: 2) {
+                if showsSender { Text(sender).font(.caption).foregroundStyle(.secondary).accessibilityHidden(true) }
+                content
+                    .contextMenu {
+                        if message.isMine, message.seq != nil, message.deletedAt == nil { menu }
+                    }
+                DeliveryView(client: client, message: message, problem: $problem)
+            }
+            if !message.isMine { Spacer(minLength: 48) }
+        }
+        .sheet(isPresented: $isEditing) { EditMessageView(client: client, message: message) }
+        .problemAlert($problem)
+    }
+
+    @ViewBuilder private var content: some View {
+        VStack(alignment: .leading) {
+            if let attachment = message.attachment { PictureView(client: client, attachment: attachment) }
+            if message.content != "" {
+                Text(message.content ?? "Message deleted")
+                    .foregroundStyle(message.isMine ? Color.white : Color.primary)
+                    .accessibilityLabel("\(message.isMine ? "You" : sender): \(message.content ?? "message deleted")")
+            }
+        }
+        .padding(10)
+        .background(
+            message.isMine ? Color.accentColor : Color.secondary.opacity(0.2), in: RoundedRectangle(cornerRadius: 16))
+    }
+
+    @ViewBuilder private var menu: some View {
+        Button("Edit", systemImage: "pencil") { isEditing = true }
+        AsyncButton("Delete", systemImage: "trash", role: .destructive, problem: $problem) {
+            try await client.delete(message)
+        }
+    }
+
+    private var sender: String { message.sender?.displayName ?? "Deleted user" }
+}
+
+struct MessageBubblePreviews: PreviewProvider {
+    static var previews: some View {
+        VStack {
+            MessageBubble(client: .sample, message: .sample(1, by: .carol, "Where shall we go?"), showsSender: true)
+            MessageBubble(client: .sample, message: .sample(2, by: .robin, "To the lake.", isRead: true))
+            MessageBubble(client: .sample, message: .sample(nil, by: .robin, "By train?", delivery: .queued(change: 1)))
+            MessageBubble(
+                client: .sample,
+                message: .sample(
+                    nil, by: .robin, "Or by bike?",
+                    delivery: .refused(PostlineError(.forbidden, "You have left the group."), change: 2)))
+        }
+        .padding()
+    }
+}
