@@ -70,6 +70,7 @@ final class Command: Sendable {
         }
         try process.run()
         processID = process.processIdentifier
+        Self.awaitEnd(of: processID, exited.continuation)
         follow(standardOutput.fileHandleForReading) { $0.output += $1 }
         follow(standardError.fileHandleForReading) { $0.errors += $1 }
         // This ends with the process, which every test ends.
@@ -79,6 +80,27 @@ final class Command: Sendable {
                 change { $0.status = status }
                 try? end.fileHandleForWriting.write(contentsOf: [0])
             }
+        }
+    }
+
+    /// Yields the status of a process when it has ended, and leaves it to Foundation to reap it.
+    ///
+    /// Foundation learns of the end by a socket, which a process started at the same moment may hold open.
+    private static func awaitEnd(of processID: Int32, _ exited: AsyncStream<Int32>.Continuation) {
+        Thread.detachNewThread {
+            var info = unsafe siginfo_t()
+            repeat {
+                if unsafe waitid(P_PID, id_t(processID), &info, WEXITED | WNOWAIT) == 0 {
+                    #if os(Linux)
+                    let status = unsafe info._sifields._sigchld.si_status
+                    #else
+                    let status = info.si_status
+                    #endif
+                    exited.yield(unsafe info.si_code == CLD_EXITED ? status : -status)
+                    return exited.finish()
+                }
+                // Otherwise Foundation was first.
+            } while errno == EINTR
         }
     }
 
