@@ -179,7 +179,7 @@ struct ChatAccountTests {
     @Test("renews tokens before they expire, without reconnecting")
     func renewal() async throws {
         var settings = NodeSettings()
-        settings.accessTokenSeconds = 4
+        settings.accessTokenSeconds = 8
         try await withNode(settings) { node in
             let robin = try guest(on: node)
             defer { robin.signal(SIGKILL) }

@@ -23,8 +23,7 @@ struct UnreachableDatabaseTests {
                 try await postgres.start()
                 try await alice.untilAvailable("auth.login", login)
                 try await alice.untilAvailable("me.get")
-                let page = try await alice.untilAvailable("sync.open")
-                await alice.take(page)
+                try await alice.syncWhenAvailable()
                 let bob = try await node.signedIn(.bob)
                 try await bob.send("back", to: Room.aliceBob)
                 try await alice.follow { $0.has("back", in: Room.aliceBob) }
@@ -140,7 +139,7 @@ struct UnreachableDatabaseTests {
                 try await alice.refused(.unavailable, "auth.login", login)
                 for hog in hogs { await hog.close() }
                 try await alice.untilAvailable("auth.login", login)
-                await alice.take(try await alice.untilAvailable("sync.open"))
+                try await alice.syncWhenAvailable()
                 try await alice.send("served", to: Room.aliceBob)
                 try await alice.follow { $0.has("served", in: Room.aliceBob) }
             }
@@ -149,6 +148,15 @@ struct UnreachableDatabaseTests {
 }
 
 extension TestClient {
+    /// Opens a sync, from its beginning, until no page is `unavailable`.
+    func syncWhenAvailable() async throws {
+        _ = try await eventually("a sync") {
+            do { return try await sync() } catch let error as RemoteError where error.knownCode == .unavailable {
+                return nil
+            }
+        }
+    }
+
     /// Retries until the result is not `unavailable`.
     @discardableResult
     func untilAvailable(_ method: String, _ params: JSONObject = [:]) async throws -> JSON {
