@@ -31,7 +31,7 @@ extension PostlineClient {
         ]
         if let attachment {
             params["kind"] = "image"
-            params["attachment"] = try convertingErrors { try StoreJSON.decode(try StoreJSON.encode(attachment)) }
+            params["attachment"] = try convertingErrors { try StoreJSON.convert(attachment) }
         }
         try await write { [params] writer in
             try writer.enqueue(.send, queueKey: conversationID.rawValue, params, clientID: clientID)

@@ -27,9 +27,7 @@ extension PostlineClient {
     ) async throws(PostlineError) -> Message.ID {
         let store = try currentStore()
         let picture = await Platform.scaled(picture, toPixels: 2_048)
-        guard let type = Self.type(of: picture) else {
-            throw PostlineError(.invalidParams, "A picture is JPEG, PNG, WebP, GIF or HEIC.", field: "picture")
-        }
+        let type = try Self.supportedType(of: picture)
         guard picture.count <= pictureLimits.pictureBytes else {
             throw PostlineError(
                 .invalidParams, "The picture has \(picture.count) bytes, more than \(pictureLimits.pictureBytes).",

@@ -46,9 +46,7 @@ extension PostlineClient {
     private func upload(
         _ picture: Data, _ params: [String: JSONValue]
     ) async throws(PostlineError) -> (id: String, type: String) {
-        guard let type = Self.type(of: picture) else {
-            throw PostlineError(.invalidParams, "A picture is JPEG, PNG, WebP, GIF or HEIC.", field: "picture")
-        }
+        let type = try Self.supportedType(of: picture)
         var params = params
         params["mime_type"] = .string(type)
         params["bytes"] = .integer(picture.count)
@@ -113,6 +111,16 @@ extension PostlineClient {
             guard let client else { throw PostlineError(.signedOut, "The client is released.") }
             return try await client.urls(for: attachments)
         }
+    }
+
+    /// Returns the MIME type of a picture to send.
+    ///
+    /// - Throws: ``PostlineError``, `invalid_params` for another format.
+    static func supportedType(of picture: Data) throws(PostlineError) -> String {
+        guard let type = type(of: picture) else {
+            throw PostlineError(.invalidParams, "A picture is JPEG, PNG, WebP, GIF or HEIC.", field: "picture")
+        }
+        return type
     }
 
     /// Returns the MIME type of a picture by its first bytes, or nil if it is unknown.

@@ -72,4 +72,7 @@ enum StoreJSON {
     static func decode<Value: Decodable>(_ text: String) throws -> Value {
         try JSONDecoder().decode(Value.self, from: Data(text.utf8))
     }
+
+    /// Converts a value to another type with the same JSON.
+    static func convert<Value: Decodable>(_ value: some Encodable) throws -> Value { try decode(encode(value)) }
 }

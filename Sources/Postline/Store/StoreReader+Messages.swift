@@ -57,7 +57,7 @@ extension StoreReader {
         var kind = MessageKind.text
         if case .string(let name)? = change.params["kind"] { kind = .init(rawValue: name) }
         var attachment: Message.Attachment? = try change.params["attachment"].map {
-            try StoreJSON.decode(try StoreJSON.encode($0))
+            try StoreJSON.convert($0)
         }
         if change.method == .sendPicture { attachment?.fileURL = change.clientID.map(pictures.url) }
         return Message(

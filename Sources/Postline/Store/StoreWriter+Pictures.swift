@@ -24,7 +24,7 @@ extension StoreWriter {
                 isRetryable: true, field: "picture")
         }
         var params = params
-        params["attachment"] = try StoreJSON.decode(try StoreJSON.encode(attachment))
+        params["attachment"] = try StoreJSON.convert(attachment)
         try enqueue(.sendPicture, queueKey: conversationID.rawValue, params, clientID: clientID)
     }
 
@@ -54,8 +54,8 @@ extension QueuedChange {
 
     /// The upload that was begun, or nil before the server expects the picture.
     var upload: MediaUpload? {
-        get { params["upload"].flatMap { try? StoreJSON.decode(try StoreJSON.encode($0)) } }
-        set { params["upload"] = newValue.flatMap { try? StoreJSON.decode(try StoreJSON.encode($0)) } }
+        get { params["upload"].flatMap { try? StoreJSON.convert($0) } }
+        set { params["upload"] = newValue.flatMap { try? StoreJSON.convert($0) } }
     }
 
     /// The id of the uploaded picture, or nil before the end of the upload.

@@ -1,5 +1,4 @@
 import Foundation
-import NIOConcurrencyHelpers
 
 /// Sending messages with pictures that wait in the outbox.
 ///
@@ -74,13 +73,9 @@ extension SyncEngine {
         }
     }
 
+    /// Records the state of the upload. Returns false if the change was discarded.
     private func record(_ change: QueuedChange) async throws -> Bool {
-        let isThere = NIOLockedValueBox(false)
-        try await store.write { writer in
-            let found = try writer.update(change)
-            isThere.withLockedValue { $0 = found }
-        }
-        return isThere.withLockedValue { $0 }
+        try await store.write { try $0.update(change) }
     }
 }
 

@@ -122,7 +122,7 @@ public struct ProfileEdit: Sendable, Hashable {
 
     /// Returns the user's data as it will be after the server has saved these params.
     static func applying(_ params: [String: JSONValue], to me: Me) throws -> Me {
-        guard case .object(var members) = try StoreJSON.decode(try StoreJSON.encode(me)) as JSONValue else { return me }
+        guard case .object(var members) = try StoreJSON.convert(me) as JSONValue else { return me }
         for (name, value) in params {
             switch (name, value) {
             case ("avatar", .object(let avatar)):
@@ -138,12 +138,12 @@ public struct ProfileEdit: Sendable, Hashable {
             physical["date_of_birth"] = date
             members["physical"] = .object(physical)
         }
-        return try StoreJSON.decode(try StoreJSON.encode(JSONValue.object(members)))
+        return try StoreJSON.convert(JSONValue.object(members))
     }
 
     /// Returns the params of `me.save` whose fields are empty in `me`.
     static func filling(_ params: [String: JSONValue], in me: Me) throws -> [String: JSONValue] {
-        guard case .object(let members) = try StoreJSON.decode(try StoreJSON.encode(me)) as JSONValue else {
+        guard case .object(let members) = try StoreJSON.convert(me) as JSONValue else {
             return params
         }
         func isEmpty(_ value: JSONValue?) -> Bool { value == nil || value == .null }
