@@ -10,16 +10,12 @@ import Testing
 @MainActor
 struct ClientPictureCacheTests {
     private func withDevices(_ body: @MainActor (TestNode, AppDevice, AppDevice) async throws -> Void) async throws {
-        try await PictureFolder.with { folder in
-            var settings = NodeSettings()
-            settings.pictures = folder.path
-            try await withNode(settings) { node in
-                try await AppDevice.with(.node(node.port)) { alice in
-                    try await AppDevice.with(.node(node.port)) { bob in
-                        try await alice.signIn(.alice)
-                        try await bob.signIn(.bob)
-                        try await body(node, alice, bob)
-                    }
+        try await withPictures { node, _ in
+            try await AppDevice.with(.node(node.port)) { alice in
+                try await AppDevice.with(.node(node.port)) { bob in
+                    try await alice.signIn(.alice)
+                    try await bob.signIn(.bob)
+                    try await body(node, alice, bob)
                 }
             }
         }

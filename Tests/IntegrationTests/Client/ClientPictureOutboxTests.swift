@@ -17,14 +17,10 @@ struct ClientPictureOutboxTests {
     private func withDevice(
         _ limits: PictureLimits = PictureLimits(), _ body: @MainActor (TestNode, AppDevice) async throws -> Void
     ) async throws {
-        try await PictureFolder.with { folder in
-            var settings = NodeSettings()
-            settings.pictures = folder.path
-            try await withNode(settings) { node in
-                try await AppDevice.with(.node(node.port), pictureLimits: limits) { device in
-                    try await device.signIn(.alice)
-                    try await body(node, device)
-                }
+        try await withPictures { node, _ in
+            try await AppDevice.with(.node(node.port), pictureLimits: limits) { device in
+                try await device.signIn(.alice)
+                try await body(node, device)
             }
         }
     }
@@ -91,44 +87,40 @@ struct ClientPictureOutboxTests {
 
     @Test("a kill between the upload and the send loses and duplicates nothing")
     func killed() async throws {
-        try await PictureFolder.with { folder in
-            var settings = NodeSettings()
-            settings.pictures = folder.path
-            try await withNode(settings) { node in
-                let path = FileManager.default.temporaryDirectory.appending(path: "postline-kill-\(UUID().uuidString)")
-                defer { try? FileManager.default.removeItem(at: path) }
-                var app = try ClientProcess(.swift, folder: path.path, linePort: node.port, httpPort: node.httpPort)
-                try await app.request("signIn", ["email": .string(Person.alice.email), "password": "postline-dev"])
-                try await eventually("the initial sync") { try await app.request("state")["live"] == true }
-                // Uploads pass, sends wait.
-                let lock = try await node.database.connect()
-                _ = try await lock.execute("begin; lock table public.messages in share row exclusive mode")
-                try await app.request(
-                    "sendPicture",
-                    ["conversation": .string(Room.aliceBob), "text": "Pic killed", "bytes": .integer(50_000)])
-                let store = try DatabaseQueue(path: path.appending(path: "\(Person.alice.id).sqlite").path)
-                try await eventually("the recorded upload") {
-                    try await store.read {
-                        try Bool.fetchOne(
-                            $0, sql: "select count(*) > 0 from change where params like '%\"media_id\":\"%'") == true
-                    }
+        try await withPictures { node, _ in
+            let path = FileManager.default.temporaryDirectory.appending(path: "postline-kill-\(UUID().uuidString)")
+            defer { try? FileManager.default.removeItem(at: path) }
+            var app = try ClientProcess(.swift, folder: path.path, linePort: node.port, httpPort: node.httpPort)
+            try await app.request("signIn", ["email": .string(Person.alice.email), "password": "postline-dev"])
+            try await eventually("the initial sync") { try await app.request("state")["live"] == true }
+            // Uploads pass, sends wait.
+            let lock = try await node.database.connect()
+            _ = try await lock.execute("begin; lock table public.messages in share row exclusive mode")
+            try await app.request(
+                "sendPicture",
+                ["conversation": .string(Room.aliceBob), "text": "Pic killed", "bytes": .integer(50_000)])
+            let store = try DatabaseQueue(path: path.appending(path: "\(Person.alice.id).sqlite").path)
+            try await eventually("the recorded upload") {
+                try await store.read {
+                    try Bool.fetchOne(
+                        $0, sql: "select count(*) > 0 from change where params like '%\"media_id\":\"%'") == true
                 }
-                try store.close()
-                try await app.kill()
-                _ = try await lock.execute("rollback")
-                try app.relaunch()
-                try await eventually("an empty outbox") {
-                    let state = try await app.request("state")
-                    return state["pending"] == 0 && state["live"] == true
-                }
-                #expect(try await contents(node) == ["Pic killed"])
-                #expect(try await mediaCount(node) == "1")
-                #expect(
-                    try FileManager.default.contentsOfDirectory(
-                        atPath: path.appending(path: "\(Person.alice.id).sqlite.outbox").path
-                    ).isEmpty)
-                try await app.kill()
             }
+            try store.close()
+            try await app.kill()
+            _ = try await lock.execute("rollback")
+            try app.relaunch()
+            try await eventually("an empty outbox") {
+                let state = try await app.request("state")
+                return state["pending"] == 0 && state["live"] == true
+            }
+            #expect(try await contents(node) == ["Pic killed"])
+            #expect(try await mediaCount(node) == "1")
+            #expect(
+                try FileManager.default.contentsOfDirectory(
+                    atPath: path.appending(path: "\(Person.alice.id).sqlite.outbox").path
+                ).isEmpty)
+            try await app.kill()
         }
     }
 

@@ -10,14 +10,10 @@ import Testing
 struct ClientPictureTests {
     @Test("uploads an avatar and a message's picture, visible to members only")
     func uploaded() async throws {
-        try await PictureFolder.with { folder in
-            var settings = NodeSettings()
-            settings.pictures = folder.path
-            try await withNode(settings) { node in
-                try await AppDevice.with(.node(node.port)) { alice in
-                    try await AppDevice.with(.node(node.port)) { bob in
-                        try await shown(alice, bob)
-                    }
+        try await withPictures { node, _ in
+            try await AppDevice.with(.node(node.port)) { alice in
+                try await AppDevice.with(.node(node.port)) { bob in
+                    try await shown(alice, bob)
                 }
             }
         }

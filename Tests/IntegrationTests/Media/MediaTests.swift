@@ -12,15 +12,6 @@ import WireProtocol
 
 @Suite("Media")
 struct MediaTests {
-    /// Runs the body with a node that stores pictures in a folder.
-    private func withPictures(_ body: @Sendable (TestNode, PictureFolder) async throws -> Void) async throws {
-        try await PictureFolder.with { folder in
-            var settings = NodeSettings()
-            settings.pictures = folder.path
-            try await withNode(settings) { node in try await body(node, folder) }
-        }
-    }
-
     @Test("an avatar of each type is public until the next one replaces it", .covers("B17"))
     func avatars() async throws {
         try await withPictures { node, folder in
@@ -489,46 +480,36 @@ struct MediaTests {
 
     @Test("limits the bytes that a user uploads in a day, and all users of an address to those of 25")
     func dailyBytes() async throws {
-        try await PictureFolder.with { folder in
-            var settings = NodeSettings()
-            settings.pictures = folder.path
-            var rates = Rates.withoutRefill
-            rates.mediaBytesPerDay = 1_000
-            settings.rates = rates
-            try await withNode(settings) { node in
-                let alice = try await node.signedIn(.alice)
-                try await Self.promise(alice, 900, isRefused: false)
-                try await Self.promise(alice, 101, isRefused: true)
-                // Her limit holds on all her connections.
-                try await Self.promise(try await node.signedIn(.alice), 101, isRefused: true)
-                for _ in 0..<24 { try await Self.promise(try await node.guest(), 1_000, isRefused: false) }
-                try await Self.promise(try await node.signedIn(.bob), 101, isRefused: true)
-                try await Self.promise(try await node.signedIn(.bob), 100, isRefused: false)
-            }
+        var rates = Rates.withoutRefill
+        rates.mediaBytesPerDay = 1_000
+        try await withPictures(NodeSettings(rates: rates)) { node, _ in
+            let alice = try await node.signedIn(.alice)
+            try await Self.promise(alice, 900, isRefused: false)
+            try await Self.promise(alice, 101, isRefused: true)
+            // Her limit holds on all her connections.
+            try await Self.promise(try await node.signedIn(.alice), 101, isRefused: true)
+            for _ in 0..<24 { try await Self.promise(try await node.guest(), 1_000, isRefused: false) }
+            try await Self.promise(try await node.signedIn(.bob), 101, isRefused: true)
+            try await Self.promise(try await node.signedIn(.bob), 100, isRefused: false)
         }
     }
 
     @Test("limits the bytes that guests of an address upload in a day")
     func guests() async throws {  // A7
-        try await PictureFolder.with { folder in
-            var settings = NodeSettings()
-            settings.pictures = folder.path
-            var rates = Rates.withoutRefill
-            rates.guestMediaBytesPerDay = 1_500
-            settings.rates = rates
-            try await withNode(settings) { node in
-                func promise(_ client: TestClient, _ bytes: Int, isRefused: Bool) async throws {
-                    try await Self.promise(client, bytes, isRefused: isRefused)
-                }
-                let one = try await node.guest()
-                let other = try await node.guest()
-                try await promise(one, 1_000, isRefused: false)
-                try await promise(other, 501, isRefused: true)
-                try await promise(other, 499, isRefused: false)
-                try await promise(one, 100, isRefused: true)
-                let alice = try await node.signedIn(.alice)
-                try await promise(alice, 100_000, isRefused: false)
+        var rates = Rates.withoutRefill
+        rates.guestMediaBytesPerDay = 1_500
+        try await withPictures(NodeSettings(rates: rates)) { node, _ in
+            func promise(_ client: TestClient, _ bytes: Int, isRefused: Bool) async throws {
+                try await Self.promise(client, bytes, isRefused: isRefused)
             }
+            let one = try await node.guest()
+            let other = try await node.guest()
+            try await promise(one, 1_000, isRefused: false)
+            try await promise(other, 501, isRefused: true)
+            try await promise(other, 499, isRefused: false)
+            try await promise(one, 100, isRefused: true)
+            let alice = try await node.signedIn(.alice)
+            try await promise(alice, 100_000, isRefused: false)
         }
     }
 }

@@ -45,6 +45,17 @@ struct PictureFolder: Sendable {
     }
 }
 
+/// Runs a body with a node that stores pictures in a new folder.
+func withPictures(
+    _ settings: NodeSettings = NodeSettings(), _ body: @Sendable (TestNode, PictureFolder) async throws -> Void
+) async throws {
+    try await PictureFolder.with { folder in
+        var settings = settings
+        settings.pictures = folder.path
+        try await withNode(settings) { node in try await body(node, folder) }
+    }
+}
+
 /// Returns bytes of a picture. A store examines only the first.
 func picture(_ type: PictureType = .png, bytes: Int = 1_000) -> [UInt8] {
     let first: [UInt8] =
