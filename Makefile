@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run chat release test test-all check soak sanitize fuzz format lint schema schema-check build bench env \
-	test-swift test-long test-alone test-postgres test-compose test-examples docs documentation clean
+	test-swift test-console test-long test-alone test-postgres test-compose test-examples docs documentation clean
 
 .NOTPARALLEL:
 
@@ -48,7 +48,7 @@ long := [.](Conformance|FuzzedLines|Leak|MergeSize|Model|Standby)Tests/
 both_ways := [.](BackPressure|Wire|ResponseSize|Streaming|SyncOpen|Exactness)Tests/
 lines_alone := WireTests/(lineTooLong|invalidUTF8)[(]
 
-test: build ## Build, and run all tests against a private PostgreSQL, or some (ARGS="--filter SendTests"; POSTGRES=17).
+test: build ## Build, and run the tests against a private PostgreSQL, or some (ARGS="--filter SendTests"; POSTGRES=17).
 ifdef ARGS
 	@scripts/with-postgres scripts/run-tests $(ARGS)
 else
@@ -57,7 +57,7 @@ else
 	@scripts/side-by-side "make --no-print-directory test-swift" scripts/test-http
 endif
 
-test-all: test test-long test-alone test-examples documentation ## All tests, also long ones and on PostgreSQL 18.
+test-all: test test-console test-long test-alone test-examples documentation ## All tests, also on PostgreSQL 18.
 	@scripts/test-javascript
 	@scripts/test-newest-postgres
 
@@ -71,6 +71,9 @@ test-swift:
 	--skip '$(long)' && \
 	scripts/test-sql && \
 	POSTLINE_TEST_WAY=websocket scripts/run-tests --filter '$(both_ways)' --skip '$(lines_alone)'"
+
+test-console: build ## Test the web console in Chromium.
+	@scripts/test-http --console
 
 test-long: build
 	@scripts/install-dependencies http
