@@ -101,7 +101,7 @@ extension PostlineClient {
         if userID == me?.id { return try await leaveGroup(conversationID) }
         _ = try await conversation(
             "conversations.remove_member",
-            ["conversation_id": .id(conversationID), "user_id": .id(userID)], withPeople: false)
+            ["conversation_id": .id(conversationID), "user_id": .id(userID)], withProfiles: false)
     }
 
     /// Leaves a group and removes it from this device. If the owner leaves, the oldest admin becomes the owner, or else
@@ -156,10 +156,10 @@ extension PostlineClient {
 
     /// Calls a method that returns a conversation, stores the conversation, and returns its id.
     func conversation(
-        _ method: String, _ params: [String: JSONValue], withPeople: Bool = true
+        _ method: String, _ params: [String: JSONValue], withProfiles: Bool = true
     ) async throws(PostlineError) -> Conversation.ID {
         var params = params
-        if withPeople { params["profiles"] = true }
+        if withProfiles { params["profiles"] = true }
         let engine = try currentEngine()
         let answer = try await engine.call(method, params, as: WireConversation.self)
         var changes = Changes()

@@ -40,7 +40,7 @@ extension PostlineClient {
     public func mute(_ conversationID: Conversation.ID, until: Date? = nil) async throws(PostlineError) {
         var params: [String: JSONValue] = ["conversation_id": .id(conversationID)]
         if let until { params["until"] = .string(until.formatted(.iso8601)) }
-        _ = try await conversation("conversations.mute", params, withPeople: false)
+        _ = try await conversation("conversations.mute", params, withProfiles: false)
     }
 
     /// Ends the mute of a conversation.
@@ -48,7 +48,7 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``: `offline`, `not_found`.
     public func unmute(_ conversationID: Conversation.ID) async throws(PostlineError) {
         _ = try await conversation(
-            "conversations.mute", ["conversation_id": .id(conversationID), "until": nil], withPeople: false)
+            "conversations.mute", ["conversation_id": .id(conversationID), "until": nil], withProfiles: false)
     }
 
     /// Notifies the other members that the user is typing, or has stopped. ``Chat/setDraft(_:)`` calls it. A notice may

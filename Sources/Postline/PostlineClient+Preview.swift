@@ -37,7 +37,7 @@ extension PostlineClient {
         var changes = Changes()
         changes.cursor = "preview"
         changes.me = Me(user)
-        changes.profiles = conversations.flatMap(\.people)
+        changes.profiles = conversations.flatMap(\.users)
         changes.messages = messages.compactMap(WireMessage.init)
         changes.conversations = conversations.map { conversation in
             WireConversation(

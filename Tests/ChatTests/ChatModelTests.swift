@@ -101,10 +101,10 @@ struct ChatModelTests {
         #expect(model.perform(.open("carol")) == [.effect(.search(query: "carol", purpose: .open))])
         let carol = Fixture.person(Fixture.carol, "Carol Clay", username: "carol")
         let caroline = Fixture.person("x", "Caroline", username: "caroline")
-        let exact = model.handle(.found(query: "carol", people: [caroline, carol], purpose: .open))
+        let exact = model.handle(.found(query: "carol", users: [caroline, carol], purpose: .open))
         #expect(exact == [.effect(.openDirect(carol))])
-        let several = model.handle(.found(query: "caro", people: [caroline, carol], purpose: .open))
-        #expect(several == [.notice(.people([caroline, carol], query: "caro"))])
+        let several = model.handle(.found(query: "caro", users: [caroline, carol], purpose: .open))
+        #expect(several == [.notice(.users([caroline, carol], query: "caro"))])
     }
 
     @Test("sends text to the open conversation, and fails without one")

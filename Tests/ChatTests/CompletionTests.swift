@@ -9,8 +9,8 @@ import Testing
 struct CompletionTests {
     private func model(inGroup: Bool = false) -> ChatModel {
         var scene = Scene()
-        scene.people[Fixture.bob] = Fixture.person(Fixture.bob, "Bob Brown", username: "bob")
-        scene.people[Fixture.carol] = Fixture.person(Fixture.carol, "Carol Clay", username: "cc")
+        scene.users[Fixture.bob] = Fixture.person(Fixture.bob, "Bob Brown", username: "bob")
+        scene.users[Fixture.carol] = Fixture.person(Fixture.carol, "Carol Clay", username: "cc")
         scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.carol])
         var model = Fixture.model(scene)
         if inGroup { _ = model.perform(.open("alps")) }
@@ -67,8 +67,8 @@ struct CompletionTests {
     @Test("distinguishes users of the same name by username")
     func sameName() {
         var scene = Scene()
-        scene.people[Fixture.bob] = Fixture.person(Fixture.bob, "Sam", username: "sam1")
-        scene.people[Fixture.carol] = Fixture.person(Fixture.carol, "Sam", username: "sam2")
+        scene.users[Fixture.bob] = Fixture.person(Fixture.bob, "Sam", username: "sam1")
+        scene.users[Fixture.carol] = Fixture.person(Fixture.carol, "Sam", username: "sam2")
         scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.bob, Fixture.carol])
         var model = Fixture.model(scene)
         _ = model.perform(.open("alps"))

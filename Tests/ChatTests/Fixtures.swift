@@ -67,7 +67,7 @@ enum Fixture {
 struct Scene {
     var state = ConnectionState.live
     var me: Me? = Fixture.me()
-    var people = [
+    var users = [
         Fixture.bob: Fixture.person(), Fixture.carol: Fixture.person(Fixture.carol, "Carol", username: "carol"),
     ]
     var conversations: [Conversation] = []
@@ -90,7 +90,7 @@ struct Scene {
             Conversation(
                 id: id, myID: Fixture.alice, kind: title == nil ? .direct : .group, title: title,
                 members: members.map { .init(userID: $0, role: .member, joinedAt: Fixture.time(0), lastReadSeq: 0) },
-                people: [], version: 1, lastSeq: 0, lastReadSeq: 0, createdAt: Fixture.time(0),
+                users: [], version: 1, lastSeq: 0, lastReadSeq: 0, createdAt: Fixture.time(0),
                 updatedAt: Fixture.time(0)))
         messages[id] = []
     }
@@ -113,12 +113,12 @@ struct Scene {
     }
 
     var shown: ClientSnapshot {
-        func person(_ id: User.ID) -> User? { id == me?.id ? me?.profile : people[id] }
+        func person(_ id: User.ID) -> User? { id == me?.id ? me?.profile : users[id] }
         return ClientSnapshot(
             state: state, me: me,
             conversations: conversations.map { conversation in
                 var conversation = conversation
-                conversation.people = conversation.members.compactMap { person($0.userID) }
+                conversation.users = conversation.members.compactMap { person($0.userID) }
                 return conversation
             },
             chats: messages.reduce(into: [:]) { chats, chat in

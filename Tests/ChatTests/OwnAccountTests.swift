@@ -86,7 +86,7 @@ struct OwnAccountTests {
     func events() {
         var scene = Scene()
         var model = Fixture.model(scene)
-        scene.people[Fixture.bob] = Fixture.person(username: "robert", avatarID: "fox")
+        scene.users[Fixture.bob] = Fixture.person(username: "robert", avatarID: "fox")
         #expect(
             model.handle(.shows(scene.shown)) == [
                 .notice(.news(.newUsername(userID: Fixture.bob, to: "robert"))),

@@ -184,7 +184,7 @@ struct ScreenTests {
         var screen = screen(scene)
         _ = screen.handle(.enter)
         #expect(text(&screen).contains("Bob Brown"))
-        scene.people[Fixture.bob] = Fixture.person(Fixture.bob, "Robert")
+        scene.users[Fixture.bob] = Fixture.person(Fixture.bob, "Robert")
         _ = screen.handle(.shows(scene.shown))
         _ = screen.handle(.tab)
         let after = text(&screen)
@@ -385,7 +385,7 @@ struct ScreenTests {
             }
         }
         #expect(fills() == 0)
-        scene.people[Fixture.bob] = Fixture.person(avatarID: "fox")
+        scene.users[Fixture.bob] = Fixture.person(avatarID: "fox")
         _ = screen.handle(.shows(scene.shown))
         // One beside the conversation, and one beside each of two messages that are a minute apart.
         #expect(fills() == 3)
@@ -431,7 +431,7 @@ struct ScreenTests {
     @Test("draws no control characters of a name")
     func controlCharacters() {
         var scene = Scene()
-        scene.people[Fixture.bob] = Fixture.person(Fixture.bob, "B\u{1B}]0;x\u{7}ob\n")
+        scene.users[Fixture.bob] = Fixture.person(Fixture.bob, "B\u{1B}]0;x\u{7}ob\n")
         var screen = screen(scene)
         let drawn = screen.frame(width: 90, height: 20).rows.map { $0.encoded(.monochrome) }.joined()
         let allowed = ["\u{1B}[7m", "\u{1B}[1m", "\u{1B}[2m", "\u{1B}[1;7m", "\u{1B}[0m"]

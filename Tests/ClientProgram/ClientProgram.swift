@@ -122,7 +122,7 @@ struct ClientProgram {
             conversations.append([
                 "id": .string(conversation.id.rawValue), "title": .optional(conversation.title),
                 "unread": .integer(conversation.unreadCount), "last_seq": .integer(conversation.lastSeq),
-                "members": .array(conversation.people.sorted { $0.id < $1.id }.map(Self.object)),
+                "members": .array(conversation.users.sorted { $0.id < $1.id }.map(Self.object)),
                 "messages": .array(chat.messages.map(Self.object)),
             ])
         }

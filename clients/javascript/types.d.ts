@@ -94,7 +94,7 @@ export interface Conversation {
 }
 
 /** A conversation, with its members' profiles if requested. */
-export interface ConversationWithPeople {
+export interface ConversationWithProfiles {
   id: string
   kind: 'direct' | 'group'
   title: string | null
@@ -806,18 +806,18 @@ export interface MethodResults {
       expires_at: string
     }[]
   }
-  'conversations.open': ConversationWithPeople
-  'conversations.get': ConversationWithPeople
+  'conversations.open': ConversationWithProfiles
+  'conversations.get': ConversationWithProfiles
   'conversations.list': {
     conversations: Conversation[]
     profiles: Profile[]
     next: string | null
   }
-  'conversations.create_group': ConversationWithPeople
-  'conversations.update': ConversationWithPeople
-  'conversations.add_members': ConversationWithPeople
+  'conversations.create_group': ConversationWithProfiles
+  'conversations.update': ConversationWithProfiles
+  'conversations.add_members': ConversationWithProfiles
   'conversations.remove_member': ConversationOrLeft
-  'conversations.set_role': ConversationWithPeople
+  'conversations.set_role': ConversationWithProfiles
   'conversations.mute': Conversation
   'conversations.typing': {
   }

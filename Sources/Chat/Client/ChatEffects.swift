@@ -36,7 +36,7 @@ struct ChatEffects {
         do {
             switch effect {
             case .search(let query, let purpose):
-                report(.found(query: query, people: try await client.searchProfiles(query), purpose: purpose))
+                report(.found(query: query, users: try await client.searchProfiles(query), purpose: purpose))
             case .openDirect(let person):
                 report(.opened(conversationID: try await client.openConversation(with: person.id)))
             case .loadOlder(let id):

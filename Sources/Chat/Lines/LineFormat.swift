@@ -26,16 +26,16 @@ struct LineFormat: Sendable {
                 + said("* /upgrade EMAIL keeps it; /login EMAIL brings it into an account that you have.")
         case .opened(let id): return opened(id, model)
         case .conversations: return conversations(model)
-        case .people(let people, let query):
-            guard !people.isEmpty else { return said("* nobody is found for “\(query)”") }
-            return people.flatMap {
+        case .users(let users, let query):
+            guard !users.isEmpty else { return said("* nobody is found for “\(query)”") }
+            return users.flatMap {
                 said("  ", model.chip(of: $0), "\($0.shownName)  /open \($0.username ?? $0.shownName)")
             }
         case .members:
             return (model.open?.members ?? []).flatMap { member in
                 said(
                     "  ", model.chip(of: member.userID),
-                    "\(shown.name(of: member.userID))  \(shown.people[member.userID]?.username ?? "")  \(member.role)")
+                    "\(shown.name(of: member.userID))  \(shown.users[member.userID]?.username ?? "")  \(member.role)")
             }
         case .ownMessages(let messages):
             guard !messages.isEmpty else { return said("* you have written nothing here yet") }
@@ -89,7 +89,7 @@ struct LineFormat: Sendable {
             return said("* You are now @\(to)\(model.usernameCooldown).")
         case .newAvatar(let id):
             let who = id == shown.myID ? "You have" : "\(shown.name(of: id)) has"
-            guard shown.people[id]?.avatarType != nil else { return said("* \(who) no avatar now") }
+            guard shown.users[id]?.avatarType != nil else { return said("* \(who) no avatar now") }
             var line = StyledLine("* \(who) a new avatar")
             guard showsAvatars else { return [line] }
             line.append(" ")

@@ -165,11 +165,11 @@ extension ChatModel {
         return [.effect(.search(query: name, purpose: .open))]
     }
 
-    mutating func choose(among people: [User], for query: String) -> [ChatOutput] {
-        let exact = people.filter { $0.isCalled(query) }
+    mutating func choose(among users: [User], for query: String) -> [ChatOutput] {
+        let exact = users.filter { $0.isCalled(query) }
         if exact.count == 1 { return [.effect(.openDirect(exact[0]))] }
-        if people.count == 1 { return [.effect(.openDirect(people[0]))] }
-        return [.notice(.people(people, query: query))]
+        if users.count == 1 { return [.effect(.openDirect(users[0]))] }
+        return [.notice(.users(users, query: query))]
     }
 }
 
@@ -262,14 +262,14 @@ extension ChatModel {
     }
 
     private func member(_ name: String, of group: Conversation) throws(Refusal) -> User.ID {
-        guard let person = group.people.first(where: { $0.isCalled(name) }) else {
+        guard let person = group.users.first(where: { $0.isCalled(name) }) else {
             throw Refusal("Nobody here is called “\(name)”. /members shows who is here.")
         }
         return person.id
     }
 
     private func who(_ name: String) -> GroupAction.Who {
-        let called = shown.people.values.filter { $0.isCalled(name) }
+        let called = shown.users.values.filter { $0.isCalled(name) }
         return called.count == 1 ? .known(id: called[0].id) : .named(name)
     }
 }

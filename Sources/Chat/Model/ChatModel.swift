@@ -59,10 +59,10 @@ struct ChatModel: Sendable {
         switch event {
         case .shows(let shown):
             return show(shown)
-        case .found(let query, let people, .show):
-            return [.notice(.people(people, query: query))]
-        case .found(let query, let people, .open):
-            return choose(among: people, for: query)
+        case .found(let query, let users, .show):
+            return [.notice(.users(users, query: query))]
+        case .found(let query, let users, .open):
+            return choose(among: users, for: query)
         case .opened(let id):
             return open(id)
         case .loadedOlder(let id):
@@ -126,7 +126,7 @@ struct ChatModel: Sendable {
     }
 
     private mutating func news(since old: ClientSnapshot) -> [ChatOutput] {
-        var news = ChatUpdate.ofPeople(from: old, to: shown)
+        var news = ChatUpdate.ofUsers(from: old, to: shown)
         if shown.waiting == 0, let me = shown.me {
             if let confirmedMe { news += ChatUpdate.ofMe(from: confirmedMe, to: me) }
             confirmedMe = me

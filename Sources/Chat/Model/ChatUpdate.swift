@@ -25,10 +25,10 @@ enum ChatUpdate: Sendable, Equatable {
 }
 
 extension ChatUpdate {
-    /// Returns changes of people, without the user's own data, which show edits before they are made.
-    static func ofPeople(from old: ClientSnapshot, to new: ClientSnapshot) -> [ChatUpdate] {
-        new.people.keys.sorted().filter { $0 != new.myID }.flatMap { id -> [ChatUpdate] in
-            guard let before = old.people[id], let now = new.people[id], before != now else { return [] }
+    /// Returns changes of users, without the user's own data, which show edits before they are made.
+    static func ofUsers(from old: ClientSnapshot, to new: ClientSnapshot) -> [ChatUpdate] {
+        new.users.keys.sorted().filter { $0 != new.myID }.flatMap { id -> [ChatUpdate] in
+            guard let before = old.users[id], let now = new.users[id], before != now else { return [] }
             return of(before, now)
         }
     }

@@ -19,7 +19,7 @@ struct ClientSnapshot: Sendable, Equatable {
     /// The reason why the store or the server's responses cannot be used, or nil.
     let fault: String?
     /// All known users, by id.
-    let people: [User.ID: User]
+    let users: [User.ID: User]
 
     /// The loaded messages of a conversation.
     struct Messages: Sendable, Equatable {
@@ -43,13 +43,13 @@ struct ClientSnapshot: Sendable, Equatable {
         self.waiting = waiting
         self.typing = typing
         self.fault = fault
-        var people: [User.ID: User] = [:]
+        var users: [User.ID: User] = [:]
         for chat in chats.values {
-            for case let sender? in chat.messages.map(\.sender) { people[sender.id] = sender }
+            for case let sender? in chat.messages.map(\.sender) { users[sender.id] = sender }
         }
-        for person in conversations.flatMap(\.people) { people[person.id] = person }
-        if let me { people[me.id] = me.profile }
-        self.people = people
+        for person in conversations.flatMap(\.users) { users[person.id] = person }
+        if let me { users[me.id] = me.profile }
+        self.users = users
     }
 
     var myID: User.ID? { me?.id }
@@ -57,7 +57,7 @@ struct ClientSnapshot: Sendable, Equatable {
     func conversation(_ id: Conversation.ID) -> Conversation? { conversations.first { $0.id == id } }
 
     /// Returns a user's current name.
-    func name(of userID: User.ID) -> String { people[userID]?.shownName ?? "(somebody)" }
+    func name(of userID: User.ID) -> String { users[userID]?.shownName ?? "(somebody)" }
 
     /// Returns the presence of the other user of a direct conversation, or nil if unknown.
     func presence(in conversation: Conversation) -> Presence? {

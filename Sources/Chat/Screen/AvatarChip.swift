@@ -42,7 +42,7 @@ struct AvatarChip: Sendable, Equatable {
 extension ChatModel {
     /// Returns a user's current avatar.
     func chip(of userID: User.ID) -> AvatarChip {
-        AvatarChip(shown.people[userID]?.avatar, name: shown.name(of: userID), id: userID, catalogue: catalogue)
+        AvatarChip(shown.users[userID]?.avatar, name: shown.name(of: userID), id: userID, catalogue: catalogue)
     }
 
     /// Returns the other user's avatar, or the initial of a group's title.

@@ -32,9 +32,9 @@ struct Completion: Sendable, Equatable {
         else { return nil }
         let mention = String(word)
         typed = mention
-        let near = chat.open?.people ?? []
-        let people = near + chat.completablePeople.filter { person in !near.contains { $0.id == person.id } }
-        candidates = people.filter { $0.id != chat.shown.myID && Self.isMeant($0.shownName, $0.username, by: mention) }
+        let near = chat.open?.users ?? []
+        let users = near + chat.completableUsers.filter { person in !near.contains { $0.id == person.id } }
+        candidates = users.filter { $0.id != chat.shown.myID && Self.isMeant($0.shownName, $0.username, by: mention) }
             .compactMap(\.username).map { "@\($0) " }
     }
 
@@ -73,13 +73,13 @@ struct Completion: Sendable, Equatable {
     private static func argument(
         _ argument: Substring, of command: String, _ chat: ChatModel
     ) -> (typed: String, candidates: [String])? {
-        let members = chat.open?.kind == .group ? chat.open?.people ?? [] : []
+        let members = chat.open?.kind == .group ? chat.open?.users ?? [] : []
         switch command {
         case "/open", "/o":
             let open = conversations(argument, chat)
-            let others = names(argument, chat.completablePeople, chat).filter { !open.contains($0) }
+            let others = names(argument, chat.completableUsers, chat).filter { !open.contains($0) }
             return (String(argument), open + others)
-        case "/search", "/s": return (String(argument), names(argument, chat.completablePeople, chat))
+        case "/search", "/s": return (String(argument), names(argument, chat.completableUsers, chat))
         case "/remove": return (String(argument), names(argument, members, chat))
         case "/role":
             if let name = names("", members, chat).first(where: { argument.hasPrefix($0 + " ") }) {
@@ -95,7 +95,7 @@ struct Completion: Sendable, Equatable {
             }
             let name = list[(list.lastIndex(of: ",").map { list.index(after: $0) } ?? list.startIndex)...]
                 .drop { $0 == " " }
-            let absent = chat.completablePeople.filter { person in
+            let absent = chat.completableUsers.filter { person in
                 command == "/group" || !members.contains { $0.id == person.id }
             }
             return (String(name), names(name, absent, chat))
@@ -110,11 +110,11 @@ struct Completion: Sendable, Equatable {
         }.map { chat.shown.name(ofConversation: $0.id) }
     }
 
-    /// Returns the names of the matching people. If two names are equal, it returns usernames.
-    private static func names(_ typed: Substring, _ people: [User], _ chat: ChatModel) -> [String] {
-        people.filter { $0.id != chat.shown.myID && isMeant($0.shownName, $0.username, by: typed) }
+    /// Returns the names of the matching users. If two names are equal, it returns usernames.
+    private static func names(_ typed: Substring, _ users: [User], _ chat: ChatModel) -> [String] {
+        users.filter { $0.id != chat.shown.myID && isMeant($0.shownName, $0.username, by: typed) }
             .map { person in
-                let isUnique = people.count { $0.shownName == person.shownName } == 1
+                let isUnique = users.count { $0.shownName == person.shownName } == 1
                 return isUnique ? person.shownName : person.username ?? person.shownName
             }
     }
@@ -130,9 +130,9 @@ struct Completion: Sendable, Equatable {
 }
 
 extension ChatModel {
-    /// The people whose names can be completed, by name, without the user and deleted accounts.
-    fileprivate var completablePeople: [User] {
-        shown.people.values.filter { $0.id != shown.myID && !$0.isDeleted }
+    /// The users whose names can be completed, by name, without the user and deleted accounts.
+    fileprivate var completableUsers: [User] {
+        shown.users.values.filter { $0.id != shown.myID && !$0.isDeleted }
             .sorted { ($0.shownName, $0.id) < ($1.shownName, $1.id) }
     }
 }

@@ -33,12 +33,12 @@ extension ScreenModel {
             edit(message)
         case .help:
             panel = .help
-        case .people(let people, let query):
-            guard !people.isEmpty else {
+        case .users(let users, let query):
+            guard !users.isEmpty else {
                 say("Nobody is found for “\(query)”.", .color(.yellow))
                 return
             }
-            panel = Panel(people) { person in
+            panel = Panel(users) { person in
                 var line = StyledLine("  ")
                 line.append(chat.chip(of: person))
                 line.append("  ")
@@ -53,7 +53,7 @@ extension ScreenModel {
                 line.append(chat.chip(of: member.userID))
                 line.append("  ")
                 line.append(TextWidth.fit(shown.name(of: member.userID), to: 28), .bold)
-                line.append(TextWidth.fit(shown.people[member.userID]?.username ?? "", to: 24))
+                line.append(TextWidth.fit(shown.users[member.userID]?.username ?? "", to: 24))
                 line.append(member.role.rawValue, .dim)
                 return line
             }
@@ -86,7 +86,7 @@ extension ScreenModel {
             say(ChatUpdate.words(isHidden: isHidden), .dim)
         case .news(.newAvatar(let id)) where id == chat.shown.myID:
             say(
-                chat.shown.people[id]?.avatarType == nil ? "You have no avatar now." : "You have a new avatar.",
+                chat.shown.users[id]?.avatarType == nil ? "You have no avatar now." : "You have a new avatar.",
                 .dim)
         case .news(.left(_, let name)):
             say("You are no longer in “\(name)”.", .color(.yellow))

@@ -23,7 +23,7 @@ enum MessageCompatibilityEndpoints {
             .POST, "/api/v1/conversations",
             "The direct conversation with another user, which is created if it does not exist.",
             operation: "conversations.open", fields: [FieldMapping("user_id", .request)], required: ["user_id"],
-            errorStatuses: [404], response: .schema("ConversationWithPeople")
+            errorStatuses: [404], response: .schema("ConversationWithProfiles")
         ) { context, request throws(ProtocolError) in
             let params = request.params + [.init(name: "profiles", value: .bool(true))]
             return try await context.call("conversations.open", JSONObject(params))
@@ -80,7 +80,7 @@ enum MessageCompatibilityEndpoints {
     private static let messagesPath = "/api/v1/conversations/{id}/messages"
 
     private static let conversationsSchema = ConversationPage.schema(
-        of: .schema("ConversationWithPeople"))
+        of: .schema("ConversationWithProfiles"))
 }
 
 extension RequestContext {

@@ -55,8 +55,8 @@ export class Directory {
 
   /// The profiles of the users who share a conversation with the user.
   get contacts() {
-    const people = this.#client.conversations.flatMap((conversation) => conversation.people)
-    return [...new Map(people.map((person) => [person.id, person])).values()]
+    const users = this.#client.conversations.flatMap((conversation) => conversation.users)
+    return [...new Map(users.map((person) => [person.id, person])).values()]
   }
 
   name(userID) {

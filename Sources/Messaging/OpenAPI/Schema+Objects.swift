@@ -17,7 +17,7 @@ extension Schema {
         ("Me", object(profileMembers + ownMembers).described("The user's own profile.")),
         ("Conversation", object(conversationMembers).described("A conversation as seen by a member.")),
         (
-            "ConversationWithPeople",
+            "ConversationWithProfiles",
             object(conversationMembers, optional: [("profiles", .array(of: .profile))])
                 .described("A conversation, with its members' profiles if requested.")
         ),

@@ -118,7 +118,7 @@ extension Schema {
     static let error = reference("Error")
 
     /// A conversation, with its members' profiles if requested.
-    static let conversationWithPeople = reference("ConversationWithPeople")
+    static let conversationWithProfiles = reference("ConversationWithProfiles")
 
     /// Tokens, with the merge result if a guest was merged.
     static let tokensAndMerged = reference("TokensAndMerged")

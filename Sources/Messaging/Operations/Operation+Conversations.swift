@@ -8,7 +8,7 @@ extension Operation {
     private static let open = Operation(
         "conversations.open", .user,
         "Returns the direct conversation with another user, and creates it if there is none.",
-        [.user, .profiles], result: .conversationWithPeople, errors: [.notFound]
+        [.user, .profiles], result: .conversationWithProfiles, errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.open_conversation", "select api.open_conversation($1::uuid, $2::boolean)"),
@@ -17,7 +17,7 @@ extension Operation {
 
     private static let get = Operation(
         "conversations.get", .user, "Returns a conversation of the caller.", [.conversation, .profiles],
-        result: .conversationWithPeople, errors: [.notFound]
+        result: .conversationWithProfiles, errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         try await session.readPreferringStandby(
             Statement("api.conversation", "select api.conversation($1::uuid, $2::boolean)"),
@@ -47,7 +47,7 @@ extension Operation {
             Parameter("member_ids", .uuids(1...255), "The other members, as a set. A group has at most 256 members."),
             .profiles,
         ],
-        result: .conversationWithPeople, errors: [.notFound]
+        result: .conversationWithProfiles, errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.create_group", "select api.create_group($1, $2::uuid[], $3::boolean)"),
@@ -87,7 +87,7 @@ extension Operation {
 
     private static let update = Operation(
         "conversations.update", .user, "Renames a group.", [.conversation, .title, .profiles],
-        result: .conversationWithPeople, errors: [.notFound, .forbidden]
+        result: .conversationWithProfiles, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.update_conversation", "select api.update_conversation($1::uuid, $2, $3::boolean)"),
@@ -100,7 +100,7 @@ extension Operation {
             .conversation, Parameter("user_ids", .uuids(1...255), "The users to add. Existing members are ignored."),
             .profiles,
         ],
-        result: .conversationWithPeople, errors: [.notFound, .forbidden]
+        result: .conversationWithProfiles, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.add_members", "select api.add_members($1::uuid, $2::uuid[], $3::boolean)"),
@@ -125,7 +125,7 @@ extension Operation {
             .conversation, .user,
             Parameter("role", .string(.choice(["owner", "admin", "member"])), "The new role of the member."), .profiles,
         ],
-        result: .conversationWithPeople, errors: [.notFound, .forbidden]
+        result: .conversationWithProfiles, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.set_member_role", "select api.set_member_role($1::uuid, $2::uuid, $3, $4::boolean)"),

@@ -65,7 +65,7 @@ public final class Chat: Identifiable {
 
     /// The other members who are typing, in the order in which they began.
     public var typingUsers: [User] {
-        client.typingUserIDs[conversationID]?.compactMap { id in conversation?.people.first { $0.id == id } } ?? []
+        client.typingUserIDs[conversationID]?.compactMap { id in conversation?.users.first { $0.id == id } } ?? []
     }
 
     /// The text that the user typed and has not sent.

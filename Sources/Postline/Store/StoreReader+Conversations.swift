@@ -16,7 +16,7 @@ extension StoreReader {
             members[row.id("conversation_id"), default: []].append(Self.member(row))
         }
         let presence = try presence(isLive: isLive)
-        let people = try profiles(members.values.joined().map(\.userID), me: me)
+        let users = try profiles(members.values.joined().map(\.userID), me: me)
         let pendingSends = try lastPendingSends()
         let conversations = try Row.fetchAll(
             database.cachedStatement(
@@ -27,7 +27,7 @@ extension StoreReader {
             var conversation = Conversation(
                 id: id, myID: userID, kind: .init(rawValue: row["kind"]), title: row["title"],
                 createdBy: row.optionalID("created_by"),
-                members: members, people: members.compactMap { people[$0.userID] }, version: row["version"],
+                members: members, users: members.compactMap { users[$0.userID] }, version: row["version"],
                 lastSeq: row["last_seq"], lastMessageContent: row["last_message_content"],
                 lastMessageTime: Self.date(row["last_message_time"]),
                 lastMessageSenderID: row.optionalID("last_message_sender_id"),

@@ -11,16 +11,16 @@ extension StoreReader {
         let sends = changes.filter(\.isMessage)
         let events: [GroupEvent?] = try rows.map { row in try (row["event"] as String?).map(StoreJSON.decode) }
         let named = events.flatMap { $0?.userIDs ?? [] }
-        let people = try profiles(rows.map { $0.id("sender_id") } + named + [userID], me: me)
+        let users = try profiles(rows.map { $0.id("sender_id") } + named + [userID], me: me)
         // The number up to which all other members have read.
         let mark = try Int.fetchOne(
             database.cachedStatement(
                 sql: "select min(last_read_seq) from member where conversation_id = ? and user_id <> ?"),
             arguments: [conversationID.rawValue, userID.rawValue])
         var messages = try zip(rows, events).map { row, event in
-            var message = try message(row, people: people, isReadUpTo: mark ?? .max)
+            var message = try message(row, users: users, isReadUpTo: mark ?? .max)
             message.event = event
-            message.event?.profiles = event?.userIDs.compactMap { people[$0] } ?? []
+            message.event?.profiles = event?.userIDs.compactMap { users[$0] } ?? []
             return message
         }
         for change in changes {
@@ -35,18 +35,18 @@ extension StoreReader {
             case .send, .sendPicture, .markRead, .save, .fill: break
             }
         }
-        if withUnsent { messages += try sends.map { try pendingMessage(for: $0, sender: people[userID]) } }
+        if withUnsent { messages += try sends.map { try pendingMessage(for: $0, sender: users[userID]) } }
         return messages
     }
 
-    func message(_ row: Row, people: [User.ID: User], isReadUpTo mark: Int) throws -> Message {
+    func message(_ row: Row, users: [User.ID: User], isReadUpTo mark: Int) throws -> Message {
         let seq: Int = row["seq"]
         let senderID: User.ID = row.id("sender_id")
         // The message of this user keeps the id that it had in the outbox.
         let clientID: Message.ID? = senderID == userID ? row.optionalID("client_id") : nil
         return Message(
             id: clientID ?? row.id("id"), conversationID: row.id("conversation_id"), seq: seq,
-            senderID: senderID, sender: people[senderID], kind: .init(rawValue: row["kind"]),
+            senderID: senderID, sender: users[senderID], kind: .init(rawValue: row["kind"]),
             content: row["content"],
             attachment: try (row["attachment"] as String?).map { try StoreJSON.decode($0) }, isRead: seq <= mark,
             createdAt: Date(timeIntervalSince1970: row["created_at"]), editedAt: Self.date(row["edited_at"]),

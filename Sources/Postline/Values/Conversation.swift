@@ -16,7 +16,7 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     /// The members, including this user.
     public var members: [Member]
     /// The members' complete profiles in order. A profile that is not on the device yet is missing.
-    public var people: [User]
+    public var users: [User]
     /// The version. It grows with each change of the members, their roles and the title.
     public var version: Int
     /// The number of the newest message, which counts deleted ones too.
@@ -47,7 +47,7 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     public var unreadCount: Int { max(0, lastSeq - lastReadSeq) }
 
     /// The other user of a direct conversation, or nil for a group.
-    public var otherUser: User? { kind == .direct ? people.first { $0.id != myID } : nil }
+    public var otherUser: User? { kind == .direct ? users.first { $0.id != myID } : nil }
 
     /// The presence of the other user of a direct conversation, or nil for a group or if it is unknown.
     public var otherUserPresence: Presence? { otherUser.flatMap { presence[$0.id] } }
@@ -65,24 +65,24 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     ///   - myID: The id of this user.
     ///   - kind: The kind. Without one, a conversation with a title is a group.
     ///   - title: The title of a group.
-    ///   - people: The members' profiles, with this user's own.
+    ///   - users: The members' profiles, with this user's own.
     ///   - lastSeq: The number of messages.
     ///   - lastReadSeq: The number of the last message that this user has read.
     ///   - createdAt: The time of creation.
     public init(
-        id: Conversation.ID, myID: User.ID, kind: ConversationKind? = nil, title: String? = nil, people: [User] = [],
+        id: Conversation.ID, myID: User.ID, kind: ConversationKind? = nil, title: String? = nil, users: [User] = [],
         lastSeq: Int = 0, lastReadSeq: Int = 0, createdAt: Date = Date()
     ) {
         self.init(
             id: id, myID: myID, kind: kind ?? (title == nil ? .direct : .group), title: title,
-            members: people.map { Member(userID: $0.id, role: .member, joinedAt: createdAt, lastReadSeq: 0) },
-            people: people, version: 1, lastSeq: lastSeq, lastReadSeq: lastReadSeq, createdAt: createdAt,
+            members: users.map { Member(userID: $0.id, role: .member, joinedAt: createdAt, lastReadSeq: 0) },
+            users: users, version: 1, lastSeq: lastSeq, lastReadSeq: lastReadSeq, createdAt: createdAt,
             updatedAt: createdAt)
     }
 
     init(
         id: Conversation.ID, myID: User.ID, kind: ConversationKind, title: String? = nil, createdBy: User.ID? = nil,
-        members: [Member], people: [User], version: Int, lastSeq: Int, lastMessageContent: String? = nil,
+        members: [Member], users: [User], version: Int, lastSeq: Int, lastMessageContent: String? = nil,
         lastMessageTime: Date? = nil, lastMessageSenderID: User.ID? = nil, lastReadSeq: Int, createdAt: Date,
         updatedAt: Date, draft: String? = nil, mutedUntil: Date? = nil, presence: [User.ID: Presence] = [:]
     ) {
@@ -92,7 +92,7 @@ public struct Conversation: Sendable, Hashable, Identifiable {
         self.title = title
         self.createdBy = createdBy
         self.members = members
-        self.people = people
+        self.users = users
         self.version = version
         self.lastSeq = lastSeq
         self.lastMessageContent = lastMessageContent

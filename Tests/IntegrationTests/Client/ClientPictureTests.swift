@@ -26,7 +26,7 @@ struct ClientPictureTests {
         try await alice.client.setAvatar(face)
         let url = try #require(alice.client.me?.profile.avatarURL)
         try await bob.waitUntil("her avatar") { client in
-            client.conversations.contains { $0.people.contains { $0.avatarURL == url } }
+            client.conversations.contains { $0.users.contains { $0.avatarURL == url } }
         }
         #expect(try await PictureAnswer.get(url).body == Array(face))
 

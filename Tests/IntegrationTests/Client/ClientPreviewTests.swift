@@ -10,9 +10,9 @@ struct ClientPreviewTests {
     private let bob = User(id: "b", fullName: "Bob Brown")
 
     private func preview() -> PostlineClient {
-        let talk = Conversation(id: "talk", myID: alice.id, people: [alice, bob], lastReadSeq: 1)
+        let talk = Conversation(id: "talk", myID: alice.id, users: [alice, bob], lastReadSeq: 1)
         let hike = Conversation(
-            id: "hike", myID: alice.id, title: "Hike", people: [alice, bob], createdAt: .distantPast)
+            id: "hike", myID: alice.id, title: "Hike", users: [alice, bob], createdAt: .distantPast)
         return .preview(
             me: alice, conversations: [hike, talk],
             messages: [

@@ -104,7 +104,7 @@ struct ClientResetTests {
         #expect(Set(shown.keys) == ["shared", "left"])
         #expect(shown["shared"]?.title == "New" && shown["shared"]?.lastSeq == 4 && shown["shared"]?.version == 1)
         #expect(shown["shared"]?.lastReadSeq == 2 && shown["shared"]?.members.map(\.lastReadSeq) == [2, 2])
-        #expect(Set(shown["shared"]?.people.map(\.fullName) ?? []) == ["New Alice", "New Bob"])
+        #expect(Set(shown["shared"]?.users.map(\.fullName) ?? []) == ["New Alice", "New Bob"])
         #expect(try contents(store) == ["three", "four", "waits"])
         #expect(try contents(store, "left") == ["eight"])
         try store.readNow { reader throws in
@@ -123,7 +123,7 @@ struct ClientResetTests {
         try store.writeNow { try $0.apply(change) }
         let then = try conversations(store)["shared"]
         #expect(then?.title == "Newer" && then?.lastReadSeq == 5 && then?.lastSeq == 5)
-        #expect(Set(then?.people.map(\.fullName) ?? []) == ["Newer Alice", "Newer Bob"])
+        #expect(Set(then?.users.map(\.fullName) ?? []) == ["Newer Alice", "Newer Bob"])
         #expect(try contents(store) == ["three", "four", "mine"])
     }
 

@@ -28,7 +28,7 @@ struct ClientStoreTests {
                 try damage.strike(file)
                 try await device.relaunch()
                 try await device.waitUntilLive()
-                #expect(device.client.conversations.contains { $0.id == .aliceBob && !$0.people.isEmpty })
+                #expect(device.client.conversations.contains { $0.id == .aliceBob && !$0.users.isEmpty })
                 #expect(device.client.me?.username == "alice")
                 try await device.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
                 let arrived = try await database.column(

@@ -56,7 +56,7 @@ struct ClientSyncTests {
                     @MainActor func faces() -> Set<Face> {
                         var people = chat.messages.filter { $0.senderID == .bob }.map(\.sender)
                         people.append(chat.conversation?.otherUser)
-                        people += client.conversations.flatMap(\.people).filter { $0.id == .bob }
+                        people += client.conversations.flatMap(\.users).filter { $0.id == .bob }
                         return Set(people.map { Face(name: $0?.displayName, avatar: $0?.avatar) })
                     }
                     #expect(faces().count == 1)

@@ -77,7 +77,7 @@ struct ClientUserTests {
                     #expect(chat.messages.contains { $0.senderID == .alice })
                     @MainActor func inList() -> String? {
                         client.conversations.first { $0.id == .aliceBob }?
-                            .people.first { $0.id == .alice }?.fullName
+                            .users.first { $0.id == .alice }?.fullName
                     }
                     @MainActor func inChat() -> String? {
                         chat.messages.last { $0.senderID == .alice }?.sender?.fullName

@@ -6,7 +6,7 @@
  * A conversation of the protocol, with what the device adds.
  *
  * - `name`: the title of a group, or the name of the other user; null if that user is deleted.
- * - `people`: the members' newest profiles.
+ * - `users`: the members' newest profiles.
  * - `other`: the other user of a direct conversation.
  * - `presence`: the other members' presence, by user. Without a live connection no user is online.
  * - `draft`: the text that the user typed and has not sent.
@@ -15,7 +15,7 @@
  * `last_*`, `last_read_seq` and `unread_count` include what the outbox has not sent yet.
  *
  * @typedef {import('../types').Conversation & {
- *   name: string | null, people: Profile[], other: Profile | null, presence: Readonly<Record<string, Presence>>,
+ *   name: string | null, users: Profile[], other: Profile | null, presence: Readonly<Record<string, Presence>>,
  *   draft: string, last_message_event?: import('../types').Message['event']
  * }} ConversationView
  */
@@ -114,14 +114,14 @@ export class ConversationViews {
    * @returns {ConversationView}
    */
   #view(value, changes, isLive) {
-    const people = []
+    const users = []
     /** @type {Profile | null} */
     let other = null
     /** @type {Record<string, Presence> | undefined} */
     let presence
     for (const { user_id } of value.members) {
       const profile = this.profile(user_id)
-      if (profile) people.push(profile)
+      if (profile) users.push(profile)
       if (user_id === this.userID) continue
       if (value.kind === 'direct') other = profile
       const known = this.presence(user_id, isLive)
@@ -135,7 +135,7 @@ export class ConversationViews {
       if (change.method === 'messages.send') last = change
     }
     const view = {
-      ...value, people, other, presence: presence ?? noPresence, draft: this.mirror.draft.get(value.id)?.content ?? '',
+      ...value, users, other, presence: presence ?? noPresence, draft: this.mirror.draft.get(value.id)?.content ?? '',
       name: value.kind === 'direct' ? displayName(other) : value.title,
       last_read_seq: mark, unread_count: Math.max(0, value.last_seq - mark),
     }

@@ -77,7 +77,7 @@ struct Calls {
     static func preview() -> PostlineClient {
         let robin = User(id: "robin", fullName: "Robin Ray")
         let carol = User(id: "carol", fullName: "Carol Jensen")
-        let plans = Conversation(id: "plans", myID: robin.id, people: [robin, carol])
+        let plans = Conversation(id: "plans", myID: robin.id, users: [robin, carol])
         let hello = Message(
             id: "hello", conversationID: plans.id, seq: 1, senderID: carol.id, content: "Where shall we go?")
         return .preview(me: robin, conversations: [plans], messages: [hello])

@@ -6,8 +6,8 @@ extension PostlineClient {
     static let sample: PostlineClient = .preview(
         me: .robin,
         conversations: [
-            Conversation(id: "plans", myID: User.robin.id, people: [.robin, .carol], lastReadSeq: 3),
-            Conversation(id: "hike", myID: User.robin.id, title: "Hike", people: [.robin, .carol, .dave]),
+            Conversation(id: "plans", myID: User.robin.id, users: [.robin, .carol], lastReadSeq: 3),
+            Conversation(id: "hike", myID: User.robin.id, title: "Hike", users: [.robin, .carol, .dave]),
         ],
         messages: [
             .sample(1, by: .carol, "Hi Robin!", createdAt: Date(timeIntervalSinceNow: -90_000)),
