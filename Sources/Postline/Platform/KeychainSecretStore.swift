@@ -2,8 +2,11 @@
 public import Foundation
 import Security
 
-/// A secret store in the user's keychain (Security, Keychain Services). Items stay on this device and are readable
-/// after its first unlock, so that an app in the background can connect.
+/// A secret store in the user's keychain (Security, Keychain Services).
+///
+/// Items stay on this device and are readable after its first unlock, so that an app in the background can connect.
+/// Before, every call throws `errSecInteractionNotAllowed`. On macOS items are in the login keychain, because programs
+/// without entitlements have no other (TN3137).
 public struct KeychainSecretStore: SecretStore {
     private let service: String
 
@@ -22,7 +25,9 @@ public struct KeychainSecretStore: SecretStore {
         let status = unsafe SecItemCopyMatching(query as CFDictionary, &found)
         if status == errSecItemNotFound { return nil }
         try Self.check(status)
-        return found as? Data
+        // Without the error, an unreadable item would sign the user out.
+        guard let secret = found as? Data else { throw Self.error(errSecDecode) }
+        return secret
     }
 
     /// Stores a secret and replaces an existing one.
@@ -32,12 +37,15 @@ public struct KeychainSecretStore: SecretStore {
         let new: [CFString: Any] = [
             kSecValueData: secret, kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
         ]
-        let status = SecItemUpdate(query(name) as CFDictionary, new as CFDictionary)
+        var status = SecItemUpdate(query(name) as CFDictionary, new as CFDictionary)
         if status == errSecItemNotFound {
-            try Self.check(unsafe SecItemAdd(query(name).merging(new) { $1 } as CFDictionary, nil))
-        } else {
-            try Self.check(status)
+            status = unsafe SecItemAdd(query(name).merging(new) { $1 } as CFDictionary, nil)
         }
+        if status == errSecDuplicateItem {
+            // Another process of the app, such as an extension, has just added it.
+            status = SecItemUpdate(query(name) as CFDictionary, new as CFDictionary)
+        }
+        try Self.check(status)
     }
 
     /// Erases a secret. Does nothing if there is none.
@@ -53,9 +61,11 @@ public struct KeychainSecretStore: SecretStore {
     }
 
     private static func check(_ status: OSStatus) throws {
-        guard status == errSecSuccess else {
-            throw NSError(domain: NSOSStatusErrorDomain, code: Int(status))
-        }
+        guard status == errSecSuccess else { throw error(status) }
+    }
+
+    private static func error(_ status: OSStatus) -> NSError {
+        NSError(domain: NSOSStatusErrorDomain, code: Int(status))
     }
 }
 #endif

@@ -5,11 +5,14 @@ import ImageIO
 
 extension Platform {
     /// Returns the picture as JPEG, or as PNG if it is transparent, scaled down to at most this many pixels on its longer
-    /// side. A picture that is smaller, is animated or cannot be read is returned as it is.
+    /// side. The result is turned upright and has no metadata. A picture that is smaller, is animated or cannot be read
+    /// is returned as it is.
     @concurrent
     static func scaled(_ picture: Data, toPixels most: Int) async -> Data {
-        guard let source = CGImageSourceCreateWithData(picture as CFData, nil),
-            let properties = CGImageSourceCopyPropertiesAtIndex(source, 0, nil) as? [CFString: Any],
+        guard let source = CGImageSourceCreateWithData(picture as CFData, nil) else { return picture }
+        // A HEIC file may have others before it.
+        let primary = CGImageSourceGetPrimaryImageIndex(source)
+        guard let properties = CGImageSourceCopyPropertiesAtIndex(source, primary, nil) as? [CFString: Any],
             let width = properties[kCGImagePropertyPixelWidth] as? Int,
             let height = properties[kCGImagePropertyPixelHeight] as? Int, max(width, height) > most,
             // The images of a HEIC file are no animation.
@@ -21,7 +24,7 @@ extension Platform {
             kCGImageSourceThumbnailMaxPixelSize: most,
         ]
         let data = NSMutableData()
-        guard let image = CGImageSourceCreateThumbnailAtIndex(source, 0, options as CFDictionary),
+        guard let image = CGImageSourceCreateThumbnailAtIndex(source, primary, options as CFDictionary),
             let destination = CGImageDestinationCreateWithData(
                 data, (hasAlpha ? "public.png" : "public.jpeg") as CFString, 1, nil)
         else { return picture }

@@ -16,7 +16,8 @@ extension Image {
             kCGImageSourceThumbnailMaxPixelSize: 2_048,
         ]
         guard let source = CGImageSourceCreateWithData(picture as CFData, nil),
-            let image = CGImageSourceCreateThumbnailAtIndex(source, 0, options as CFDictionary)
+            let image = CGImageSourceCreateThumbnailAtIndex(
+                source, CGImageSourceGetPrimaryImageIndex(source), options as CFDictionary)
         else { return nil }
         return Image(decorative: image, scale: 1)
     }
@@ -38,7 +39,8 @@ extension Image {
     /// Returns the size in pixels of a picture's file as it is shown, or nil if the system cannot read it.
     static func size(of picture: Data) -> (width: Int, height: Int)? {
         guard let source = CGImageSourceCreateWithData(picture as CFData, nil),
-            let properties = CGImageSourceCopyPropertiesAtIndex(source, 0, nil) as? [CFString: Any],
+            let properties = CGImageSourceCopyPropertiesAtIndex(
+                source, CGImageSourceGetPrimaryImageIndex(source), nil) as? [CFString: Any],
             let width = properties[kCGImagePropertyPixelWidth] as? Int,
             let height = properties[kCGImagePropertyPixelHeight] as? Int
         else { return nil }
