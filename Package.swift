@@ -254,7 +254,7 @@ let package = Package(
                 "Messaging",
                 "Outbound", "Outbox", "PrivatePostgres", "Schema", "TestSupport", "WireProtocol", "Commands",
                 .argumentParser, .logging, .nio, .nioHTTP1, .nioPosix,
-            ]),
+            ], exclude: ["Fixtures"]),
         tests(
             "IntegrationTests",
             [

@@ -4,7 +4,7 @@ package import NIOCore
 import Synchronization
 import SystemPackage
 
-/// An upload to a folder. The picture exists only once it is complete and as declared.
+/// An upload to a folder. The picture exists only once it is complete and as declared, and has no metadata.
 ///
 /// The methods block on the disk and must be called one after another.
 package final class IncomingPicture: Sendable {
@@ -12,6 +12,10 @@ package final class IncomingPicture: Sendable {
         var file: SystemPackage.FileDescriptor?
         var received = 0
         var firstBytes: [UInt8] = []
+        var eraser: MetadataEraser
+        var written = 0
+        /// The error of a damaged picture. Nothing of it is written from then on.
+        var damage: PictureDamage?
         var hasEnded = false
     }
 
@@ -22,7 +26,7 @@ package final class IncomingPicture: Sendable {
     private let expires: Date
     private let onEnd: @Sendable () -> Void
     private let now: @Sendable () -> ContinuousClock.Instant
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Apart from the state, which is locked while the disk is written.
     private let rate: Mutex<UploadRate>
@@ -43,10 +47,11 @@ package final class IncomingPicture: Sendable {
         self.expires = expires
         self.onEnd = onEnd
         self.now = now
+        state = Mutex(State(eraser: MetadataEraser(picture.type)))
         rate = Mutex(UploadRate(start: now()))
     }
 
-    /// Writes the next bytes.
+    /// Writes the next bytes, without metadata.
     ///
     /// - Throws: `MediaError` if they cannot be written or exceed the declared size.
     package func write(_ bytes: ByteBuffer) throws {
@@ -59,14 +64,28 @@ package final class IncomingPicture: Sendable {
             }
             let missing = PictureType.signatureLength - state.firstBytes.count
             if missing > 0 { state.firstBytes += bytes.readableBytesView.prefix(missing) }
-            let file = try state.file ?? open()
-            state.file = file
-            do {
-                try file.writeAll(bytes.readableBytesView)
-                beginWriting(file, from: state.received - bytes.readableBytes, count: bytes.readableBytes)
+            guard state.damage == nil else { return }
+            var output = ByteBuffer()
+            do throws(PictureDamage) {
+                try state.eraser.erase(bytes.readableBytesView, into: &output)
             } catch {
-                throw MediaError("The picture cannot be written: \(error)")
+                // The whole upload is awaited, so that the client gets this error and not one of the connection.
+                state.damage = error
+                return
             }
+            try write(output, &state)
+        }
+    }
+
+    private func write(_ output: ByteBuffer, _ state: inout State) throws {
+        let file = try state.file ?? open()
+        state.file = file
+        do {
+            try file.writeAll(output.readableBytesView)
+            beginWriting(file, from: state.written, count: output.readableBytes)
+            state.written += output.readableBytes
+        } catch {
+            throw MediaError("The picture cannot be written: \(error)")
         }
     }
 
@@ -76,16 +95,22 @@ package final class IncomingPicture: Sendable {
     package func finish() throws {
         defer { discard() }
         try state.withLock { state in
-            guard let file = state.file, state.received == picture.bytes else {
+            guard state.received == picture.bytes else {
                 throw MediaError("The picture has \(state.received) bytes instead of the declared \(picture.bytes).")
             }
             guard PictureType(firstBytes: state.firstBytes) == picture.type else {
                 throw MediaError("The picture is not \(picture.type.rawValue) by its first bytes.")
             }
+            if let damage = state.damage { throw MediaError("The picture is damaged: \(damage).") }
+            var output = ByteBuffer()
+            state.eraser.finish(into: &output)
+            try write(output, &state)
             guard Date() < expires else {
                 throw MediaError("This upload URL has expired. Request another by media.create.")
             }
-            guard sync(file), mark(marker, in: marker.removingLastComponent()), link(path, destination) else {
+            guard let file = state.file, sync(file), mark(marker, in: marker.removingLastComponent()),
+                link(path, destination)
+            else {
                 throw MediaError("This upload URL was already used, or the picture cannot be written.")
             }
         }

@@ -7,11 +7,11 @@ import NIOHTTP1
 import Outbound
 import Synchronization
 
-/// Pictures in an S3-compatible store. Clients exchange bytes with the store directly, never through a node.
+/// Pictures in an S3-compatible store. Clients exchange bytes with the store directly.
 ///
-/// A client uploads to `uploads/` by an address signed for length and type. When the picture is used, the node checks
-/// its first bytes and lets the store copy exactly the checked version to its final place. Later uploads by the same
-/// address have no effect.
+/// A client uploads to `uploads/` by an address signed for length and type. When the picture is used, the node reads it
+/// and lets the store copy exactly the checked version to its final place, or writes it there without its metadata.
+/// Later uploads by the same address have no effect.
 package struct S3Store: MediaStore {
     package let maxBytes: Int
     private let settings: MediaSettings.S3
@@ -90,21 +90,101 @@ package struct S3Store: MediaStore {
             try await delete(settings.bucket, upload)
             return .mismatch("is not \(picture.type.rawValue) by its first bytes")
         }
-        let copied = try await send(
-            "PUT", bucket(picture.purpose), Self.key(picture.id, picture.purpose),
-            [
-                ("x-amz-copy-source", "/\(settings.bucket)/\(upload)"), ("x-amz-copy-source-if-match", tag),
-                ("x-amz-metadata-directive", "REPLACE"), ("Content-Type", picture.type.rawValue),
-                ("Cache-Control", "\(picture.purpose == .avatar ? "public" : "private"), max-age=31536000, immutable"),
-            ])
+        let status: HTTPResponseStatus
+        switch try await inspect(picture, tag: tag) {
+        case .damaged(let damage):
+            try await delete(settings.bucket, upload)
+            return .mismatch("is damaged: \(damage)")
+        case .changed: status = .preconditionFailed
+        case .hasMetadata: status = try await writeWithoutMetadata(picture, tag: tag)
+        case .hasNoMetadata: status = try await copy(picture, tag: tag)
+        }
         // Another version replaced it during the check.
-        if copied.status == .preconditionFailed { return .mismatch("changed during the check: upload it only once") }
+        if status == .preconditionFailed { return .mismatch("changed during the check: upload it only once") }
         // A failed copy may respond with 200 and an error.
-        guard copied.status == .ok, try await contains(picture) else {
-            throw MediaError("The store failed to copy the picture: \(copied.status.code).")
+        guard status == .ok, try await contains(picture) else {
+            throw MediaError("The store failed to copy the picture: \(status.code).")
         }
         try await delete(settings.bucket, upload)
         return .stored
+    }
+
+    /// Lets the store copy an upload to its final place.
+    private func copy(_ picture: Picture, tag: String) async throws -> HTTPResponseStatus {
+        let source = [
+            ("x-amz-copy-source", "/\(settings.bucket)/\(Self.upload(picture.id))"),
+            ("x-amz-copy-source-if-match", tag),
+            ("x-amz-metadata-directive", "REPLACE"),
+        ]
+        return try await send(
+            "PUT", bucket(picture.purpose), Self.key(picture.id, picture.purpose), source + Self.headers(of: picture)
+        ).status
+    }
+
+    /// The result of reading an upload.
+    private enum Inspection {
+        case hasNoMetadata, hasMetadata
+        case damaged(PictureDamage)
+        /// Another version has replaced it.
+        case changed
+    }
+
+    /// Reads an upload, in parts.
+    private func inspect(_ picture: Picture, tag: String) async throws -> Inspection {
+        let response = try await read(picture, tag: tag)
+        if response.status == .preconditionFailed { return .changed }
+        var eraser = MetadataEraser(picture.type)
+        for try await part in response.body {
+            var output = ByteBuffer()
+            do throws(PictureDamage) {
+                try eraser.erase(part.readableBytesView, into: &output)
+            } catch {
+                return .damaged(error)
+            }
+        }
+        var rest = ByteBuffer()
+        eraser.finish(into: &rest)
+        return eraser.hasErased ? .hasMetadata : .hasNoMetadata
+    }
+
+    /// Writes an upload to its final place without its metadata, while it is read.
+    private func writeWithoutMetadata(_ picture: Picture, tag: String) async throws -> HTTPResponseStatus {
+        let upload = try await read(picture, tag: tag)
+        if upload.status == .preconditionFailed { return upload.status }
+        let (bucket, headers) = (bucket(picture.purpose), Self.headers(of: picture))
+        var request = HTTPClientRequest(
+            url: url("PUT", bucket, Self.key(picture.id, picture.purpose), headers, seconds: Self.ownSeconds))
+        request.method = .PUT
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        request.body = .stream(
+            WithoutMetadata(base: upload.body, type: picture.type), length: .known(Int64(picture.bytes)))
+        return try await client.execute(request, timeout: Self.waitTimeout(for: picture)).status
+    }
+
+    /// Starts to read a version of an upload.
+    private func read(_ picture: Picture, tag: String) async throws -> HTTPClientResponse {
+        let headers = [(name: "If-Match", value: tag)]
+        var request = HTTPClientRequest(
+            url: url("GET", settings.bucket, Self.upload(picture.id), headers, seconds: Self.ownSeconds))
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        let response = try await client.execute(request, timeout: Self.waitTimeout(for: picture))
+        guard [.ok, .preconditionFailed].contains(response.status) else {
+            throw MediaError("The store responded with \(response.status.code).")
+        }
+        return response
+    }
+
+    /// The timeout of a whole picture: at least 1 MiB per second.
+    private static func waitTimeout(for picture: Picture) -> TimeAmount {
+        waitTimeout + .seconds(Int64(picture.bytes >> 20))
+    }
+
+    /// The headers with which the store serves a picture.
+    private static func headers(of picture: Picture) -> [(name: String, value: String)] {
+        [
+            ("Content-Type", picture.type.rawValue),
+            ("Cache-Control", "\(picture.purpose == .avatar ? "public" : "private"), max-age=31536000, immutable"),
+        ]
     }
 
     package func remove(_ id: ID, _ purpose: Picture.Purpose) async throws {
@@ -131,6 +211,35 @@ package struct S3Store: MediaStore {
         } catch {
             return "\(error)"
         }
+    }
+}
+
+/// The bytes of a picture without its metadata, while they arrive.
+private struct WithoutMetadata: AsyncSequence, Sendable {
+    let base: HTTPClientResponse.Body
+    let type: PictureType
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var base: HTTPClientResponse.Body.AsyncIterator
+        var eraser: MetadataEraser
+        var hasEnded = false
+
+        mutating func next(isolation actor: isolated (any Actor)?) async throws -> ByteBuffer? {
+            var output = ByteBuffer()
+            while !hasEnded, output.readableBytes == 0 {
+                if let part = try await base.next(isolation: actor) {
+                    try eraser.erase(part.readableBytesView, into: &output)
+                } else {
+                    hasEnded = true
+                    eraser.finish(into: &output)
+                }
+            }
+            return output.readableBytes == 0 ? nil : output
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(base: base.makeAsyncIterator(), eraser: MetadataEraser(type))
     }
 }
 

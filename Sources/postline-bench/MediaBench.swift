@@ -17,6 +17,9 @@ struct MediaBench {
 
     private var picture: ByteBuffer {
         var picture = ByteBuffer(bytes: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+        // One chunk of data, with its length and checksum.
+        picture.writeInteger(UInt32(Self.bytes - 20))
+        picture.writeString("IDAT")
         picture.writeRepeatingByte(7, count: Self.bytes - picture.readableBytes)
         return picture
     }

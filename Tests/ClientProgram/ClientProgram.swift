@@ -66,8 +66,12 @@ struct ClientProgram {
             let id = try await client.send(try request.text("text"), in: try request.conversation)
             return ["client_id": .string(id.rawValue)]
         case "sendPicture":
+            // One chunk of data between the signature and the checksum.
+            let count = try request.number("bytes")
             var png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
-            png.append(Data(repeating: 0, count: try request.number("bytes") - png.count))
+            png.append(contentsOf: (0..<4).map { UInt8(truncatingIfNeeded: (count - 20) >> (24 - 8 * $0)) })
+            png.append(contentsOf: "IDAT".utf8)
+            png.append(Data(repeating: 0, count: count - png.count))
             let id = try await client.send(
                 picture: png, text: try request.text("text"), in: try request.conversation)
             return ["client_id": .string(id.rawValue)]

@@ -11,7 +11,9 @@ import support
 
 MOTO = os.environ.get("POSTLINE_TEST_MOTO")
 ANYBODY = {"Authorization": "AWS4-HMAC-SHA256 Credential=any/20261123/us-east-1/s3/aws4_request, Signature=any"}
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
+DATA = bytes(range(256)) * 40
+# One chunk of data, whose checksum a store does not verify.
+PNG = b"\x89PNG\r\n\x1a\n" + len(DATA).to_bytes(4, "big") + b"IDAT" + DATA + bytes(4)
 
 
 def fetch(method, url, body=None, headers=None):
@@ -116,6 +118,28 @@ class S3Tests(unittest.TestCase):
         support.sql(f"update app.media_removals set due_at = now() where id = '{promised['id']}'", self.psql)
         self.gone("pictures", f"uploads/{promised['id']}")
         self.assertNotIn(f"messages/{promised['id']}", self.keys("pictures"))
+
+    def test_metadata_are_erased_and_damaged_pictures_refused(self):
+        token = self.token("alice")
+        text = b"Comment\0secret words"
+        comment = len(text).to_bytes(4, "big") + b"tEXt" + text + bytes(4)
+        promised = self.promise(token, size=len(PNG) + len(comment))
+        self.put(promised, PNG[:8] + comment + PNG[8:])
+        me = self.call("me.set_avatar", {"avatar_type": "custom", "media_id": promised["id"]}, token)
+        shown = fetch("GET", me["avatar_url"], headers=ANYBODY)
+        self.assertEqual(len(shown.body), len(PNG) + len(comment))
+        self.assertEqual(shown.body[8 + len(comment):], PNG[8:])
+        self.assertNotIn(b"secret", shown.body)
+        self.assertEqual(shown.headers["Content-Type"], "image/png")
+        self.assertIn("immutable", shown.headers["Cache-Control"])
+        self.assertNotIn(f"uploads/{promised['id']}", self.keys("pictures"))
+        damaged = PNG[:8] + b"\xff" * (len(PNG) - 8)
+        promised = self.promise(token)
+        self.put(promised, damaged)
+        answer = self.call("me.set_avatar", {"avatar_type": "custom", "media_id": promised["id"]}, token)
+        self.assertEqual(answer["data"]["field"], "media_id", answer)
+        self.assertNotIn(f"uploads/{promised['id']}", self.keys("pictures"))
+        self.assertNotIn(f"avatars/{promised['id']}", self.keys("faces"))
 
     def test_rejects_and_removes_uploads_that_differ_from_the_request(self):
         token = self.token("alice")

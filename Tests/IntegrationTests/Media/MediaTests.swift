@@ -200,6 +200,33 @@ struct MediaTests {
         }
     }
 
+    @Test("erases the metadata of uploads and refuses damaged ones")
+    func metadata() async throws {
+        try await withPictures { node, folder in
+            let alice = try await node.signedIn(.alice)
+            for (name, type) in [
+                ("turned.jpg", PictureType.jpeg), ("turned.png", .png), ("turned.webp", .webp), ("turned.heic", .heic),
+            ] {
+                let file = try Data(contentsOf: Repository.url("Tests/PostlineTests/Fixtures/Pictures/\(name)"))
+                let (id, url) = try await alice.promise(.avatar, type: type, bytes: file.count)
+                #expect(try await PictureAnswer.put(Array(file), to: url, type: type).status == 204)
+                let me = try await alice.call("me.set_avatar", ["avatar_type": "custom", "media_id": .string(id)])
+                let shown = try await PictureAnswer.get(try #require(me["avatar_url"]?.stringValue))
+                #expect(shown.status == 200 && shown.body.count == file.count && shown.body != Array(file))
+                #expect(file.range(of: Data("ecret".utf8)) != nil)
+                #expect(Data(shown.body).range(of: Data("ecret".utf8)) == nil, "\(name)")
+                try await folder.has(1)
+            }
+            let (_, url) = try await alice.promise(.avatar, type: .jpeg, bytes: 1_000)
+            let damaged = [0xFF, 0xD8, 0xFF, 0xE1, 0, 1] + [UInt8](repeating: 7, count: 994)
+            let answer = try await PictureAnswer.put(damaged, to: url, type: .jpeg)
+            #expect(answer.status == 400)
+            #expect(String(decoding: answer.body, as: UTF8.self).contains("a JPEG segment has the length 1"))
+            try await folder.has(1)
+            #expect(try await PictureAnswer.put(picture(.jpeg), to: url, type: .jpeg).status == 204)
+        }
+    }
+
     @Test("only its uploader sends a picture, once and in its conversation")
     func sentOnce() async throws {
         try await withPictures { node, _ in

@@ -56,17 +56,26 @@ func withPictures(
     }
 }
 
-/// Returns bytes of a picture. A store examines only the first.
+/// Returns a file without metadata that has a picture's structure. Its data are no image, since a store does not decode
+/// them.
 func picture(_ type: PictureType = .png, bytes: Int = 1_000) -> [UInt8] {
-    let first: [UInt8] =
+    func number(_ value: Int) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) } }
+    let (first, last): ([UInt8], [UInt8]) =
         switch type {
-        case .jpeg: [0xFF, 0xD8, 0xFF, 0xE0]
-        case .png: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-        case .gif: Array("GIF89a".utf8)
-        case .webp: Array("RIFF0000WEBP".utf8)
-        case .heic: [0, 0, 0, 24] + Array("ftypheic".utf8)
+        case .jpeg: ([0xFF, 0xD8, 0xFF, 0xDA, 0, 2], [0xFF, 0xD9])
+        case .png: ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A] + number(bytes - 20) + Array("IDAT".utf8), [])
+        case .gif: (Array("GIF89a".utf8), [])
+        case .webp:
+            (
+                Array("RIFF".utf8) + number(bytes - 8).reversed() + Array("WEBPVP8 ".utf8)
+                    + number(bytes - 20).reversed(), []
+            )
+        case .heic:
+            ([0, 0, 0, 24] + Array("ftypheic\0\0\0\0mif1heic".utf8) + number(bytes - 24) + Array("mdat".utf8), [])
         }
-    return first + (first.count..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    // Without the byte that begins a marker of JPEG.
+    let data = (first.count..<max(first.count, bytes - last.count)).map { UInt8($0 % 251) }
+    return Array((first + data + last).prefix(bytes))
 }
 
 /// The response to a request on its own connection.

@@ -1,0 +1,233 @@
+import Foundation
+@testable import Media
+import Messaging
+import NIOCore
+import TestSupport
+import Testing
+
+/// The pictures in `Fixtures/Pictures` have EXIF with a position and the orientation 6 (HEIC: a property of the image),
+/// XMP, comments and texts, all with the word "secret". Pillow 13 wrote them.
+@Suite("Metadata of pictures")
+struct MetadataEraserTests {
+    /// Erases a picture's metadata, which arrives in parts of this size.
+    static func erased(_ bytes: [UInt8], _ type: PictureType, partSize: Int = .max) throws -> [UInt8] {
+        var eraser = MetadataEraser(type)
+        var output = ByteBuffer()
+        for start in stride(from: 0, to: bytes.count, by: min(partSize, max(bytes.count, 1))) {
+            let part = bytes[start..<min(bytes.count, start + min(partSize, bytes.count))]
+            try eraser.erase(ByteBufferView(part), into: &output)
+        }
+        eraser.finish(into: &output)
+        let result = Array(output.readableBytesView)
+        #expect(eraser.hasErased == (result != bytes))
+        return result
+    }
+
+    private static func fixture(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: Repository.url("Tests/PostlineTests/Fixtures/Pictures/\(name)")))
+    }
+
+    private static func has(_ bytes: [UInt8], _ text: String) -> Bool {
+        Data(bytes).range(of: Data(text.utf8)) != nil
+    }
+
+    static let files: [(String, PictureType)] = [
+        ("turned.jpg", .jpeg), ("progressive.jpg", .jpeg), ("turned.png", .png), ("turned.webp", .webp),
+        ("turned.heic", .heic),
+    ]
+
+    @Test("erases all metadata and keeps the image and its orientation", arguments: files)
+    func fixtures(_ name: String, _ type: PictureType) throws {
+        let original = try Self.fixture(name)
+        let result = try Self.erased(original, type)
+        #expect(result.count == original.count)
+        #expect(Self.has(original, "ecret") && !Self.has(result, "ecret"))
+        for text in ["x:xmpmeta", "8BIM", "Author", "tIME", "tEXt", "iTXt", "XMP "] {
+            #expect(!Self.has(result, text), "\(text)")
+        }
+        switch type {
+        case .jpeg:
+            let exif = Array("Exif\0\0".utf8) + EXIFOrientation.tiff(6)
+            #expect(Data(result).range(of: Data(exif)) != nil)
+            // From the tables to the end of the image.
+            let start = try #require(Data(original).range(of: Data([0xFF, 0xDB])))
+            let end = try #require(Data(original).range(of: Data([0xFF, 0xD9]), options: .backwards))
+            #expect(result[start.lowerBound..<end.upperBound] == original[start.lowerBound..<end.upperBound])
+        case .png:
+            let chunk = Array("eXIf".utf8) + EXIFOrientation.tiff(6)
+            #expect(Data(result).range(of: Data(chunk)) != nil)
+            let start = try #require(Data(original).range(of: Data("IDAT".utf8))).lowerBound
+            let end = try #require(Data(original).range(of: Data("IEND".utf8))).upperBound + 4
+            #expect(result[start..<end] == original[start..<end])
+        case .webp:
+            #expect(Data(result).range(of: Data(EXIFOrientation.tiff(6))) != nil)
+            let start = try #require(Data(original).range(of: Data("VP8 ".utf8))).lowerBound
+            let end = try #require(Data(original).range(of: Data("EXIF".utf8))).lowerBound
+            #expect(result[start..<end] == original[start..<end])
+        case .heic:
+            // The list of items, and the image with 131 bytes. EXIF and XMP follow.
+            for place in [0..<143, 241..<658] { #expect(result[place] == original[place]) }
+            #expect(Self.has(result, "irot") && !Self.has(result, "Exif") && !Self.has(result, "mime"))
+            #expect(result[658...].allSatisfy { $0 == 0 })
+        case .gif: break
+        }
+    }
+
+    @Test("erases the same of parts of any size, and nothing again", arguments: files)
+    func parts(_ name: String, _ type: PictureType) throws {
+        let original = try Self.fixture(name)
+        let result = try Self.erased(original, type)
+        for size in [1, 2, 3, 7, 64, 1_000] {
+            #expect(try Self.erased(original, type, partSize: size) == result, "\(size)")
+        }
+        #expect(try Self.erased(result, type) == result)
+    }
+
+    @Test("survives damaged and cut pictures and keeps their size", arguments: files)
+    func damaged(_ name: String, _ type: PictureType) throws {
+        var random = SystemRandomNumberGenerator()
+        let original = try Self.fixture(name)
+        for count in 0..<original.count {
+            let cut = Array(original[..<count])
+            #expect(try Self.erased(cut, type).count == count)
+        }
+        for _ in 0..<20_000 {
+            var bytes = original
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] =
+                    [
+                        0, 1, 0x7F, 0x80, 0xFF, UInt8.random(in: 0...255, using: &random),
+                    ].randomElement(using: &random) ?? 0
+            }
+            var eraser = MetadataEraser(type)
+            var output = ByteBuffer()
+            do {
+                try eraser.erase(ByteBufferView(bytes), into: &output)
+            } catch {
+                continue
+            }
+            eraser.finish(into: &output)
+            guard output.readableBytes == bytes.count else {
+                Issue.record("\(Data(bytes).base64EncodedString())")
+                return
+            }
+        }
+    }
+
+    private static func bytes(_ first: [UInt8], _ text: String, _ last: [UInt8] = []) -> [UInt8] {
+        first + Array(text.utf8) + last
+    }
+
+    /// The beginning of a file.
+    private static func start(_ type: PictureType) -> [UInt8] {
+        switch type {
+        case .jpeg: [0xFF, 0xD8]
+        case .png: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        case .webp: bytes([0x52, 0x49, 0x46, 0x46, 100, 0, 0, 0], "WEBP")
+        case .heic: bytes([0, 0, 0, 24], "ftypheic\0\0\0\0mif1heic")
+        case .gif: []
+        }
+    }
+
+    static let impossible: [(PictureType, [UInt8])] = [
+        (.jpeg, [0xFF, 0xE1, 0, 1]), (.jpeg, [0xFF, 0xE1, 0, 0]), (.jpeg, [0xFF, 0xFE, 0, 1]),
+        (.jpeg, [0xFF, 0xD8, 0, 4]),
+        (.png, bytes([0x80, 0, 0, 0], "IDAT")), (.png, bytes([0xFF, 0xFF, 0xFF, 0xFF], "eXIf")),
+        (.png, bytes([0, 0, 0, 1, 0], "DAT")),
+        (.webp, bytes([], "EXIF", [0xFF, 0xFF, 0xFF, 0xFF])), (.webp, bytes([], "XMP ", [93, 0, 0, 0])),
+        (.heic, bytes([0, 0, 0, 7], "mdat")), (.heic, bytes([0, 0x10, 0, 1], "meta")),
+        (.heic, bytes([0, 0, 0, 0], "meta")), (.heic, bytes([0, 0, 0, 8], "meta")),
+        (.heic, bytes([0, 0, 0, 1], "mdat", [0xFF, 0, 0, 0, 0, 0, 0, 0])),
+        (.heic, bytes([0, 0, 0, 1], "mdat", [0, 0, 0, 0, 0, 0, 0, 15])),
+    ]
+
+    @Test("refuses impossible lengths", arguments: impossible)
+    func lengths(_ type: PictureType, _ bytes: [UInt8]) throws {
+        #expect(throws: PictureDamage.self) {
+            try Self.erased(Self.start(type) + bytes + [UInt8](repeating: 0x41, count: 200), type)
+        }
+    }
+
+    @Test("erases metadata to the end of the file if they claim to be longer")
+    func claimed() throws {
+        let secret = Array(repeating: UInt8(0x73), count: 5_000)
+        let headers: [(PictureType, [UInt8])] = [
+            (.jpeg, Self.bytes([0xFF, 0xE1, 0xFF, 0xFF], "Exif\0\0")), (.jpeg, [0xFF, 0xED, 0xFF, 0xFF]),
+            (.png, Self.bytes([0x7F, 0xFF, 0xFF, 0xFF], "tEXt")), (.png, Self.bytes([0x7F, 0xFF, 0xFF, 0xFF], "eXIf")),
+            (.heic, Self.bytes([0, 0, 0, 0], "uuid")),
+            (.heic, Self.bytes([0, 0, 0, 1], "free", [0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])),
+        ]
+        for (type, header) in headers {
+            let bytes = Self.start(type) + header + secret
+            let result = try Self.erased(bytes, type, partSize: 100)
+            #expect(result.count == bytes.count && !result.contains(0x73), "\(type)")
+        }
+    }
+
+    @Test("collects at most 64 KiB, and 1 MiB of a list of items")
+    func bounds() throws {
+        let headers: [(PictureType, [UInt8], Int)] = [
+            (.jpeg, [0xFF, 0xE1, 0xFF, 0xFF], 65_536),
+            // With the header.
+            (.png, Self.bytes([0x7F, 0xFF, 0xFF, 0xFF], "eXIf"), 65_536 + 8),
+            (.heic, Self.bytes([0, 0x10, 0, 0], "meta"), 1 << 20),
+        ]
+        for (type, header, limit) in headers {
+            var eraser = MetadataEraser(type)
+            var (received, written) = (0, 0)
+            let zeros = [UInt8](repeating: 0, count: 10_000)
+            for part in [Self.start(type) + header] + Array(repeating: zeros, count: 100) {
+                var output = ByteBuffer()
+                try eraser.erase(ByteBufferView(part), into: &output)
+                received += part.count
+                written += output.readableBytes
+                #expect(received - written <= limit)
+            }
+        }
+    }
+
+    @Test("reads the orientation of EXIF in bounds")
+    func orientations() {
+        for orientation in UInt8(2)...8 {
+            #expect(EXIFOrientation.find(in: EXIFOrientation.tiff(orientation)) == orientation)
+        }
+        #expect(EXIFOrientation.tiff(6).count == EXIFOrientation.size)
+        for wrong in [UInt8(0), 1, 9, 255] { #expect(EXIFOrientation.find(in: EXIFOrientation.tiff(wrong)) == nil) }
+        let little: [UInt8] = [0x49, 0x49, 42, 0, 8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]
+        #expect(EXIFOrientation.find(in: little) == 8)
+        for count in 0..<20 { #expect(EXIFOrientation.find(in: Array(little.prefix(count))) == nil) }
+        let far: [UInt8] = [0x4D, 0x4D, 0, 42, 0xFF, 0xFF, 0xFF, 0xFF] + [UInt8](repeating: 0xFF, count: 100)
+        #expect(EXIFOrientation.find(in: far) == nil)
+        #expect(EXIFOrientation.find(in: [0x4D, 0x4D, 0, 42, 0, 0, 0, 8, 0xFF, 0xFF]) == nil)
+    }
+
+    @Test("writes the checksum of an erased chunk")
+    func checksums() {
+        // The checksums of zlib's crc32.
+        #expect(PNGFormat.checksum(of: Array("IEND".utf8), zeros: 0) == 0xAE42_6082)
+        #expect(PNGFormat.checksum(of: Array("noNe".utf8), zeros: 5) == 0x376E_6C42)
+    }
+
+    @Test("many items and boxes of a HEIC file take little time")
+    func manyItems() throws {
+        // A list of 100,000 places, and a file of as many boxes.
+        func number(_ value: Int, _ bytes: Int = 4) -> [UInt8] {
+            (0..<bytes).map { UInt8(truncatingIfNeeded: value >> (8 * (bytes - 1 - $0))) }
+        }
+        func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+            number(content.count + 8) + Array(type.utf8) + content
+        }
+        let count = 50_000
+        let entry = box("infe", [2, 0, 0, 0, 0, 1, 0, 0] + Array("Exif".utf8) + [0])
+        let items = box("iinf", [0, 0, 0, 0, 0, 1] + entry)
+        let places = (0..<count).flatMap { number(1_000_000 + 16 * $0) + number(8) }
+        let locations = box("iloc", [0, 0, 0, 0, 0x44, 0, 0, 1, 0, 1, 0, 0] + number(count, 2) + places)
+        let list = box("meta", [0, 0, 0, 0] + items + locations)
+        let rest = (0..<200_000).flatMap { _ in box("mdat", []) }
+        let bytes = Self.start(.heic) + list + rest
+        var result: [UInt8] = []
+        let time = try ContinuousClock().measure { result = try Self.erased(bytes, .heic) }
+        #expect(result.count == bytes.count)
+        #expect(time < .seconds(30))
+    }
+}
