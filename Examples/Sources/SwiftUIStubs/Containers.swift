@@ -33,7 +33,15 @@ public struct Spacer: DrawnView {
 }
 
 public struct ScrollView<Content: View>: DrawnView {
-    public init(@ViewBuilder content: () -> Content) {}
+    public init(_ axes: Axis.Set = .vertical, @ViewBuilder content: () -> Content) {}
+}
+
+public struct GeometryReader<Content: View>: DrawnView {
+    public init(@ViewBuilder content: @escaping (GeometryProxy) -> Content) {}
+}
+
+public struct GeometryProxy {
+    public var size: CGSize { fatalError("SwiftUI is not available.") }
 }
 
 public struct ScrollViewReader<Content: View>: DrawnView {

@@ -26,6 +26,7 @@ public struct Color: ShapeStyle, DrawnView {
 
 extension ShapeStyle where Self == Color {
     public static var white: Color { Color(red: 1, green: 1, blue: 1) }
+    public static var black: Color { Color(red: 0, green: 0, blue: 0) }
     public static var red: Color { Color(red: 1, green: 0, blue: 0) }
 }
 
@@ -74,6 +75,13 @@ public enum ContentMode: Sendable {
 
 public enum Axis: Sendable {
     case horizontal, vertical
+
+    public struct Set: OptionSet, Sendable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+        public static let horizontal = Set(rawValue: 1)
+        public static let vertical = Set(rawValue: 2)
+    }
 }
 
 public enum VerticalEdge: Sendable {

@@ -33,6 +33,8 @@ extension View {
         of value: Value, initial: Bool = false, _ action: @escaping (Value, Value) -> Void
     ) -> some View { self }
     public func onSubmit(_ action: @escaping @MainActor () -> Void) -> some View { self }
+    public func onTapGesture(count: Int = 1, perform action: @escaping @MainActor () -> Void) -> some View { self }
+    public func simultaneousGesture(_ gesture: some Gesture) -> some View { self }
 }
 
 // Scrolling and layout.
@@ -51,6 +53,7 @@ extension View {
     }
     public func aspectRatio(_ aspectRatio: CGFloat? = nil, contentMode: ContentMode) -> some View { self }
     public func scaledToFill() -> some View { self }
+    public func scaledToFit() -> some View { self }
     public func clipShape(_ shape: some Shape) -> some View { self }
     public func lineLimit(_ number: Int?) -> some View { self }
     public func lineLimit(_ range: ClosedRange<Int>) -> some View { self }
@@ -77,6 +80,17 @@ extension View {
     public func accessibilityHidden(_ isHidden: Bool) -> some View { self }
     public func accessibilityElement(children: AccessibilityChildBehavior = .ignore) -> some View { self }
     public func accessibilityAddTraits(_ traits: AccessibilityTraits) -> some View { self }
+    public func accessibilityZoomAction(
+        _ handler: @escaping @MainActor (AccessibilityZoomGestureAction) -> Void
+    ) -> some View { self }
+}
+
+public struct AccessibilityZoomGestureAction {
+    public enum Direction: Sendable {
+        case zoomIn, zoomOut
+    }
+
+    public let direction: Direction
 }
 
 public struct AccessibilityChildBehavior: Sendable {
@@ -85,6 +99,7 @@ public struct AccessibilityChildBehavior: Sendable {
 }
 
 public struct AccessibilityTraits: Sendable {
+    public static let isButton = AccessibilityTraits()
     public static let isHeader = AccessibilityTraits()
     public static let isSelected = AccessibilityTraits()
 }

@@ -13,12 +13,14 @@ struct ChatView: View {
     /// The number of the message to show, or nil for the first unread or the newest one.
     var seq: Int?
     @Environment(\.scenePhase) private var phase
+    @Environment(\.dismiss) private var dismiss
     /// The id of the lowest message on the screen. Nil, for the newest, until the user scrolls.
     @State private var lowest: Message.ID?
     /// True while the newest message is on the screen.
     @State private var isAtEnd = true
     /// True once the view has scrolled to its first message, and so shows what the user reads.
     @State private var isOpen = false
+    @State private var isShowingGroup = false
     @State private var problem: String?
 
     var body: some View {
@@ -56,6 +58,18 @@ struct ChatView: View {
             .background(.bar)
         }
         .navigationTitle(chat.conversation?.displayName ?? "Deleted user")
+        .toolbar {
+            ToolbarItem(placement: .primaryAction) {
+                if chat.conversation?.kind == .group {
+                    Button("Group", systemImage: "person.2") { isShowingGroup = true }
+                }
+            }
+        }
+        .sheet(isPresented: $isShowingGroup) { GroupView(client: client, chat: chat) }
+        .onChange(of: chat.conversation == nil) { _, isGone in
+            // The user has left the group, or was removed.
+            if isGone { dismiss() }
+        }
         .onChange(of: lowest) { _, lowest in
             isAtEnd = !chat.hasNewer && lowest == chat.messages.last?.id
         }

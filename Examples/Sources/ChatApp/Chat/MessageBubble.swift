@@ -12,6 +12,7 @@ struct MessageBubble: View {
     let message: Message
     var showsSender = false
     @State private var isEditing = false
+    @State private var isShowingPicture = false
     @State private var problem: String?
 
     var body: some View {
@@ -37,7 +38,14 @@ struct MessageBubble: View {
 
     @ViewBuilder private var content: some View {
         VStack(alignment: .leading) {
-            if let attachment = message.attachment { PictureView(client: client, attachment: attachment) }
+            if let attachment = message.attachment {
+                PictureView(client: client, attachment: attachment)
+                    .onTapGesture { isShowingPicture = true }
+                    .accessibilityAddTraits(.isButton)
+                    .fullScreen(isPresented: $isShowingPicture) {
+                        PictureScreen(client: client, attachment: attachment)
+                    }
+            }
             if message.content != "" {
                 Text(message.content ?? "Message deleted")
                     .foregroundStyle(message.isMine ? Color.white : Color.primary)

@@ -80,21 +80,6 @@ private struct EmptyListView: View {
     }
 }
 
-/// Switches the pushes of a conversation.
-private struct MuteButton: View {
-    let client: PostlineClient
-    let conversation: Conversation
-    @Binding var problem: String?
-
-    var body: some View {
-        if conversation.isMuted {
-            AsyncButton("Unmute", systemImage: "bell", problem: $problem) { try await client.unmute(conversation.id) }
-        } else {
-            AsyncButton("Mute", systemImage: "bell.slash", problem: $problem) { try await client.mute(conversation.id) }
-        }
-    }
-}
-
 struct ConversationsViewPreviews: PreviewProvider {
     static var previews: some View { ConversationsView(client: .sample, path: .constant([])) }
 }

@@ -7,7 +7,7 @@ extension PostlineClient {
         me: .robin,
         conversations: [
             Conversation(id: "plans", myID: User.robin.id, users: [.robin, .carol], lastReadSeq: 3),
-            Conversation(id: "hike", myID: User.robin.id, title: "Hike", users: [.robin, .carol, .dave]),
+            .hike,
         ],
         messages: [
             .sample(1, by: .carol, "Hi Robin!", createdAt: Date(timeIntervalSinceNow: -90_000)),
@@ -22,6 +22,15 @@ extension User {
     static let robin = User(id: "robin", username: "robin", fullName: "Robin Ray")
     static let carol = User(id: "carol", username: "carol", fullName: "Carol Jensen")
     static let dave = User(id: "dave", username: "dave", fullName: "Dave Nakamura", avatarID: "fox")
+}
+
+extension Conversation {
+    /// A group with an owner, an admin and a member.
+    static var hike: Conversation {
+        var group = Conversation(id: "hike", myID: User.robin.id, title: "Hike", users: [.robin, .carol, .dave])
+        for (index, role) in [MemberRole.owner, .admin].enumerated() { group.members[index].role = role }
+        return group
+    }
 }
 
 extension Message {
