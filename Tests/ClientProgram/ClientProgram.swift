@@ -121,6 +121,7 @@ struct ClientProgram {
         var conversations: [JSONValue] = []
         for conversation in client.conversations {
             let chat = client.chat(with: conversation.id)
+            chat.maxMessages = .max
             try await chat.load()
             while chat.hasOlder { try await chat.loadOlder() }
             conversations.append([

@@ -24,7 +24,13 @@ final class ClientView {
     }
 
     /// Returns the messages of a conversation.
-    func chat(_ id: Conversation.ID) -> Chat { chats[id] ?? client.chat(with: id) }
+    func chat(_ id: Conversation.ID) -> Chat {
+        if let chat = chats[id] { return chat }
+        let chat = client.chat(with: id)
+        // New messages are printed also after `/older`.
+        chat.maxMessages = .max
+        return chat
+    }
 
     private func follow(_ ids: Set<Conversation.ID>) -> Bool {
         guard ids != Set(chats.keys) else { return false }

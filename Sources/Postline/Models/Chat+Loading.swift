@@ -67,7 +67,7 @@ extension Chat {
     }
 
     /// Shows 50 older messages, from the device or else from the server. Does nothing if there are none, or while
-    /// ``olderState`` is loading.
+    /// ``olderState`` is loading. Beyond ``maxMessages`` the newest ones are no longer shown, and ``hasNewer`` is true.
     ///
     /// - Throws: ``PostlineError``: `offline` if the device does not have them and there is no connection;
     ///   `signed_out`, `store_unusable`.
@@ -77,7 +77,7 @@ extension Chat {
     }
 
     /// Shows 50 newer messages, from the device or else from the server. Does nothing if there are none, or while
-    /// ``newerState`` is loading.
+    /// ``newerState`` is loading. Beyond ``maxMessages`` the oldest ones are no longer shown.
     ///
     /// - Throws: ``PostlineError``: `offline` if the device does not have them and there is no connection;
     ///   `signed_out`, `store_unusable`.
@@ -186,18 +186,25 @@ extension Chat {
         self[keyPath: state] = .loading
         let jump = jumpCount
         let id = conversationID
-        let target = window.extended(direction)
+        let target = extendedWindow(direction)
         do throws(PostlineError) {
             let missing = try await client.read { try $0.missingPages(of: target, in: id) }
             try await fetch(missing.filter { $0.direction == direction })
             guard jump == jumpCount else { return }
-            window = window.extended(direction)
+            window = extendedWindow(direction)
             await client.reload()
             if jump == jumpCount { self[keyPath: state] = .idle }
         } catch {
             if jump == jumpCount { self[keyPath: state] = LoadingState(error) }
             throw error
         }
+    }
+
+    private func extendedWindow(_ direction: ChatWindow.Direction) -> ChatWindow {
+        let seqs = messages.lazy.compactMap(\.seq)
+        var shown: ClosedRange<Int>?
+        if let first = seqs.first, let last = messages.last(where: { $0.seq != nil })?.seq { shown = first...last }
+        return window.extended(direction, showing: shown, limit: maxMessages)
     }
 
     private struct Page: Decodable, Sendable {

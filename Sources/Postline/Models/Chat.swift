@@ -34,6 +34,11 @@ public final class Chat: Identifiable {
     /// If the chat opens before the client is live, messages that the client then fetches count too.
     public internal(set) var firstUnreadSeq: Int?
 
+    /// The number of messages that the chat shows at most, apart from unsent ones: 1,000. At least 100.
+    ///
+    /// A page beyond it removes the messages at the other end, which ``loadNewer()`` or ``loadOlder()`` shows again.
+    @ObservationIgnored public var maxMessages = 1_000
+
     /// The part of the conversation to show.
     @ObservationIgnored var window = ChatWindow.newest(limit: ChatWindow.page)
 

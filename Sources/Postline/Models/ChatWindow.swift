@@ -13,14 +13,30 @@ enum ChatWindow: Sendable, Hashable {
         case older, newer
     }
 
-    /// Returns the window with another page.
-    func extended(_ direction: Direction) -> ChatWindow {
-        switch (self, direction) {
+    /// Returns the window with another page. If it then had more messages than allowed, it loses those at its other end.
+    ///
+    /// - Parameters:
+    ///   - shown: The numbers of the shown messages, or nil if there are none.
+    ///   - limit: The number of messages that the window may have, at least two pages.
+    func extended(_ direction: Direction, showing shown: ClosedRange<Int>?, limit: Int) -> ChatWindow {
+        let limit = max(limit, 2 * Self.page)
+        if let shown, shown.count > limit - Self.page, canExtend(direction) {
+            let others = limit - Self.page - 1
+            return direction == .older
+                ? .around(seq: shown.lowerBound, older: Self.page, newer: others)
+                : .around(seq: shown.upperBound, older: others, newer: Self.page)
+        }
+        return switch (self, direction) {
         case (.newest(let limit), .older): .newest(limit: limit + Self.page)
         case (.newest, .newer): self
         case (.around(let seq, let older, let newer), .older): .around(seq: seq, older: older + Self.page, newer: newer)
         case (.around(let seq, let older, let newer), .newer): .around(seq: seq, older: older, newer: newer + Self.page)
         }
+    }
+
+    /// False for the direction in which a window follows the newest messages.
+    private func canExtend(_ direction: Direction) -> Bool {
+        if case .newest = self { direction == .older } else { true }
     }
 }
 

@@ -67,6 +67,49 @@ struct ClientWindowTests {
         }
     }
 
+    @Test("a chat holds a bounded number of messages, and loads the others when the user scrolls back")
+    func bounded() async throws {
+        try await withLongChat { database, _, device in
+            let chat = try await device.client.loadedChat(with: .aliceBob)
+            #expect(chat.maxMessages == 1_000)
+            chat.maxMessages = 120
+            let last = try #require(chat.conversation?.lastSeq)
+            #expect(seqs(chat).upperBound == last)
+            try await chat.loadOlder()
+            #expect(seqs(chat) == last - 99...last && !chat.hasNewer)
+            // Each page removes as many at the other end.
+            try await chat.loadOlder()
+            #expect(seqs(chat) == last - 149...last - 30 && chat.hasNewer && chat.hasOlder)
+            var counts: [Int] = []
+            while chat.hasOlder {
+                try await chat.loadOlder()
+                counts.append(seqs(chat).count)
+            }
+            #expect(seqs(chat).lowerBound == 1 && counts.allSatisfy { $0 <= 120 })
+            // A new message is not shown here. The device has the way back.
+            try await Self.insert(1, database)
+            try await device.waitUntil("the new message") { _ in chat.conversation?.lastSeq == last + 1 }
+            #expect(chat.hasNewer)
+            await device.client.disconnect()
+            while chat.hasNewer {
+                try await chat.loadNewer()
+                #expect(seqs(chat).count <= 120)
+            }
+            #expect(seqs(chat).upperBound == last + 1)
+            // At the end it follows the newest messages again, within the bound.
+            try device.client.connect()
+            try await device.waitUntilLive()
+            try await Self.insert(1, database)
+            try await device.waitUntil("the next message") { _ in chat.messages.last?.seq == last + 2 }
+            #expect(!chat.hasNewer && seqs(chat).count <= 120)
+            // Whatever it shows, sending shows the newest ones.
+            try await chat.loadOlder()
+            #expect(chat.hasNewer)
+            try await chat.send("shown")
+            #expect(chat.messages.last?.content == "shown" && !chat.hasNewer)
+        }
+    }
+
     @Test("a jump works without a connection where the device has the messages, and never shows a gap")
     func offline() async throws {
         try await withLongChat { _, _, device in
