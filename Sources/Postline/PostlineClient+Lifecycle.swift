@@ -8,6 +8,7 @@ extension PostlineClient {
     func activate(_ userID: User.ID) throws {
         let (store, snapshot) = try open(userID)
         self.store = store
+        (sharedState.dataVersion, sharedState.lastArrivalID) = (0, try store.readNow { try $0.lastArrivalID() })
         removeOrphanedPictures(in: store)
         show(snapshot)
         if userID == DeviceState.localGuest {
@@ -27,7 +28,7 @@ extension PostlineClient {
 
     /// Opens a user's store and reads its first snapshot. Replaces a damaged file.
     func open(_ userID: User.ID) throws -> (Store, StoreSnapshot) {
-        let store = try Store(folder: folder, userID: userID)
+        let store = try Store(folder: folder, userID: userID, isShared: locks.isShared)
         do {
             if userID == DeviceState.localGuest {
                 try store.writeNow { if try $0.reader.serverMe() == nil { try $0.apply(Me.localGuest) } }
@@ -37,7 +38,7 @@ extension PostlineClient {
         } catch  where Store.isDamaged(error) {
             try? store.close(erasing: false)
             try Store.replaceDamaged(folder, userID)
-            let new = try Store(folder: folder, userID: userID)
+            let new = try Store(folder: folder, userID: userID, isShared: locks.isShared)
             return (new, try snapshot(of: new))
         }
     }
@@ -47,8 +48,9 @@ extension PostlineClient {
         // Any number of writes lead to one read.
         let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let engine = SyncEngine(
-            server: server, connector: connector, store: store, keeper: TokenKeeper(tokens: tokens, secrets: secrets),
-            registration: registration, pictures: pictures.cache,
+            server: server, connector: connector, store: store,
+            keeper: TokenKeeper(tokens: tokens, secrets: secrets, locks: locks),
+            registration: registration, pictures: pictures.cache, connectionLock: locks.makeConnectionLock(),
             connectSignal: connectSignal, isInBackground: isInBackground, logger: logger, report: { report.yield($0) },
             storeDidChange: { change.yield() })
         self.engine = engine
@@ -101,22 +103,22 @@ extension PostlineClient {
             self.store = nil
             try? store.close(erasing: false)
             do {
-                try Store.replaceDamaged(folder, store.userID)
+                try locks.lockingFolder {
+                    // Another process may have replaced the file.
+                    if !store.isReplaced { try Store.replaceDamaged(folder, store.userID) }
+                }
                 try restart()
             } catch {
                 logger.error("the damaged store cannot be replaced", metadata: ["error": "\(error)"])
             }
         case .signedOut(let error):
             await engine.keeper.retire()
+            let tokens = await engine.keeper.tokens
             await retirePictures()
             guard engine === self.engine else { return }
             if let store {
-                // If the response to the deletion was lost, the end of the session confirms it.
-                let isDeleted = (try? store.readNow { try $0.isDeletionPending }) == true
                 do {
-                    try secrets.erase(named: store.userID.rawValue)
-                    try DeviceState.set(nil, in: folder)
-                    try store.close(erasing: isDeleted)
+                    guard try await endSession(of: store, rejected: tokens) else { return await switchUser() }
                 } catch {
                     logger.error("the session's data cannot be erased", metadata: ["error": "\(error)"])
                 }
@@ -159,7 +161,7 @@ extension PostlineClient {
     }
 
     /// Closes the connection. Call it when the app goes to the background, where the system may stop the process. Calls
-    /// that need the server then throw `offline`.
+    /// that need the server then throw `offline`. With a shared store, another process may connect when this returns.
     public func enterBackground() async { await setInBackground(true) }
 
     /// Connects at once. Call it when the app comes to the foreground.
@@ -173,6 +175,7 @@ extension PostlineClient {
         self.isInBackground = isInBackground
         connectSignal.signal()
         await engine?.setInBackground(isInBackground)
+        if !isInBackground { await showChangesOfProcesses() }
     }
 
     /// Connects without waiting for the back-off, or checks the current connection. Call it when the network changes.
@@ -193,20 +196,28 @@ extension PostlineClient {
 
     /// Registers the local guest at the server, and retries until it succeeds.
     func registerLocalGuest() {
+        let lock = locks.makeConnectionLock()
         // The task ends with the guest's registration, or in `stop`, which awaits it.
         engineTask = Task { [weak self, server, connector, connectSignal] in
             var backoff = Backoff.reconnect
             var tokens: Tokens?
+            defer { lock?.unlock() }
             while !Task.isCancelled {
                 if self?.isInBackground == true {
+                    lock?.unlock()
                     await connectSignal.wait()
+                    continue
+                }
+                // Another process registers the guest.
+                guard lock?.tryLock() ?? true else {
+                    await connectSignal.wait(atMost: SyncEngine.sharedPollInterval)
                     continue
                 }
                 do {
                     let granted = if let tokens { tokens } else { try await Self.createGuest(server, connector) }
                     tokens = granted
                     guard !Task.isCancelled, let self else { return }
-                    return try self.adoptGuest(granted)
+                    return try await self.adoptGuest(granted)
                 } catch {
                     self?.connectionError = error as? PostlineError
                     await connectSignal.wait(atMost: backoff.next())

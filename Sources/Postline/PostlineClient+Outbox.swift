@@ -6,8 +6,18 @@ extension PostlineClient {
     func write(
         isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Void
     ) async throws(PostlineError) {
-        let store = try currentStore()
-        try await convertingErrors { try await store.write(isDurable: isDurable, body) }
+        var store = try currentStore()
+        do {
+            try await store.write(isDurable: isDurable, body)
+        } catch is Store.Replaced {
+            // Another process has moved the data to another file.
+            await showChangesOfProcesses()
+            store = try currentStore()
+            try await convertingErrors { try await store.write(isDurable: isDurable, body) }
+        } catch {
+            if Store.isDamaged(error) { await engine?.stop(afterStoreError: error) }
+            throw PostlineError(converting: error)
+        }
         engine?.outboxSignal.signal()
         await reload()
     }

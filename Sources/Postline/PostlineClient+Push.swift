@@ -80,10 +80,11 @@ extension PostlineClient {
     ///   - limit: The time limit.
     /// - Returns: True if the fetch brought something new, the result for the system's completion handler.
     public func handle(_ payload: PushPayload, within limit: Duration = .seconds(20)) async -> Bool {
-        guard store != nil, let engine else { return false }
         let conversationID = payload.conversationID
         func newest() -> Int { conversations.first { $0.id == conversationID }?.lastSeq ?? 0 }
         let before = newest()
+        await showChangesOfProcesses()
+        guard store != nil, let engine else { return false }
         let isUpToDate = await engine.fetch(within: limit)
         let isRead = payload.kind == .read
         if !isUpToDate, isRead, let seq = payload.seq {
@@ -105,6 +106,7 @@ extension PostlineClient {
     /// - Parameter limit: The time limit. The system gives an app about 30 seconds.
     /// - Returns: True if no change is pending and the store has all changes of the server.
     public func sync(within limit: Duration = .seconds(20)) async -> Bool {
+        await showChangesOfProcesses()
         guard store != nil, let engine else { return false }
         let isDone = await engine.fetch(within: limit, sending: true)
         await reload()

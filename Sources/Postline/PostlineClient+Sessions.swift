@@ -128,7 +128,12 @@ extension PostlineClient {
     public func continueAsGuest() throws(PostlineError) {
         guard store == nil, account == .signedOut, !isSigningOut else { return }
         try convertingErrors {
-            try DeviceState.set(DeviceState.localGuest, in: folder)
+            try locks.lockingFolder {
+                // Another process may have signed in.
+                if try isDeviceUser(nil) {
+                    try DeviceState.set(DeviceState.localGuest, in: folder)
+                }
+            }
             try restart()
         }
     }
@@ -185,11 +190,19 @@ extension PostlineClient {
         await retirePictures()
         // The server may have ended the session first.
         guard store === self.store else { return }
-        try convertingErrors {
-            try secrets.erase(named: userID.rawValue)
-            try DeviceState.set(nil, in: folder)
-            show(signedOutBecause: nil)
-            try store.close(erasing: erasing)
+        try await convertingErrors {
+            // A renewal of another process would store the tokens again.
+            try await locks.lockingSession {
+                try locks.lockingFolder {
+                    if try isDeviceUser(userID) {
+                        try secrets.erase(named: userID.rawValue)
+                        try DeviceState.set(nil, in: folder)
+                    }
+                    sharedState.device = nil
+                    show(signedOutBecause: nil)
+                    try store.close(erasing: erasing)
+                }
+            }
         }
     }
 
@@ -248,20 +261,29 @@ extension PostlineClient {
         let answer: SignInResult
         do {
             answer = try await convertingErrors {
-                var guestToken: String?
-                if case .guest(let id) = former { guestToken = try TokenKeeper.load(id, from: secrets)?.refreshToken }
                 let connection = try await LineConnection.connect(to: server, by: connector)
                 defer { connection.close() }
-                let answer = try await request(connection, guestToken)
-                // The server has merged the guest. If a step below fails, the next launch finishes it.
-                try TokenKeeper.store(answer.tokens, in: secrets)
-                try DeviceState.set(answer.tokens.userID, movingFrom: guest, in: folder)
-                return answer
+                return try await locks.lockingSession {
+                    guard try isDeviceUser(guest) else {
+                        throw PostlineError(.invalidRequest, "Another process of the app has signed in or out.")
+                    }
+                    var guestToken: String?
+                    if case .guest(let id) = former {
+                        guestToken = try TokenKeeper.load(id, from: secrets)?.refreshToken
+                    }
+                    let answer = try await request(connection, guestToken)
+                    // The server has merged the guest. If a step below fails, the next launch finishes it.
+                    try TokenKeeper.store(answer.tokens, in: secrets)
+                    try locks.lockingFolder {
+                        try DeviceState.set(answer.tokens.userID, movingFrom: guest, in: folder)
+                    }
+                    return answer
+                }
             }
         } catch {
             // The previous user or guest stays.
             account = former
-            if guest != nil { try? restart() }
+            if guest != nil || locks.isShared { try? restart() }
             throw error
         }
         // A download must not bring the guest's folder back.
@@ -285,12 +307,17 @@ extension PostlineClient {
     }
 
     /// Switches from the local guest to the guest that the server created.
-    func adoptGuest(_ tokens: Tokens) throws {
-        guard account == .localGuest else { return }
-        try TokenKeeper.store(tokens, in: secrets)
-        try DeviceState.set(tokens.userID, movingFrom: DeviceState.localGuest, in: folder)
-        engineTask = nil
-        try restart()
+    func adoptGuest(_ tokens: Tokens) async throws {
+        try await locks.lockingSession {
+            // The user, or another process, may have signed in meanwhile.
+            guard account == .localGuest, try isDeviceUser(DeviceState.localGuest) else { return }
+            try TokenKeeper.store(tokens, in: secrets)
+            try locks.lockingFolder {
+                try DeviceState.set(tokens.userID, movingFrom: DeviceState.localGuest, in: folder)
+            }
+            engineTask = nil
+            try restart()
+        }
     }
 
     /// Restarts as the user in the device's state. An error is shown, and the next launch tries again.
@@ -300,7 +327,7 @@ extension PostlineClient {
         do {
             try store?.close(erasing: false)
             store = nil
-            try resume()
+            try locks.lockingFolder { try resume() }
         } catch {
             let error =
                 error as? PostlineError
@@ -326,15 +353,19 @@ extension PostlineClient {
     private func moveData(ofGuest guest: User.ID, to userID: User.ID) throws {
         guard guest != userID else { return }
         if FileManager.default.fileExists(atPath: Store.url(folder, guest).path) {
-            let old = try Store(folder: folder, userID: guest)
-            let left = try old.readNow {
-                UnsyncedData(changes: try $0.changes(), drafts: try $0.drafts(), data: try $0.deviceData())
-            }
+            let old = try Store(folder: folder, userID: guest, isShared: locks.isShared)
             let new = try Store(folder: folder, userID: userID)
             // A guest at the server has only what the local guest brings. An account's own values win.
             let isGuest = try TokenKeeper.load(userID, from: secrets)?.isGuest == true
-            try old.outboxPictures.moveAll(to: new.outboxPictures)
-            try new.writeNow { try $0.importUnsynced(left, fillingOnly: !isGuest) }
+            // A write of another process is moved, or fails and is repeated in the new file.
+            try old.writeNow { writer in
+                let left = UnsyncedData(
+                    changes: try writer.reader.changes(), drafts: try writer.reader.drafts(),
+                    data: try writer.reader.deviceData())
+                try old.outboxPictures.moveAll(to: new.outboxPictures)
+                try new.writeNow { try $0.importUnsynced(left, fillingOnly: !isGuest) }
+                try old.erase()
+            }
             try new.close(erasing: false)
             try old.close(erasing: true)
         }

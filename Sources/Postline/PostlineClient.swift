@@ -79,8 +79,12 @@ public final class PostlineClient {
     /// The observer of the network path, which signals `connectSignal`.
     @ObservationIgnored var networkObserver: AnyObject?
 
+    /// The last known state of what other processes change.
+    @ObservationIgnored var sharedState = SharedState()
+
     let server: Server
     let folder: URL
+    let locks: FolderLocks
     /// True if the folder is deleted with this client.
     let isTemporary: Bool
     let secrets: any SecretStore
@@ -149,11 +153,12 @@ public final class PostlineClient {
     ) throws {
         self.server = server
         folder = store.folder
+        locks = FolderLocks(sharedFolder: store.isShared ? store.folder : nil)
         isTemporary = store.isTemporary
         self.secrets = secrets
         self.connector = connector
         legacy = legacyData
-        registration = DeviceRegistration(folder: store.folder)
+        registration = DeviceRegistration(folder: store.folder, locks: locks)
         self.isInBackground = isInBackground
         self.pictureLimits = pictureLimits
         pictures = Self.makePictureLoader(limits: pictureLimits)
@@ -163,6 +168,7 @@ public final class PostlineClient {
         self.chatOpened = chatOpened
         try restart()
         networkObserver = Platform.onNetworkChange { [connectSignal] in connectSignal.signal() }
+        followProcesses()
         // The task ends with the client, which finishes the stream.
         Task { [weak self] in for await _ in openings { await self?.reload() } }
     }

@@ -5,10 +5,17 @@ public struct StoreLocation: Sendable {
     let folder: URL
 
     /// True if the folder is deleted with the client.
-    let isTemporary: Bool
+    var isTemporary = false
+
+    /// True if several processes use the folder at the same time.
+    var isShared = false
 
     /// A folder of the app, created if it is missing. Each user has a separate file in it.
-    public static func file(in folder: URL) -> StoreLocation { StoreLocation(folder: folder, isTemporary: false) }
+    public static func file(in folder: URL) -> StoreLocation { StoreLocation(folder: folder) }
+
+    /// A folder that an app and its extensions use at the same time, such as one in the container of their App Group
+    /// (<doc:AppGroup>). All of them must use this location. It is created if it is missing.
+    public static func shared(in folder: URL) -> StoreLocation { StoreLocation(folder: folder, isShared: true) }
 
     /// A new folder that is deleted with the client, tokens included, for previews and tests.
     public static var temporary: StoreLocation {

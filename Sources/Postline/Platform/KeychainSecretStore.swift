@@ -9,11 +9,18 @@ import Security
 /// without entitlements have no other (TN3137).
 public struct KeychainSecretStore: SecretStore {
     private let service: String
+    private let accessGroup: String?
 
     /// Creates a store whose items belong to one keychain service.
     ///
-    /// - Parameter service: A name that separates these items from the app's others.
-    public init(service: String) { self.service = service }
+    /// - Parameters:
+    ///   - service: A name that separates these items from the app's others.
+    ///   - accessGroup: The keychain access group or App Group that an app shares with its extensions
+    ///     (`kSecAttrAccessGroup`), or nil for the app's own. The entitlements of each of them must list it.
+    public init(service: String, accessGroup: String? = nil) {
+        self.service = service
+        self.accessGroup = accessGroup
+    }
 
     /// Returns the secret with this name, or nil if there is none.
     ///
@@ -57,7 +64,15 @@ public struct KeychainSecretStore: SecretStore {
     }
 
     private func query(_ name: String) -> [CFString: Any] {
-        [kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: name]
+        var query: [CFString: Any] = [
+            kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: name,
+        ]
+        if let accessGroup {
+            query[kSecAttrAccessGroup] = accessGroup
+            // On macOS only the data protection keychain has access groups.
+            query[kSecUseDataProtectionKeychain] = true
+        }
+        return query
     }
 
     private static func check(_ status: OSStatus) throws {

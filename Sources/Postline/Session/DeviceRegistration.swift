@@ -28,9 +28,13 @@ final class DeviceRegistration: Sendable {
     }
 
     private let folder: URL
+    private let locks: FolderLocks
     private let lock = NIOLock()
 
-    init(folder: URL) { self.folder = folder }
+    init(folder: URL, locks: FolderLocks = FolderLocks()) {
+        self.folder = folder
+        self.locks = locks
+    }
 
     private var file: URL { folder.appendingPathComponent("push.json") }
 
@@ -45,21 +49,23 @@ final class DeviceRegistration: Sendable {
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     func update(_ change: (inout State) -> Void) throws {
-        try lock.withLock {
-            let before = try read()
-            var state = before
-            change(&state)
-            guard state != before else { return }
-            do {
-                try FileManager.default.makePrivateFolder(folder)
-                if state == State() {
-                    try FileManager.default.removeItem(at: file)
-                } else {
-                    try JSONEncoder().encode(state).write(to: file, options: .atomic)
-                }
-            } catch {
-                throw PostlineError(.storeUnusable, "The folder \(folder.path) cannot be written: \(error)")
+        try lock.withLock { try locks.lockingFolder { try updateLocked(change) } }
+    }
+
+    private func updateLocked(_ change: (inout State) -> Void) throws {
+        let before = try read()
+        var state = before
+        change(&state)
+        guard state != before else { return }
+        do {
+            try FileManager.default.makePrivateFolder(folder)
+            if state == State() {
+                try FileManager.default.removeItem(at: file)
+            } else {
+                try JSONEncoder().encode(state).write(to: file, options: .atomic)
             }
+        } catch {
+            throw PostlineError(.storeUnusable, "The folder \(folder.path) cannot be written: \(error)")
         }
     }
 }

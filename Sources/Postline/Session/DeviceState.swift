@@ -46,5 +46,5 @@ struct DeviceState: Codable, Equatable {
         }
     }
 
-    private static func url(_ folder: URL) -> URL { folder.appendingPathComponent("device.json") }
+    static func url(_ folder: URL) -> URL { folder.appendingPathComponent("device.json") }
 }

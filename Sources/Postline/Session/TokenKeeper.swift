@@ -5,6 +5,7 @@ import Concurrency
 actor TokenKeeper {
     private(set) var tokens: Tokens
     private let secrets: any SecretStore
+    nonisolated let locks: FolderLocks
     /// True if the secret store has the current tokens.
     private var isStored = true
     private var isRetired = false
@@ -21,9 +22,10 @@ actor TokenKeeper {
         var end, renewal: ContinuousClock.Instant
     }
 
-    init(tokens: Tokens, secrets: any SecretStore) {
+    init(tokens: Tokens, secrets: any SecretStore, locks: FolderLocks = FolderLocks()) {
         self.tokens = tokens
         self.secrets = secrets
+        self.locks = locks
     }
 
     /// Returns a user's stored tokens, or nil if there are none.
@@ -118,10 +120,18 @@ actor TokenKeeper {
             renewalWaiters = []
         }
         if tokens != former, let lifetime = try? await authenticateOnce(connection) { return lifetime }
+        return try await locks.lockingSession { try await renewOnce(connection) }
+    }
+
+    private func renewOnce(_ connection: LineConnection) async throws -> Duration {
         // Another process of the app may have renewed the tokens, which invalidates these.
-        if isStored, let kept = try Self.load(tokens.userID, from: secrets), kept != tokens {
+        let kept = try Self.load(tokens.userID, from: secrets)
+        if isStored, let kept, kept != tokens {
             tokens = kept
             if let lifetime = try? await authenticateOnce(connection) { return lifetime }
+        }
+        if kept == nil, locks.isShared {
+            throw PostlineError(.invalidToken, "Another process of the app has signed out.")
         }
         guard let refreshToken = tokens.refreshToken else {
             throw PostlineError(.invalidToken, "The token is no longer valid. Sign in with a fresh one.")

@@ -7,14 +7,21 @@ import GRDB
 final class Store: Sendable {
     let userID: User.ID
     let url: URL
+    /// The id of this opened store among those of other processes, or nil if no other process uses the file.
+    let sharedID: String?
+    /// The file's inode, or nil if no other process replaces the file.
+    let inode: UInt64?
     private let database: DatabasePool
 
     /// Opens the user's file in the folder, or creates it.
     ///
     /// A damaged file is set aside, and its readable unsynced data is copied into a new one.
+    ///
+    /// - Parameter isShared: True if several processes use the file at the same time. The caller has the folder's lock.
     /// - Throws: ``PostlineError``, `store_unusable`.
-    init(folder: URL, userID: User.ID) throws {
+    init(folder: URL, userID: User.ID, isShared: Bool = false) throws {
         self.userID = userID
+        sharedID = isShared ? UUID().uuidString : nil
         url = Self.url(folder, userID)
         do {
             try FileManager.default.makePrivateFolder(folder)
@@ -24,6 +31,7 @@ final class Store: Sendable {
                 try Self.replaceDamaged(folder, userID)
                 database = try Self.open(url)
             }
+            inode = isShared ? FileIdentity(url)?.inode : nil
         } catch let error as PostlineError {
             throw error
         } catch {
@@ -115,6 +123,8 @@ final class Store: Sendable {
             try database.execute(sql: isDurable ? "pragma synchronous = full" : "pragma synchronous = normal")
             var value: Value?
             try database.inTransaction {
+                // Another process replaces or erases the file in a transaction, so it cannot do so before the commit.
+                if self.isReplaced { throw Replaced() }
                 value = try body(
                     StoreWriter(reader: StoreReader(database: database, userID: userID, pictures: pictures)))
                 return .commit
@@ -131,10 +141,21 @@ final class Store: Sendable {
         }
     }
 
+    /// Runs a body outside of a transaction with the connection that writes.
+    func withWriteConnection<Value: Sendable>(_ body: @Sendable (Database) throws -> Value) async throws -> Value {
+        try await database.writeWithoutTransaction(body)
+    }
+
     /// Closes the file and optionally erases it.
     func close(erasing: Bool) throws {
+        // A write of another process is in the file before, or fails.
+        if erasing, sharedID != nil { try? database.write { _ in try erase() } }
         try database.close()
-        guard erasing else { return }
+        if erasing { try erase() }
+    }
+
+    /// Erases the file and all that belongs to it.
+    func erase() throws {
         // The prefix includes files that were set aside as damaged.
         let folder = url.deletingLastPathComponent()
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.path)

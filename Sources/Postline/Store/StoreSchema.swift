@@ -105,6 +105,19 @@ enum StoreSchema {
         migrator.registerMigration("4") { database in
             try database.execute(sql: "alter table message add column event text")
         }
+        migrator.registerMigration("5") { database in
+            try database.execute(
+                sql: """
+                    -- The last messages that processes of the app have received, for the events of the others.
+                    create table arrival (
+                        id integer primary key autoincrement,
+                        -- The opened store of the process.
+                        store text not null,
+                        conversation_id text not null,
+                        seq integer not null
+                    );
+                    """)
+        }
         return migrator
     }
 }

@@ -3,16 +3,19 @@ import Concurrency
 /// Calls from the app.
 extension SyncEngine {
     /// Disconnects in the background, and connects again in the foreground.
-    func setInBackground(_ isInBackground: Bool) {
+    func setInBackground(_ isInBackground: Bool) async {
         self.isInBackground = isInBackground
         if isInBackground {
             isLive = false
             connection?.close()
+            // A connection that is being opened is not used.
+            if connection == nil, fetchWaiters.isEmpty { releaseConnection() }
             resumeConnectionWaiters(with: nil)
         } else {
             fetchStopSignal.signal()
         }
         connectSignal.signal()
+        await waitUntilReleased()
     }
 
     /// Calls a method on the current connection, or on the one that is being opened.
@@ -41,9 +44,12 @@ extension SyncEngine {
 
     /// Turns the guest into an account. The connection continues with the account's tokens.
     func upgrade(_ params: [String: JSONValue]) async throws -> Tokens {
-        let tokens: Tokens = try await readyConnection().call("auth.upgrade", params)
-        try await keeper.update(tokens)
-        return tokens
+        let connection = try await readyConnection()
+        return try await keeper.locks.lockingSession {
+            let tokens: Tokens = try await connection.call("auth.upgrade", params)
+            try await keeper.update(tokens)
+            return tokens
+        }
     }
 
     /// Waits until the outbox has no pending changes, at most for `limit`.
@@ -56,6 +62,7 @@ extension SyncEngine {
 
     func readyConnection() async throws(PostlineError) -> LineConnection {
         if connection == nil { connectSignal.signal() }
+        lastCall = .now
         let ready = await withSuspension { waiter -> Suspension<LineConnection?> in
             if hasEnded || isInBackground { return .resume(nil) }
             if isReady { return .resume(connection) }

@@ -12,7 +12,7 @@ extension SyncEngine {
         let id = lastFetchID
         if sending { sendingFetches.insert(id) }
         defer { sendingFetches.remove(id) }
-        return await withTaskGroup(of: Bool.self) { group in
+        let isUpToDate = await withTaskGroup(of: Bool.self) { group in
             group.addTask {
                 guard await self.waitForFetch(id) else { return false }
                 if sending { try? await self.drainOutbox(atMost: limit) }
@@ -28,6 +28,8 @@ extension SyncEngine {
             if fetchWaiters.isEmpty { fetchStopSignal.signal() }
             return isUpToDate
         }
+        await waitUntilReleased()
+        return isUpToDate
     }
 
     private func waitForFetch(_ id: Int) async -> Bool {
@@ -89,12 +91,15 @@ extension SyncEngine {
             if Task.isCancelled { return }
             let waiters = refreshWaiters
             refreshWaiters = []
-            if waiters.isEmpty { continue }
             var isUpToDate = false
             defer { for waiter in waiters { waiter.resume(returning: isUpToDate) } }
             do {
+                // Other processes request fetches too.
+                let (request, answer) = try await store.read { (try $0.lastFetchRequest, try $0.lastFetchAnswer) }
+                if waiters.isEmpty, request == answer { continue }
                 try await catchUp(connection)
                 isUpToDate = true
+                if request > answer { try await store.write(isDurable: false) { try $0.answerFetches(upTo: request) } }
             } catch {
                 if !(error is PostlineError) { storeDidFail(error) }
                 return connection.close()

@@ -33,7 +33,11 @@ extension SyncEngine {
     /// Applies changes of a sync or a push, and reports the messages of other users that are new to this one.
     private func receive(_ changes: Changes) async throws {
         try changes.checkNumbers()
-        let received = try await store.write(isDurable: false) { try $0.receive(changes) }
+        let received = try await store.write(isDurable: false) { [sharedID = store.sharedID] writer in
+            let received = try writer.receive(changes)
+            if let sharedID { try writer.recordArrival(of: received, in: sharedID) }
+            return received
+        }
         storeDidChange()
         if !received.isEmpty { report(.received(received)) }
     }

@@ -7,7 +7,7 @@ extension SyncEngine {
 
     func setTyping(_ isTyping: Bool, in conversationID: Conversation.ID) {
         // A typing notice is never queued.
-        guard isReady else { return }
+        guard isReady, !isFollowing else { return }
         typingThrottle.setTyping(isTyping, in: conversationID, now: .now)
         typingSignal.signal()
     }

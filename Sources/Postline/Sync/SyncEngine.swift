@@ -33,6 +33,8 @@ actor SyncEngine {
     let registration: DeviceRegistration
     /// The cache for uploaded pictures.
     let pictures: PictureCache?
+    /// The lock of the process with the connection, or nil if no other process uses the store.
+    let connectionLock: FileLock?
     let logger: Logger
     let report: @Sendable (Report) -> Void
     let storeDidChange: @Sendable () -> Void
@@ -42,7 +44,15 @@ actor SyncEngine {
     /// True if the connection is authenticated.
     var isReady = false
     /// True if the store has all changes and new ones are pushed.
-    var isLive = false
+    var isLive = false { didSet { connectionLock?.setMark(isLive) } }
+    /// True while another process has the connection.
+    var isFollowing = false
+    /// The fetch that this process has requested from the one with the connection.
+    var fetchRequest: FetchRequest?
+    /// Tasks that wait until this process has given up the connection.
+    var releaseWaiters: [CheckedContinuation<Void, Never>] = []
+    /// The time at which a call last got the connection.
+    var lastCall = ContinuousClock.now
     var isInBackground: Bool
     var offlineSince = Date()
     /// True if the engine has ended and will not connect again.
@@ -73,8 +83,10 @@ actor SyncEngine {
 
     init(
         server: Server, connector: any Connector, store: Store, keeper: TokenKeeper,
-        registration: DeviceRegistration, pictures: PictureCache?, connectSignal: AsyncSignal, isInBackground: Bool,
-        logger: Logger, report: @escaping @Sendable (Report) -> Void, storeDidChange: @escaping @Sendable () -> Void
+        registration: DeviceRegistration, pictures: PictureCache?, connectionLock: FileLock?,
+        connectSignal: AsyncSignal,
+        isInBackground: Bool, logger: Logger, report: @escaping @Sendable (Report) -> Void,
+        storeDidChange: @escaping @Sendable () -> Void
     ) {
         self.server = server
         self.connector = connector
@@ -82,6 +94,7 @@ actor SyncEngine {
         self.keeper = keeper
         self.registration = registration
         self.pictures = pictures
+        self.connectionLock = connectionLock
         self.connectSignal = connectSignal
         self.isInBackground = isInBackground
         self.logger = logger
@@ -96,16 +109,22 @@ actor SyncEngine {
             resumeConnectionWaiters(with: nil)
             resumeFetchWaiters(false)
             resumeRefreshWaiters(false)
+            releaseConnection()
         }
         var isConfirmingRevocation = false
         var mayReconnect = true
         while !Task.isCancelled, !isStoreDamaged {
             if isInBackground, fetchWaiters.isEmpty {
                 report(.state(.offline(since: offlineSince)))
+                releaseConnection()
                 await connectSignal.wait()
                 continue
             }
             do {
+                guard takeConnection() else {
+                    try await follow()
+                    continue
+                }
                 if isInBackground {
                     try await fetchInBackground()
                     continue
@@ -177,7 +196,7 @@ actor SyncEngine {
             typingThrottle = TypingThrottle()
             connection.close()
         }
-        guard !isInBackground else { return nil }
+        guard !isInBackground, takeConnection() else { return nil }
         return try await withTaskCancellationHandler {
             let lifetime = try await keeper.authenticate(connection)
             // An account that can sign in is not deleted.
@@ -193,7 +212,7 @@ actor SyncEngine {
             let start = ContinuousClock.now
             defer { if ContinuousClock.now - start > .seconds(30) { backoff.reset() } }
             report(.state(.live))
-            outboxSignal.signal()
+            storeDidChangeElsewhere()
             let canRenew = await keeper.tokens.refreshToken != nil
             await withTaskGroup { group in
                 group.addTask { await self.runPushLoop(connection) }

@@ -24,7 +24,10 @@ actor LineConnection {
     private let push: AsyncStream<Push>.Continuation
     private var calls: [Int: CheckedContinuation<Result<Data, PostlineError>, Never>] = [:]
     private var lastID = 0
-    private var isClosed = false
+    private(set) var isClosed = false
+
+    /// True if no call waits for its response.
+    var isIdle: Bool { calls.isEmpty }
 
     /// A periodic check that the server has sent something since the last check.
     private var silenceCheck: RepeatedTask?

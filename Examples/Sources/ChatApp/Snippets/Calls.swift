@@ -74,6 +74,13 @@ struct Calls {
         try PostlineClient(server: server, store: .file(in: folder), legacyData: OldSettings())
     }
 
+    /// Returns the client of an extension, with the folder and the secrets of its app.
+    static func ofExtension(_ server: Server, _ group: URL, _ secrets: any SecretStore) throws -> PostlineClient {
+        try PostlineClient(
+            server: server, store: .shared(in: group.appending(path: "Postline")), secrets: secrets,
+            isInBackground: true)
+    }
+
     static func preview() -> PostlineClient {
         let robin = User(id: "robin", fullName: "Robin Ray")
         let carol = User(id: "carol", fullName: "Carol Jensen")
