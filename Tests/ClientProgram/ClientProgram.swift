@@ -4,22 +4,33 @@ import Postline
 
 /// A client program of the conformance tests (`Tests/Conformance/README.md`): an app without a user interface.
 ///
-///     client-program FOLDER PORT HTTP_PORT
+///     client-program FOLDER PORT HTTP_PORT [shared | extension]
+///
+/// With `shared` several programs use the folder at the same time, and an `extension` starts in the background.
 @main
 @MainActor
 struct ClientProgram {
     private let client: PostlineClient
+    private let received = ReceivedMessages()
 
     static func main() async throws {
         let arguments = CommandLine.arguments
-        guard arguments.count == 4, let port = Int(arguments[2]) else {
-            fatalError("usage: client-program FOLDER PORT HTTP_PORT")
+        guard 4...5 ~= arguments.count, let port = Int(arguments[2]) else {
+            fatalError("usage: client-program FOLDER PORT HTTP_PORT [shared | extension]")
         }
+        let folder = URL(fileURLWithPath: arguments[1])
         let client = try PostlineClient(
             server: .line("127.0.0.1", port: port, isEncrypted: false),
-            store: .file(in: URL(fileURLWithPath: arguments[1])),
+            store: arguments.count == 5 ? .shared(in: folder) : .file(in: folder),
+            isInBackground: arguments.last == "extension",
             logger: Logger(label: "client") { _ in SwiftLogNoOpLogHandler() })
         let program = ClientProgram(client: client)
+        // The task ends with the program.
+        Task { [events = client.events, received = program.received] in
+            for await event in events {
+                if case .messageReceived(let message) = event { received.contents.append(message.content ?? "") }
+            }
+        }
         for await line in lines() {
             let response = await program.response(to: try JSONDecoder().decode(Request.self, from: Data(line.utf8)))
             let encoder = JSONEncoder()
@@ -55,6 +66,18 @@ struct ClientProgram {
         case "connect": try client.connect()
         case "disconnect": await client.disconnect()
         case "networkChanged": client.networkChanged()
+        case "enterBackground": await client.enterBackground()
+        case "enterForeground": await client.enterForeground()
+        case "continueAsGuest": try client.continueAsGuest()
+        case "handle":
+            let push = PushPayload(userInfo: [
+                "conversation_id": try request.text("conversation"), "seq": try request.number("seq"),
+            ])
+            guard let push else { throw PostlineError(.invalidParams, "This is no push.") }
+            return ["is_new": .bool(await client.handle(push))]
+        case "sync": return ["is_done": .bool(await client.sync())]
+        case "accessToken": return ["token": .string(try await client.accessToken().value)]
+        case "received": return ["contents": .array(received.contents.map { .string($0) })]
         case "open":
             let id = try await client.openConversation(with: User.ID(try request.text("user")))
             return ["conversation": .string(id.rawValue)]
@@ -173,6 +196,12 @@ struct ClientProgram {
             }
         }
     }
+}
+
+/// The contents of the messages of all `messageReceived` events.
+@MainActor
+private final class ReceivedMessages {
+    var contents: [String] = []
 }
 
 /// A request to the program.

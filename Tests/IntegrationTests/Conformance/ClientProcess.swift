@@ -10,6 +10,11 @@ struct ClientProcess {
         case swift, javascript
     }
 
+    /// The use of a folder by several Swift programs at the same time. An extension starts in the background.
+    enum Mode: String {
+        case shared, `extension`
+    }
+
     /// An error of the client.
     struct Failure: Error, CustomStringConvertible {
         let code: String
@@ -24,6 +29,7 @@ struct ClientProcess {
 
     /// The ports that the program connects to.
     private let ports: (line: Int, http: Int)
+    private let mode: Mode?
     private let command: Command
     private var lastID = 0
 
@@ -34,16 +40,19 @@ struct ClientProcess {
     ///
     /// - Parameters:
     ///   - folder: The program's folder, or nil for an empty one.
+    ///   - mode: The use of the folder by several programs, or nil for one program.
     ///   - fileBytes: The size at which writes to a file fail, as on a full disk.
     init(
-        _ library: Library, folder: String? = nil, linePort: Int, httpPort: Int, fileBytes: Int? = nil
+        _ library: Library, folder: String? = nil, linePort: Int, httpPort: Int, mode: Mode? = nil,
+        fileBytes: Int? = nil
     ) throws {
         self.library = library
         self.folder =
             folder
             ?? FileManager.default.temporaryDirectory.appending(path: "postline-app-\(UUID().uuidString)").path
         ports = (linePort, httpPort)
-        let arguments = [self.folder, "\(linePort)", "\(httpPort)"]
+        self.mode = mode
+        let arguments = [self.folder, "\(linePort)", "\(httpPort)"] + (mode.map { [$0.rawValue] } ?? [])
         switch library {
         case .swift:
             command = try Command(arguments, of: try Command.executable("client-program").path, fileBytes: fileBytes)
@@ -117,7 +126,7 @@ struct ClientProcess {
     /// Starts the program again with its folder.
     mutating func relaunch() throws {
         let before = sentIDs
-        self = try ClientProcess(library, folder: folder, linePort: ports.line, httpPort: ports.http)
+        self = try ClientProcess(library, folder: folder, linePort: ports.line, httpPort: ports.http, mode: mode)
         sentIDs = before
     }
 
