@@ -2114,8 +2114,7 @@ begin
        and m.client_id = sent_message.client_id;
     if sent.id is null then
         perform app.refuse_hidden('There is no such message.');
-    elsif coalesce(sent.first_sent <> app.message_hash(kind, content, attachment),
-                   row(sent.kind, sent.content, sent.attachment) is distinct from row(kind, content, attachment)) then
+    elsif not app.is_first_sent(conversation_id, client_id, kind, content, attachment) then
         raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
             message = '"client_id" was already used for another message in this conversation.';
     end if;
@@ -2783,7 +2782,8 @@ begin
     if not is_checked or shared is null then
         touched := null;
     else
-        touched := touched || shared;
+        -- Changes of other users' conversations are walked too, but are none of the caller's.
+        touched := array(select pg_catalog.unnest(touched || shared) intersect select pg_catalog.unnest(mine));
     end if;
     has_any := has_any or is_flipped or has_members or has_removals or has_profiles or has_presence;
 end
@@ -3803,6 +3803,20 @@ CREATE FUNCTION app.is_count(value jsonb) RETURNS boolean
          END AS "case";
 END;
 
+CREATE FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select case when m.first_sent is null
+                then row(m.kind, m.content, m.attachment) is not distinct from row(
+                         is_first_sent.kind, is_first_sent.content, is_first_sent.attachment)
+                else m.first_sent = app.message_hash(
+                         is_first_sent.kind, is_first_sent.content, is_first_sent.attachment) end
+      from public.messages m
+     where m.conversation_id = is_first_sent.conversation_id and m.sender_id = auth.uid()
+       and m.client_id = is_first_sent.client_id
+$$;
+
 CREATE FUNCTION app.is_host(host text) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4391,11 +4405,12 @@ end
 $$;
 
 CREATE FUNCTION app.message_hash(kind text, content text, attachment jsonb) RETURNS bytea
-    LANGUAGE sql IMMUTABLE
+    LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    select pg_catalog.sha256(pg_catalog.convert_to(
-        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8'))
+    select pg_catalog.sha256(pg_catalog.decode(s.value, 'hex') || pg_catalog.sha256(pg_catalog.convert_to(
+        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8')))
+      from app.settings s where s.name = 'message_hash_key'
 $$;
 
 CREATE FUNCTION app.message_id() RETURNS uuid
@@ -10145,6 +10160,9 @@ GRANT ALL ON FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snapsh
 
 REVOKE ALL ON FUNCTION app.is_count(value jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.is_host(host text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_host(host text) TO authenticated;
 
@@ -10237,7 +10255,6 @@ REVOKE ALL ON FUNCTION app.merge_profiles(guest uuid, account uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.merge_users(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.message_id() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.message_id() TO authenticated;

@@ -379,6 +379,10 @@ select tests.authenticate_as('alice');
 select is((select array[touched @> array[tests.id('group')], has_members] from app.changes_since('4:4:', null)),
     array[true, true], 'a conversation with changed members is read');
 select tests.owner();
+select tests.make_user('newcomer');
+select tests.authenticate_as('newcomer');
+select is((select touched from app.changes_since('4:4:', null)), '{}', 'the conversations of others are not told');
+select tests.owner();
 insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 64);
 select tests.authenticate_as('alice');
 select is((select touched from app.changes_since('4:4:', null)), null,

@@ -110,6 +110,10 @@ select is(tests.newest(), null, 'last_message_content is null after the deletion
 select is((tests.conversation('group')).last_seq, 7::bigint, 'a deletion frees no number');
 select results_eq($$select changed_xid > '3', first_sent is not null from (select (tests.message(7)).*) m$$,
     $$values (true, true)$$, 'a deletion is in the feed');
+select isnt((tests.message(7)).first_sent, sha256(convert_to(e'text\x1f\x1ffirst', 'UTF8')),
+    'the stored hash of a deleted message is keyed, so its content cannot be guessed');
+select is(has_function_privilege('authenticated', 'app.message_hash(text, text, jsonb)', 'execute'), false,
+    'users cannot compute the hash of a guess');
 select tests.age();
 select is(tests.remove(who, 7)::jsonb, (select o::jsonb from deleted),
     'a second deletion by ' || who || ' changes nothing')

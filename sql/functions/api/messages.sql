@@ -66,8 +66,7 @@ begin
        and m.client_id = sent_message.client_id;
     if sent.id is null then
         perform app.refuse_hidden('There is no such message.');
-    elsif coalesce(sent.first_sent <> app.message_hash(kind, content, attachment),
-                   row(sent.kind, sent.content, sent.attachment) is distinct from row(kind, content, attachment)) then
+    elsif not app.is_first_sent(conversation_id, client_id, kind, content, attachment) then
         raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
             message = '"client_id" was already used for another message in this conversation.';
     end if;

@@ -153,11 +153,28 @@ $$;
 create or replace trigger number before insert on public.messages
     for each row execute function app.number_message();
 
--- Returns the hash of a message by which a repeated send with the same client_id is compared.
+-- Returns the hash of a message by which a repeated send with the same client_id is compared. It has a key, since
+-- members can select messages.first_sent: without one, guesses of a deleted content could be tried. So users cannot
+-- call it.
 create or replace function app.message_hash(kind text, content text, attachment jsonb) returns bytea
-language sql immutable set search_path = pg_catalog, pg_temp as $$
-    select pg_catalog.sha256(pg_catalog.convert_to(
-        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8'))
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select pg_catalog.sha256(pg_catalog.decode(s.value, 'hex') || pg_catalog.sha256(pg_catalog.convert_to(
+        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8')))
+      from app.settings s where s.name = 'message_hash_key'
+$$;
+
+-- Returns whether the caller first sent its message with this client_id in this form.
+create or replace function app.is_first_sent(
+    conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+    select case when m.first_sent is null
+                then row(m.kind, m.content, m.attachment) is not distinct from row(
+                         is_first_sent.kind, is_first_sent.content, is_first_sent.attachment)
+                else m.first_sent = app.message_hash(
+                         is_first_sent.kind, is_first_sent.content, is_first_sent.attachment) end
+      from public.messages m
+     where m.conversation_id = is_first_sent.conversation_id and m.sender_id = auth.uid()
+       and m.client_id = is_first_sent.client_id
 $$;
 
 -- Checks a changed message, removes the content of a deleted one, and sets its version.

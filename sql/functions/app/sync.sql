@@ -51,9 +51,9 @@ $$;
 -- the caller since a snapshot: profiles, presence, members and their marks, conversations that the caller left, any.
 -- True if too much has changed to check it singly; false is certain.
 --
--- `touched` contains conversations by which all of these changes are found: those whose members have changed, and one
--- for each user whose profile or presence has. It is null if too much has changed. Conversations that are new to the
--- caller, and those with new messages, are not considered.
+-- `touched` contains the caller's conversations by which all of these changes are found: those whose members have
+-- changed, and one for each user whose profile or presence has. It is null if too much has changed. Conversations that
+-- are new to the caller, and those with new messages, are not considered.
 --
 -- Most cursors are recent, and little has changed since. So the recent changes of all users are walked in the indexes
 -- on changed_xid and checked whether they concern the caller, instead of everything that the caller sees.
@@ -128,7 +128,8 @@ begin
     if not is_checked or shared is null then
         touched := null;
     else
-        touched := touched || shared;
+        -- Changes of other users' conversations are walked too, but are none of the caller's.
+        touched := array(select pg_catalog.unnest(touched || shared) intersect select pg_catalog.unnest(mine));
     end if;
     has_any := has_any or is_flipped or has_members or has_removals or has_profiles or has_presence;
 end
