@@ -9,7 +9,8 @@ import NIOCore
 /// cameras do not write, is not examined.
 ///
 /// A length in the file only says how many of the following bytes are kept, erased or collected. At most
-/// `PictureFormat.maxRead` bytes are collected.
+/// `PictureFormat.maxRead` bytes are collected. The number of parsed parts is bounded too, since each costs as much time
+/// as hundreds of bytes that are only copied.
 struct MetadataEraser: Sendable {
     /// True once something was erased or changed.
     private(set) var hasErased = false
@@ -22,6 +23,12 @@ struct MetadataEraser: Sendable {
 
     /// The bytes that a step has collected.
     private var collected: [UInt8] = []
+
+    private var received = 0
+    private var parsedParts = 0
+
+    /// The number of parts, such as segments and chunks, that a picture may have beyond one per 256 bytes.
+    static let minParts = 1_000
 
     init(_ type: PictureType) {
         format =
@@ -40,6 +47,7 @@ struct MetadataEraser: Sendable {
     /// - Throws: `PictureDamage` if the picture is malformed.
     mutating func erase(_ bytes: ByteBufferView, into output: inout ByteBuffer) throws(PictureDamage) {
         var rest = bytes
+        received += bytes.count
         while true {
             // An empty part needs no bytes.
             guard let step = steps.popLast() else { return zero(rest, in: &output) }
@@ -64,7 +72,7 @@ struct MetadataEraser: Sendable {
                 // The parser's result replaces it by a step that reads.
                 continue
             case .findMarker(let keepsData):
-                guard findMarker(in: &rest, keepsData: keepsData, &output) else { return steps.append(step) }
+                guard try findMarker(in: &rest, keepsData: keepsData, &output) else { return steps.append(step) }
                 try parse(into: &output)
             }
         }
@@ -79,6 +87,7 @@ struct MetadataEraser: Sendable {
 
     /// Lets the format parse the collected bytes, and continues with its steps.
     private mutating func parse(into output: inout ByteBuffer) throws(PictureDamage) {
+        try countPart()
         let start = output.writerIndex
         guard let next = try format?.parse(collected, into: &output) else { return }
         if case .extend(let count)? = next.first { return steps.append(.read(collected.count + count)) }
@@ -87,47 +96,63 @@ struct MetadataEraser: Sendable {
         steps += next.reversed()
     }
 
-    private mutating func zero(_ bytes: ByteBufferView, in output: inout ByteBuffer) {
+    private mutating func zero(_ bytes: some Collection<UInt8>, in output: inout ByteBuffer) {
         if !hasErased { hasErased = bytes.contains { $0 != 0 } }
         output.writeRepeatingByte(0, count: bytes.count)
+    }
+
+    private mutating func countPart() throws(PictureDamage) {
+        parsedParts += 1
+        guard parsedParts <= Self.minParts + received / 256 else { throw PictureDamage("it has too many parts") }
     }
 
     /// Collects the next marker of a JPEG file: 0xFF and a code. Keeps or erases the bytes before. Returns false if the
     /// bytes end before the marker.
     private mutating func findMarker(
         in rest: inout ByteBufferView, keepsData: Bool, _ output: inout ByteBuffer
-    ) -> Bool {
-        while let first = rest.first {
+    ) throws(PictureDamage) -> Bool {
+        while !rest.isEmpty {
             if collected.isEmpty {
-                let part = rest[..<(rest.firstIndex(of: 0xFF) ?? rest.endIndex)]
-                if keepsData { output.writeBytes(part) } else { zero(part, in: &output) }
-                rest = rest[part.endIndex...]
-                if !rest.isEmpty {
-                    rest = rest.dropFirst()
-                    collected = [0xFF]
-                }
-                continue
+                let data = rest[..<Self.endOfData(rest, keepsData)]
+                if keepsData { output.writeBytes(data) } else { zero(data, in: &output) }
+                rest = rest[data.endIndex...]
+                guard !rest.isEmpty else { return false }
+                // Not for data whose pieces happen to end in 0xFF.
+                if rest.count > 1 { try countPart() }
+                rest = rest.dropFirst()
+                collected = [0xFF]
             }
-            rest = rest.dropFirst()
-            switch first {
-            case 0xFF:
-                // Any number of them may precede the code.
-                output.writeInteger(UInt8(0xFF))
-            case 0xD0...0xD7 where keepsData, 0x00:
-                // A restart, or the byte 0xFF of the data.
-                if keepsData {
-                    output.writeBytes([0xFF, first])
-                } else {
-                    output.writeRepeatingByte(0, count: 2)
-                    hasErased = true
-                }
-                collected = []
-            default:
-                collected.append(first)
-                return true
-            }
+            // Any number of them may precede the code.
+            let fill = rest.prefix { $0 == 0xFF }
+            output.writeBytes(fill)
+            rest = rest[fill.endIndex...]
+            guard let code = rest.popFirst() else { return false }
+            collected.append(code)
+            guard Self.isData(code, keepsData) else { return true }
+            if keepsData { output.writeBytes(collected) } else { zero(collected, in: &output) }
+            collected = []
         }
         return false
+    }
+
+    /// Returns the index of the next 0xFF that may begin a marker, or the end.
+    private static func endOfData(_ bytes: ByteBufferView, _ keepsData: Bool) -> ByteBufferView.Index {
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            if bytes[index] != 0xFF {
+                index = bytes[index...].firstIndex(of: 0xFF) ?? bytes.endIndex
+            } else if index + 1 < bytes.endIndex, isData(bytes[index + 1], keepsData) {
+                index += 2
+            } else {
+                break
+            }
+        }
+        return index
+    }
+
+    /// Returns whether a code after 0xFF makes the two a byte of data, or a restart among them.
+    private static func isData(_ code: UInt8, _ keepsData: Bool) -> Bool {
+        code == 0 || keepsData && (0xD0...0xD7).contains(code)
     }
 }
 
