@@ -66,7 +66,7 @@ struct ClientTokenTests {
     @Test("concurrent requests for a token share one renewal", .covers("D15"))
     func renewedOnce() async throws {
         try await TestDatabase.with { database in
-            try await ServeProcess.with(database, ["--access-token-seconds", "6"]) { node in
+            try await ServeProcess.with(database, ["--access-token-seconds", "15"]) { node in
                 let folder = FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)")
                 defer { try? FileManager.default.removeItem(at: folder) }
                 let connection = try await LineConnection.connect(to: .node(node.port), by: PosixConnector())
