@@ -253,6 +253,10 @@ export class Chat {
    */
   async sendPicture(file, options = {}) {
     const picture = file instanceof Blob ? await messagePicture(file) : file
+    // What is stored is sent after every start, so nothing else may be.
+    if (!(picture?.blob instanceof Blob)) {
+      throw new PostlineError('invalid_params', 'sendPicture takes a File, a Blob or a Picture.', { field: 'file' })
+    }
     return this.#queueMessage({ content: '', kind: 'image', ...options }, picture)
   }
 
@@ -310,10 +314,13 @@ export class Chat {
    * Marks the conversation as read, up to a message or entirely. A mark never goes back.
    *
    * @param {MessageView} [message]
-   * @throws {PostlineError} `signed_out`, `store_unusable`
+   * @throws {PostlineError} `store_unusable`
    */
   async markRead(message) {
-    const user = await this.#requireUser()
+    await this.load()
+    const user = this.#user
+    // A listener that marks what it shows is also called on sign-out.
+    if (!user) return
     const conversation = user.views.get(this.id)
     const seq = message ? message.seq ?? 0 : conversation?.last_seq ?? 0
     if (conversation && seq > conversation.last_read_seq) await user.queueReadMark(this.id, seq)

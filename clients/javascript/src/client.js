@@ -1,5 +1,6 @@
 import { ClientCore } from './client-core.js'
 import { PostlineError } from './errors.js'
+import { checkNames, clientOptions } from './names.js'
 import { avatarPicture } from './picture.js'
 import { PictureURLs } from './picture-urls.js'
 import { requestTokens, signInWith } from './sign-in.js'
@@ -48,8 +49,13 @@ export class PostlineClient {
   /** @type {{ list: any, count: number }} */
   #unread = { list: null, count: 0 }
 
-  /** @param {ClientOptions} options */
+  /**
+   * @param {ClientOptions} options
+   * @throws {PostlineError} `invalid_params` if an option is unknown or `url` is missing.
+   */
   constructor(options) {
+    checkNames('PostlineClient', options, clientOptions)
+    if (!options.url) throw new PostlineError('invalid_params', '"url" is missing.', { field: 'url' })
     this.#core = new ClientCore(options)
     this.#pictureURLs = new PictureURLs((method, params) => this.call(method, params), options.mediaURL)
     this.#core.onChange = () => { for (const listener of [...this.#listeners]) listener() }
@@ -193,7 +199,9 @@ export class PostlineClient {
    * @throws {PostlineError} `email_taken`, `username_taken`, `invalid_params`, `email_unconfirmed`, `offline`,
    *   `rate_limited`; `invalid_request` if a user is signed in.
    */
-  async register({ email, password, fullName, username }) {
+  async register(account) {
+    checkNames('register', account, ['email', 'password', 'fullName', 'username'])
+    const { email, password, fullName, username } = account
     if (this.#core.account?.isGuest) {
       await this.upgrade({ email, password, fullName })
       if (username) await this.updateProfile({ username })
@@ -326,10 +334,11 @@ export class PostlineClient {
   /**
    * Returns the URL of a message's picture for some minutes, or null if it is gone.
    *
-   * @param {{ media_id?: string | null, url?: string | null }} attachment
+   * @param {{ media_id?: string | null, url?: string | null } | null} attachment
    * @param {{ renew?: boolean }} [options] `renew` asks the server again, such as after the picture did not load.
    */
-  async pictureURL({ media_id, url }, options = {}) {
+  async pictureURL(attachment, options = {}) {
+    const { media_id, url } = attachment ?? {}
     return media_id ? this.#pictureURLs.get(media_id, options.renew === true) : url ?? null
   }
 

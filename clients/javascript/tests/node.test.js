@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { memoryStorage, messagePicture } from '../src/index.js'
+import { memoryStorage, messagePicture, PostlineClient } from '../src/index.js'
 import { Cable } from './support/cable.js'
 import { isLive, makeClient, makeConversation, makeUser, newEmail, password, shows, until } from './support/client.js'
 import { startDevWorld } from './support/dev-world.js'
@@ -196,8 +196,31 @@ describe('With a node', () => {
   test('a picture that is no picture is refused before it is queued', async (t) => {
     const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
     const [annChat] = await makeConversation(ann, ben)
-    await assert.rejects(annChat.sendPicture(new Blob(['text'])), { code: 'invalid_params' })
+    for (const file of [new Blob(['text']), 'x.png', undefined, null, {}, { blob: 'x' }]) {
+      await assert.rejects(annChat.sendPicture(/** @type {any} */ (file)), { code: 'invalid_params' })
+    }
     assert.equal(annChat.messages.length, 0)
+    assert.equal(await ann.pictureURL(null), null)
+  })
+
+  test('a chat that is shown on sign-out marks nothing', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat] = await makeConversation(ann, ben)
+    await ann.signOut()
+    await annChat.markRead()
+    await assert.rejects(annChat.send('x'), { code: 'signed_out' })
+  })
+
+  test('misspelt options and members are refused by name', async (t) => {
+    const { url } = world
+    const client = makeClient(t, url)
+    for (const options of [{ url, storge: memoryStorage() }, { uri: url }, {}, undefined]) {
+      assert.throws(() => new PostlineClient(/** @type {any} */ (options)), { code: 'invalid_params' })
+    }
+    const account = { email: 'a@example.com', password: 'postline-dev', full_name: 'Ann' }
+    await assert.rejects(client.register(/** @type {any} */ (account)), { field: 'full_name' })
+    const credentials = { mail: 'a@example.com', password: 'x' }
+    await assert.rejects(client.signIn(/** @type {any} */ (credentials)), { field: 'mail' })
   })
 
   test('an avatar is uploaded and shown to others', async (t) => {
