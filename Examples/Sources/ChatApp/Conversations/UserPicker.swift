@@ -61,22 +61,6 @@ struct UserPicker<Header: View>: View {
     }
 }
 
-private struct UserRow: View {
-    let client: PostlineClient
-    let user: User
-
-    var body: some View {
-        HStack {
-            AvatarView(client: client, user: user)
-            VStack(alignment: .leading) {
-                Text(user.displayName ?? "Deleted user")
-                if let username = user.username { Text("@\(username)").font(.caption).foregroundStyle(.secondary) }
-            }
-        }
-        .accessibilityElement(children: .combine)
-    }
-}
-
 struct UserPickerPreviews: PreviewProvider {
     static var previews: some View {
         UserPicker(client: .sample, title: "Members", chosen: .constant([.carol, .dave]), problem: .constant(nil)) {}

@@ -16,11 +16,7 @@ struct MemberRow: View {
 
     var body: some View {
         HStack {
-            AvatarView(client: client, user: user)
-            VStack(alignment: .leading) {
-                Text(isMe ? "\(name) (you)" : name)
-                if let username = user?.username { Text("@\(username)").font(.caption).foregroundStyle(.secondary) }
-            }
+            UserRow(client: client, user: user, isMe: isMe)
             Spacer()
             if let role { Text(role).font(.caption).foregroundStyle(.secondary) }
         }
@@ -54,8 +50,6 @@ struct MemberRow: View {
     }
 
     private var user: User? { chat.conversation?.users.first { $0.id == member.userID } }
-
-    private var name: String { user?.displayName ?? "Deleted user" }
 
     private var isMe: Bool { member.userID == chat.conversation?.myID }
 
