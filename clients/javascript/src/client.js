@@ -1,6 +1,6 @@
 import { ClientCore } from './client-core.js'
 import { PostlineError } from './errors.js'
-import { checkNames, clientOptions } from './names.js'
+import { checkNames, clientOptions, credentialNames } from './names.js'
 import { avatarPicture } from './picture.js'
 import { PictureURLs } from './picture-urls.js'
 import { requestTokens, signInWith } from './sign-in.js'
@@ -174,9 +174,10 @@ export class PostlineClient {
    * @param {import('./sign-in.js').Credentials} credentials
    * @returns {Promise<import('./sign-in.js').MergeResult | null>} What a merged guest brought along.
    * @throws {PostlineError} `invalid_credentials`, `email_unconfirmed`, `invalid_token`, `offline`, `rate_limited`;
-   *   `invalid_request` if a user is signed in.
+   *   `invalid_params` for an unknown member; `invalid_request` if a user is signed in.
    */
-  signIn(credentials) {
+  async signIn(credentials) {
+    checkNames('signIn', credentials, credentialNames)
     const mergesGuest = !('accessToken' in credentials) || credentials.guestAccessToken !== undefined
     return this.#signIn(mergesGuest, (connection, guest) => signInWith(connection, credentials, guest))
   }

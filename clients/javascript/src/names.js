@@ -5,6 +5,11 @@ export const clientOptions = [
   'url', 'storage', 'WebSocket', 'accessToken', 'onLine', 'eraseOnSessionEnd', 'mediaURL', 'tabs',
 ]
 
+/** The members of the ways to sign in. */
+export const credentialNames = [
+  'email', 'password', 'accessToken', 'guestAccessToken', 'identityToken', 'nonce', 'fullName',
+]
+
 /**
  * Checks that an object has no unknown members, which may be misspelt ones.
  *
@@ -14,9 +19,9 @@ export const clientOptions = [
  * @throws {PostlineError} `invalid_params`
  */
 export function checkNames(taker, object, names) {
-  const unknown = Object.keys(object ?? {}).find((name) => !names.includes(name))
-  if (unknown === undefined && object) return
-  const field = unknown === undefined ? {} : { field: unknown }
-  const reason = unknown === undefined ? 'needs an object' : `takes no "${unknown}"`
-  throw new PostlineError('invalid_params', `${taker} ${reason}. Its members are ${names.join(', ')}.`, field)
+  const known = `Its members are ${names.join(', ')}.`
+  if (!object) throw new PostlineError('invalid_params', `${taker} needs an object. ${known}`)
+  const field = Object.keys(object).find((name) => !names.includes(name))
+  if (field === undefined) return
+  throw new PostlineError('invalid_params', `${taker} takes no "${field}". ${known}`, { field })
 }

@@ -1,6 +1,5 @@
 import { Connection } from './connection.js'
 import { PostlineError } from './errors.js'
-import { checkNames } from './names.js'
 import { sessionOf } from './tokens.js'
 
 /** @typedef {import('./tokens.js').Session} Session */
@@ -38,10 +37,6 @@ export async function withConnection(options, action) {
   }
 }
 
-const credentialNames = [
-  'email', 'password', 'accessToken', 'guestAccessToken', 'identityToken', 'nonce', 'fullName',
-]
-
 /**
  * Signs in on a connection.
  *
@@ -52,7 +47,6 @@ const credentialNames = [
  * @throws {PostlineError}
  */
 export async function signInWith(connection, credentials, guest) {
-  checkNames('signIn', credentials, credentialNames)
   if ('accessToken' in credentials) return signInByAccessToken(connection, credentials)
   if ('identityToken' in credentials) {
     const { identityToken, nonce, fullName } = credentials
