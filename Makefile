@@ -137,9 +137,8 @@ docs: build ## Write the generated tables of docs/: settings, metrics, methods, 
 	@scripts/docs
 	@scripts/generate-javascript
 
-documentation: ## Write the reference of the Swift package by DocC; a warning is an error.
-	@scripts/install-dependencies test
-	POSTLINE_PART=documentation swift package generate-documentation --target Postline --warnings-as-errors
+documentation: build ## Write the reference of the Swift package by DocC; a warning is an error.
+	@scripts/documentation
 
 env: ## Make .env, the secrets of docker-compose.yml.
 	@scripts/make-env

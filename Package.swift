@@ -329,8 +329,6 @@ case "fuzz":
             linkerSettings: [
                 .unsafeFlags(["-sanitize=fuzzer"]), .unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux])),
             ]))
-case "documentation":
-    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 default:
     break
 }
