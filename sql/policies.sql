@@ -57,6 +57,7 @@ alter table public.conversation_members enable row level security;
 alter table public.messages enable row level security;
 alter table public.presence enable row level security;
 alter table public.conversation_mutes enable row level security;
+alter table public.message_mentions enable row level security;
 alter table public.media enable row level security;
 alter table app.media_removals enable row level security;
 alter table app.leases enable row level security;
@@ -90,7 +91,7 @@ alter table if exists app.migrations enable row level security;
 grant all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
     public.conversations, public.conversation_members, public.messages, public.conversation_mutes, public.media
     to service_role;
-grant select on app.former_members, public.presence to service_role;
+grant select on app.former_members, public.presence, public.message_mentions to service_role;
 
 drop policy if exists service_all on public.built_in_avatars;
 create policy service_all on public.built_in_avatars to service_role using (true) with check (true);
@@ -106,6 +107,8 @@ drop policy if exists service_all on public.conversations;
 create policy service_all on public.conversations to service_role using (true) with check (true);
 drop policy if exists service_all on public.conversation_members;
 create policy service_all on public.conversation_members to service_role using (true) with check (true);
+drop policy if exists service_select on public.message_mentions;
+create policy service_select on public.message_mentions for select to service_role using (true);
 drop policy if exists service_all on public.messages;
 create policy service_all on public.messages to service_role using (true) with check (true);
 drop policy if exists service_all on public.conversation_mutes;
@@ -215,8 +218,10 @@ create policy feed_select on app.former_members for select to postline_feed usin
 -- the role, under the lock of membership changes. A member edits and deletes its own messages, owner and admins of a
 -- group delete all; a trigger refuses other changes, and changes of deleted messages.
 grant select on public.messages to authenticated, postline_feed;
-grant update (content, deleted_at) on public.messages to authenticated;
-grant insert (conversation_id, sender_id, client_id, kind, content, attachment) on public.messages to authenticated;
+grant update (content, deleted_at, mentions, mentions_everyone, data) on public.messages to authenticated;
+grant insert (
+    conversation_id, sender_id, client_id, kind, content, attachment, reply_to_seq, mentions, mentions_everyone, data)
+    on public.messages to authenticated;
 drop policy if exists member_select on public.messages;
 create policy member_select on public.messages for select to authenticated
     using (conversation_id = any (array(select app.my_conversations())));
@@ -229,8 +234,10 @@ create policy sender_update on public.messages for update to authenticated
            and conversation_id = any (array(select app.my_conversations()))
            or conversation_id = any (array(select app.my_groups('{owner,admin}'))));
 -- Numbered by app.number_messages. The role reads no messages.
-grant insert (id, conversation_id, seq, sender_id, client_id, content, created_at) on public.messages
-    to postline_sender;
+grant insert (
+    id, conversation_id, seq, sender_id, client_id, content, created_at, reply_to_seq, mentions, mentions_everyone,
+    data)
+    on public.messages to postline_sender;
 drop policy if exists sender_insert on public.messages;
 create policy sender_insert on public.messages for insert to postline_sender
     with check (exists (select from public.conversation_members m
@@ -238,6 +245,15 @@ create policy sender_insert on public.messages for insert to postline_sender
                            and not m.is_deleted));
 drop policy if exists feed_select on public.messages;
 create policy feed_select on public.messages for select to postline_feed using (true);
+
+-- message_mentions: a user's own, and those of everyone, in its conversations. The triggers of messages write them.
+grant select on public.message_mentions to authenticated, postline_feed;
+drop policy if exists own_select on public.message_mentions;
+create policy own_select on public.message_mentions for select to authenticated
+    using (user_id in ((select auth.uid()), app.everyone())
+           and conversation_id = any (array(select app.my_conversations())));
+drop policy if exists feed_select on public.message_mentions;
+create policy feed_select on public.message_mentions for select to postline_feed using (true);
 
 -- presence: readable for users who share a conversation, unless either of the two hides its own; not writable. Columns
 -- that show who hides are not readable.
@@ -251,8 +267,8 @@ create policy feed_select on public.presence for select to postline_feed using (
 
 -- conversation_mutes: a member's own, of its conversations. A null ends a mute: the feed would not see a deleted row.
 grant select on public.conversation_mutes to authenticated, postline_feed;
-grant insert (conversation_id, user_id, muted_until), update (muted_until) on public.conversation_mutes
-    to authenticated;
+grant insert (conversation_id, user_id, muted_until, marked_unread_seq, archived_at, pinned_at),
+    update (muted_until, marked_unread_seq, archived_at, pinned_at) on public.conversation_mutes to authenticated;
 drop policy if exists own_select on public.conversation_mutes;
 create policy own_select on public.conversation_mutes for select to authenticated using (user_id = (select auth.uid()));
 drop policy if exists own_insert on public.conversation_mutes;
@@ -303,33 +319,41 @@ grant update (username, full_name, bio, avatar_type, avatar_id, avatar_url, webs
     on rest.user_profiles to authenticated;
 grant update (title) on rest.conversations to authenticated;
 grant insert (kind, participant1_id, participant2_id) on rest.conversations to authenticated;
-grant update (content, deleted_at, is_read) on rest.messages to authenticated;
-grant insert (conversation_id, sender_id, client_id, kind, content, attachment) on rest.messages to authenticated;
+grant update (content, deleted_at, is_read, mentions, mentions_everyone, data) on rest.messages to authenticated;
+grant insert (
+    conversation_id, sender_id, client_id, kind, content, attachment, reply_to_seq, mentions, mentions_everyone, data)
+    on rest.messages to authenticated;
 
 -- Operations.
 grant execute on function
     api.add_members(uuid, uuid[], boolean), api.avatars(), api.change_username(text, bigint),
     api.compatible_conversations(integer, text), api.compatible_me(),
-    api.conversation(uuid, boolean), api.conversations(integer, text), api.create_group(text, uuid[], boolean),
+    api.conversation(uuid, boolean), api.conversations(integer, text), api.create_group(text, uuid[], boolean, jsonb),
     api.create_media(text, text, bigint, uuid, integer, integer), api.seen_media(uuid[]), api.waiting_media(uuid),
-    api.delete_message(uuid, bigint), api.devices(), api.edit_message(uuid, bigint, text),
-    api.mark_read(uuid, bigint), api.me(), api.messages(uuid, bigint, bigint, integer),
-    api.mute_conversation(uuid, text), api.open_conversation(uuid, boolean), api.presence(uuid[]),
+    api.delete_message(uuid, bigint), api.devices(),
+    api.edit_message(uuid, bigint, text, uuid[], boolean, jsonb, boolean), api.mark_read(uuid, bigint), api.me(),
+    api.messages(uuid, bigint, bigint, integer),
+    api.mute_conversation(uuid, text), api.open_conversation(uuid, boolean), api.pin_message(uuid, bigint, boolean),
+    api.presence(uuid[]), api.replies(uuid, bigint, bigint, bigint, integer),
     api.profile_by_username(text), api.profiles(uuid[]), api.register_device(text, text, text, text),
     api.remove_device(uuid), api.remove_member(uuid, uuid),
     api.save_compatible_me(jsonb, bigint, text, text), api.save_me(jsonb, bigint),
-    api.search_profiles(text, integer), api.send_message(uuid, text, uuid, text, jsonb),
-    api.sent_message(uuid, text, uuid, text, jsonb), api.set_avatar(text, text, text, bigint, uuid),
+    api.search_profiles(text, integer),
+    api.send_message(uuid, text, uuid, text, jsonb, bigint, uuid[], boolean, jsonb),
+    api.sent_message(uuid, text, uuid, text, jsonb, bigint, jsonb),
+    api.set_conversation(uuid, boolean, boolean, boolean), api.set_avatar(text, text, text, bigint, uuid),
     api.set_member_role(uuid, uuid, text, boolean), api.sync(text, pg_snapshot, pg_snapshot, text, integer, integer),
-    api.typing(uuid), api.update_conversation(uuid, text, boolean), api.update_me(jsonb, bigint),
+    api.typing(uuid), api.update_conversation(uuid, text, boolean, jsonb, boolean), api.update_me(jsonb, bigint),
     api.update_physical(jsonb, bigint)
     to authenticated;
 grant execute on function api.avatars() to anon;
 grant execute on function
-    app.send_messages(uuid[], uuid[], text[], uuid[]), app.number_messages(uuid[], uuid[], text[], uuid[]),
+    app.send_messages(uuid[], uuid[], text[], uuid[], bigint[], text[], boolean[], text[]),
+    app.number_messages(uuid[], uuid[], text[], uuid[], bigint[], text[], boolean[], text[]),
     app.utc(timestamptz), app.quoted_utc(timestamptz), app.quoted(text), app.attachment_object(jsonb),
-    app.message_object(public.messages, json, bigint), app.message_object(public.messages, text, text, bigint),
-    app.sender_members(uuid, json), app.conversation_member(uuid)
+    app.message_object(public.messages, json, bigint, text),
+    app.message_object(public.messages, text, text, bigint, text), app.has_details(public.messages),
+    app.message_details(public.messages, text), app.sender_members(uuid, json), app.conversation_member(uuid)
     to postline_sender;
 grant execute on function
     accounts.are_in_use(uuid[], uuid[]), accounts.await_confirmation(uuid, integer),
@@ -350,7 +374,7 @@ grant execute on function
     to postline_accounts;
 grant execute on function
     feed.users_with_changes(pg_snapshot, uuid[]), feed.read_changes(pg_snapshot),
-    feed.has_no_changes(text[], uuid[], pg_snapshot[]), feed.mutes(uuid, uuid[]),
+    feed.has_no_changes(text[], uuid[], pg_snapshot[]), feed.own_numbers(uuid, uuid[], bigint[]),
     feed.poll_changes(pg_snapshot, text[]), feed.change_ranges(pg_snapshot, xid8),
     feed.changed_members(xid8[], xid8[]), feed.changed_former_members(xid8[], xid8[]),
     feed.changed_profiles(xid8[], xid8[]), feed.changed_conversations(xid8[], xid8[]),
@@ -369,8 +393,11 @@ grant execute on function
 
 -- Functions that operations, policies and views call.
 grant execute on function
-    app.utc(timestamptz), app.quoted_utc(timestamptz), app.message_object(public.messages, json, bigint),
-    app.message_object(public.messages, text, text, bigint), app.sender_members(uuid, json),
+    app.utc(timestamptz), app.quoted_utc(timestamptz), app.message_object(public.messages, json, bigint, text),
+    app.message_object(public.messages, text, text, bigint, text), app.has_details(public.messages),
+    app.message_details(public.messages, text), app.reply_object(public.messages),
+    app.own_members(bigint, bigint, boolean, timestamptz, boolean, boolean), app.everyone(),
+    app.unread_mentions(uuid, uuid, bigint), app.sender_members(uuid, json),
     app.conversation_member(uuid), app.attachment_object(jsonb), app.quoted(text),
     app.presence_object(uuid, boolean, timestamptz), app.epoch(),
     app.record_ended_transactions(pg_snapshot, timestamptz), app.standby_snapshot(),
@@ -400,7 +427,8 @@ grant execute on function
     app.set_member_role(uuid, uuid, text), app.my_groups(text[]), app.is_manager(uuid), app.my_conversations(),
     app.is_member(uuid), app.my_message(uuid, bigint), app.message_page(uuid, bigint, bigint, integer),
     app.move_message(uuid, bigint), app.sender_of(uuid), app.split_full_name(text),
-    app.is_first_sent(uuid, uuid, text, text, jsonb),
+    app.is_first_sent(uuid, uuid, text, text, jsonb, bigint, jsonb), app.mentioned_members(uuid, uuid[]),
+    app.set_pin(uuid, bigint, boolean), app.set_conversation_data(uuid, jsonb),
     app.is_change(xid8, pg_snapshot, pg_snapshot), app.presence_visibility(), app.presence_visible_users(),
     app.changes_since(pg_snapshot, pg_snapshot), app.sync_position(text), app.step_members(),
     app.sync_conversation_ids(uuid, pg_snapshot, pg_snapshot), app.sync_step_end(uuid[], uuid),

@@ -23,8 +23,7 @@ CREATE DOMAIN app.member_role AS text
 CREATE DOMAIN app.message_content AS text
 	CONSTRAINT messages_content_valid CHECK ((char_length(VALUE) <= 8000));
 
-CREATE DOMAIN app.message_kind AS text
-	CONSTRAINT messages_kind_valid CHECK ((VALUE = ANY (ARRAY['text'::text, 'image'::text, 'system'::text])));
+CREATE DOMAIN app.message_kind AS text;
 
 CREATE DOMAIN app.title AS text
 	CONSTRAINT conversations_title_valid CHECK ((((char_length(VALUE) >= 1) AND (char_length(VALUE) <= 100)) AND (VALUE IS NFC NORMALIZED) AND (VALUE !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text)));
@@ -1482,7 +1481,7 @@ begin
 end
 $_$;
 
-CREATE FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean DEFAULT false) RETURNS json
+CREATE FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean DEFAULT false, data jsonb DEFAULT NULL::jsonb) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1495,6 +1494,9 @@ begin
         perform app.refuse_param('member_ids', '"member_ids" must name 1 to 255 users besides you.');
     end if;
     made := app.create_group(title);
+    if data is not null then
+        perform app.set_conversation_data(made, data);
+    end if;
     insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
     return api.conversation(made, profiles);
 end
@@ -1571,7 +1573,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text) RETURNS json
+CREATE FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text, mentions uuid[] DEFAULT NULL::uuid[], mentions_everyone boolean DEFAULT NULL::boolean, data jsonb DEFAULT NULL::jsonb, keeps_data boolean DEFAULT true) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -1588,15 +1590,25 @@ begin
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be changed.');
-    elsif message.kind = 'image' then
+    elsif message.kind in ('image', 'custom') then
         content := coalesce(content, '');
     elsif coalesce(content, '') = '' then
         perform app.refuse_content();
     end if;
     if pg_catalog.char_length(content) > app.max_message_characters() then
         perform app.refuse_content();
-    elsif content <> message.content then
-        update public.messages m set content = edit_message.content
+    end if;
+    if keeps_data then
+        data := message.data;
+    end if;
+    mentions_everyone := nullif(coalesce(mentions_everyone, message.mentions_everyone), false);
+    mentions := case when mentions is null then message.mentions
+                     else app.mentioned_members(conversation_id, mentions) end;
+    if row(content, mentions, mentions_everyone, data)
+       is distinct from row(message.content, message.mentions, message.mentions_everyone, message.data) then
+        update public.messages m
+           set content = edit_message.content, mentions = edit_message.mentions,
+               mentions_everyone = edit_message.mentions_everyone, data = edit_message.data
          where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
     end if;
     return app.my_message(conversation_id, seq);
@@ -1630,9 +1642,12 @@ begin
         end if;
         select c.last_seq into newest from public.conversations c where c.id = mark_read.conversation_id;
     end if;
+    update public.conversation_mutes x set marked_unread_seq = null
+     where x.conversation_id = mark_read.conversation_id and x.user_id = me and x.marked_unread_seq is not null;
     return pg_catalog.row_to_json(w) from (
         select mark_read.conversation_id as conversation_id, me as user_id, mark as last_read_seq,
-               greatest(newest - mark, 0) as unread_count) w;
+               greatest(newest - mark, 0) as unread_count,
+               app.unread_mentions(mark_read.conversation_id, me, mark) as unread_mentions) w;
 end
 $$;
 
@@ -1689,8 +1704,12 @@ begin
                            m, conversation,
                            coalesce(senders[pg_catalog.array_position(sender_ids, m.sender_id)],
                                     app.sender_of(m.sender_id)),
-                           page.mark) as object
+                           page.mark, q.object) as object
                   from public.messages m
+                  left join lateral (
+                        select app.reply_object(t) as object from public.messages t
+                         where t.conversation_id = messages.conversation_id and t.seq = m.reply_to_seq offset 0) q
+                    on m.reply_to_seq is not null
                  where m.conversation_id = messages.conversation_id and m.seq > page.beyond and m.seq < bound
                  order by m.seq limit messages.max_results) o;
         exit when found_rows = max_results or after_seq is not null or page.beyond <= 0;
@@ -1767,6 +1786,18 @@ begin
         perform app.ensure_participants(open_conversation.user_id);
     end if;
     return api.conversation(found_id, profiles);
+end
+$$;
+
+CREATE FUNCTION api.pin_message(conversation_id uuid, seq bigint, is_pinned boolean DEFAULT true) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.caller();
+begin
+    perform app.set_pin(conversation_id, seq, is_pinned);
+    return api.conversation(conversation_id);
 end
 $$;
 
@@ -1889,6 +1920,43 @@ begin
     end if;
     return pg_catalog.row_to_json(w) from (
         select remove_member.conversation_id as conversation_id, true as "left") w;
+end
+$$;
+
+CREATE FUNCTION api.replies(conversation_id uuid, reply_to_seq bigint, before_seq bigint, after_seq bigint, max_results integer) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+    upper bigint := coalesce(before_seq, 9223372036854775807);
+    lower bigint := coalesce(after_seq, 0);
+    seqs bigint[];
+begin
+    if not coalesce(max_results between 1 and 200, false) then
+        perform app.refuse_param('limit', '"limit" must be 1 to 200.');
+    elsif before_seq is not null and after_seq is not null then
+        perform app.refuse_param('after_seq', '"after_seq" cannot be given together with "before_seq".');
+    elsif not exists (
+        select from public.messages m
+         where m.conversation_id = replies.conversation_id and m.seq = replies.reply_to_seq) then
+        perform app.refuse_hidden('There is no such message.');
+    end if;
+    seqs := case when after_seq is null
+                 then array(select m.seq from public.messages m
+                             where m.conversation_id = replies.conversation_id
+                               and m.reply_to_seq = replies.reply_to_seq and m.seq < upper
+                             order by m.seq desc limit max_results)
+                 else array(select m.seq from public.messages m
+                             where m.conversation_id = replies.conversation_id
+                               and m.reply_to_seq = replies.reply_to_seq and m.seq > lower
+                             order by m.seq limit max_results) end;
+    return '{"messages":[' || app.joined(array(
+        select o.object from app.message_objects o
+         where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
+         order by o.seq), from_last => after_seq is null, room => app.page_bytes()) || ']}';
 end
 $$;
 
@@ -2067,7 +2135,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid DEFAULT NULL::uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb) RETURNS json
+CREATE FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid DEFAULT NULL::uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb, reply_to_seq bigint DEFAULT NULL::bigint, mentions uuid[] DEFAULT NULL::uuid[], mentions_everyone boolean DEFAULT NULL::boolean, data jsonb DEFAULT NULL::jsonb) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -2081,21 +2149,23 @@ begin
         me := app.caller();
     end if;
     kind := coalesce(kind, 'text');
-    if kind not in ('text', 'image') then
-        perform app.refuse_param('kind', '"kind" must be "text" or "image".');
+    if kind not in ('text', 'image', 'custom') then
+        perform app.refuse_param('kind', '"kind" must be "text", "image" or "custom".');
     elsif pg_catalog.char_length(content) > app.max_message_characters() then
         perform app.refuse_content();
     end if;
     if attachment is not null and attachment ? 'media_id' then
         attachment := app.complete_attachment(attachment);
     end if;
-    insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment)
-    values (conversation_id, me, client_id, kind, content, attachment);
+    insert into public.messages (
+        conversation_id, sender_id, client_id, kind, content, attachment, reply_to_seq, mentions, mentions_everyone,
+        data)
+    values (conversation_id, me, client_id, kind, content, attachment, reply_to_seq, mentions, mentions_everyone, data);
     return app.my_message(conversation_id);
 end
 $$;
 
-CREATE FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb) RETURNS json
+CREATE FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb, reply_to_seq bigint DEFAULT NULL::bigint, data jsonb DEFAULT NULL::jsonb) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2104,7 +2174,7 @@ declare
     sent public.messages;
 begin
     kind := coalesce(kind, 'text');
-    content := coalesce(content, case when kind = 'image' then '' end);
+    content := coalesce(content, case when kind in ('image', 'custom') then '' end);
     if attachment is not null and attachment ? 'media_id' then
         attachment := app.complete_attachment(attachment);
     end if;
@@ -2114,7 +2184,7 @@ begin
        and m.client_id = sent_message.client_id;
     if sent.id is null then
         perform app.refuse_hidden('There is no such message.');
-    elsif not app.is_first_sent(conversation_id, client_id, kind, content, attachment) then
+    elsif not app.is_first_sent(conversation_id, client_id, kind, content, attachment, reply_to_seq, data) then
         raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
             message = '"client_id" was already used for another message in this conversation.';
     end if;
@@ -2131,6 +2201,36 @@ begin
     perform app.change_avatar(pg_catalog.jsonb_build_object(
         'avatar_type', avatar_type, 'avatar_id', avatar_id, 'avatar_url', avatar_url, 'media_id', media_id));
     return api.me();
+end
+$$;
+
+CREATE FUNCTION api.set_conversation(conversation_id uuid, is_marked_unread boolean, is_archived boolean, is_pinned boolean) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.caller();
+    mark bigint;
+begin
+    select m.last_read_seq into mark from public.conversation_members m
+     where m.conversation_id = set_conversation.conversation_id and m.user_id = me;
+    if not found then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    insert into public.conversation_mutes as x (conversation_id, user_id, marked_unread_seq, archived_at, pinned_at)
+    values (set_conversation.conversation_id, me, case when is_marked_unread then mark end,
+            case when is_archived then pg_catalog.now() end, case when is_pinned then pg_catalog.now() end)
+    on conflict on constraint conversation_mutes_pkey do update
+       set marked_unread_seq = case when is_marked_unread is null then x.marked_unread_seq
+                                    else excluded.marked_unread_seq end,
+           archived_at = case when is_archived is null then x.archived_at
+                              when is_archived then coalesce(x.archived_at, excluded.archived_at) end,
+           pinned_at = case when is_pinned is null then x.pinned_at
+                            when is_pinned then coalesce(x.pinned_at, excluded.pinned_at) end
+     where coalesce(is_marked_unread <> coalesce(x.marked_unread_seq >= mark, false), false)
+        or coalesce(is_archived <> (x.archived_at is not null), false)
+        or coalesce(is_pinned <> (x.pinned_at is not null), false);
+    return api.conversation(set_conversation.conversation_id);
 end
 $$;
 
@@ -2334,7 +2434,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean DEFAULT false) RETURNS json
+CREATE FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean DEFAULT false, data jsonb DEFAULT NULL::jsonb, keeps_data boolean DEFAULT true) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -2342,7 +2442,12 @@ declare
     me uuid := app.caller();
     seat record := app.lock_conversation(conversation_id);
 begin
-    if seat.kind = 'direct' then
+    if not keeps_data then
+        perform app.set_conversation_data(conversation_id, data);
+    end if;
+    if title is null and not keeps_data then
+        return api.conversation(conversation_id, profiles);
+    elsif seat.kind = 'direct' then
         perform app.refuse_forbidden('A direct conversation has no title.');
     elsif seat.role = 'member' then
         perform app.refuse_forbidden('Only the owner and admins of a group can change its title.');
@@ -2414,6 +2519,24 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.account_ids(ids uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if ids is null then
+        return null;
+    end if;
+    return array(
+        select w.id
+          from (select coalesce(g.account_id, u.id) as id, min(u.place) as place
+                  from unnest(ids) with ordinality as u (id, place)
+                  left join app.merged_guests g on g.guest_id = u.id
+                 group by 1) w
+         order by w.place);
+end
+$$;
+
 CREATE FUNCTION app.acquire_lease(name text, holder uuid, seconds double precision) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2424,6 +2547,63 @@ begin
     on conflict on constraint leases_pkey do update set holder = excluded.holder, expires_at = excluded.expires_at
      where l.holder = excluded.holder or l.expires_at <= pg_catalog.clock_timestamp();
     return found;
+end
+$$;
+
+CREATE FUNCTION app.message_id() RETURNS uuid
+    LANGUAGE sql PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (((lpad(to_hex(((date_part('epoch'::text, clock_timestamp()) * (1000)::double precision))::bigint), 12, '0'::text) || '7'::text) || substr((gen_random_uuid())::text, 16)))::uuid AS uuid;
+END;
+
+CREATE TABLE public.messages (
+    id uuid DEFAULT app.message_id() NOT NULL,
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    sender_id uuid NOT NULL,
+    client_id uuid,
+    kind app.message_kind DEFAULT 'text'::text NOT NULL,
+    content app.message_content,
+    attachment jsonb,
+    version bigint DEFAULT 1 NOT NULL,
+    sent_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    edited_at timestamp with time zone,
+    deleted_at timestamp with time zone,
+    first_sent bytea,
+    event jsonb,
+    reply_to_seq bigint,
+    mentions uuid[],
+    mentions_everyone boolean,
+    data jsonb
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_freeze_min_age='0');
+
+CREATE FUNCTION app.add_details(message public.messages) RETURNS public.messages
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    message.mentions_everyone := nullif(message.mentions_everyone, false);
+    if message.deleted_at is not null then
+        message.mentions := null;
+        message.mentions_everyone := null;
+        message.data := null;
+    end if;
+    -- Numbers have no gaps: this is the whole check.
+    if message.reply_to_seq not between 1 and message.seq - 1 then
+        perform app.refuse_reply();
+    end if;
+    if message.data is not null then
+        perform app.check_data(message.data);
+    end if;
+    if message.mentions_everyone then
+        perform app.check_everyone(message.conversation_id, message.sender_id);
+    end if;
+    message.mentions := app.mentioned_members(message.conversation_id, message.mentions);
+    perform app.record_mentions(message);
+    return message;
 end
 $$;
 
@@ -2480,6 +2660,8 @@ begin
     end if;
     update public.conversations c
        set last_seq = reserved + f.last_seq,
+           pinned_seqs = (array(select reserved + p from unnest(f.pinned_seqs) p) || c.pinned_seqs)[:50],
+           data = coalesce(c.data, f.data),
            last_message_content = pg_catalog.left(newest.content, app.preview_characters()),
            last_message_time = newest.created_at, last_message_xid = xid,
            last_message_sender_id = case when newest.sender_id = guest then account else newest.sender_id end
@@ -2488,7 +2670,8 @@ begin
     insert into app.message_moves (conversation_id, guest_id, into_id, base, sent_xid, below, uncounted_below)
     values (from_id, guest, into_id, reserved, xid, newest.seq + 1, counted_from);
     update public.conversations c
-       set last_seq = 0, last_message_content = null, last_message_time = null, last_message_sender_id = null
+       set last_seq = 0, last_message_content = null, last_message_time = null, last_message_sender_id = null,
+           pinned_seqs = null
      where c.id = from_id;
     update public.conversation_members m
        set last_read_seq = greatest(w.seq, case when m.last_read_seq = reserved
@@ -2594,6 +2777,26 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.change_details(before public.messages, message public.messages) RETURNS public.messages
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    message.mentions_everyone := nullif(message.mentions_everyone, false);
+    if message.data is distinct from before.data and message.data is not null then
+        perform app.check_data(message.data);
+    end if;
+    if message.mentions_everyone and before.mentions_everyone is null then
+        perform app.check_everyone(message.conversation_id, message.sender_id);
+    end if;
+    if message.mentions is distinct from before.mentions then
+        message.mentions := app.mentioned_members(message.conversation_id, message.mentions);
+    end if;
+    perform app.replace_mentions(before, message);
+    return message;
+end
+$$;
+
 CREATE FUNCTION app.change_fields(patch jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2659,10 +2862,15 @@ CREATE FUNCTION app.change_message() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    if row(new.content, new.deleted_at) is distinct from row(old.content, old.deleted_at) then
-        update public.messages m set content = new.content, deleted_at = new.deleted_at where m.id = old.id
-        returning m.content, m.attachment, m.version, m.edited_at, m.deleted_at
-             into new.content, new.attachment, new.version, new.edited_at, new.deleted_at;
+    if row(new.content, new.deleted_at, new.mentions, new.mentions_everyone, new.data)
+       is distinct from row(old.content, old.deleted_at, old.mentions, old.mentions_everyone, old.data) then
+        update public.messages m
+           set content = new.content, deleted_at = new.deleted_at, mentions = new.mentions,
+               mentions_everyone = new.mentions_everyone, data = new.data
+         where m.id = old.id
+        returning m.content, m.attachment, m.version, m.edited_at, m.deleted_at, m.mentions, m.mentions_everyone, m.data
+             into new.content, new.attachment, new.version, new.edited_at, new.deleted_at, new.mentions,
+                  new.mentions_everyone, new.data;
         if not found then
             return null;
         end if;
@@ -2915,6 +3123,21 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.check_data(data jsonb) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if pg_catalog.jsonb_typeof(data) <> 'object' then
+        perform app.refuse_param('data', '"data" must be an object.');
+    elsif app.has_huge_number(data) then
+        perform app.refuse_param('data', '"data" has a number that is out of range.');
+    elsif app.json_bytes(data) > app.max_data_bytes() then
+        perform app.refuse_param('data', '"data" must be at most 4 KiB of JSON.');
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.check_date_of_birth(field text, value date) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2923,6 +3146,17 @@ begin
     -- One day later than UTC: in the east it is already tomorrow.
     if value not between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1 then
         perform app.refuse_param(field, pg_catalog.format('"%s" must be a date from 1900 to today.', field));
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.check_everyone(conversation_id uuid, sender_id uuid) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if not app.may_mention_everyone(conversation_id, sender_id) then
+        perform app.refuse_forbidden('Only the owner and admins of a group can mention everyone.');
     end if;
 end
 $$;
@@ -3028,7 +3262,7 @@ begin
                     when q.seq <= m.last_read_seq then
                         case when q.told_seq > 0 and q.attempts < 10 then 'read' else 'forget' end
                     when q.noted_at < pg_catalog.now() - interval '1 day' then 'late'
-                    when n.seq is null or x.muted_until > pg_catalog.now() then 'rest'
+                    when n.seq is null then 'rest'
                     when not exists (select from app.node_users o where o.user_id = d.user_id) then 'tell'
                     -- A node reports a departure a few seconds late, so that a reconnect is not shown: users who may
                     -- just be leaving are checked once more.
@@ -3045,6 +3279,9 @@ begin
                  where t.conversation_id = q.conversation_id and t.seq <= q.seq
                    and t.seq > greatest(m.last_read_seq, q.told_seq) and t.sender_id <> d.user_id
                    and t.deleted_at is null
+                   -- A mention breaks a mute.
+                   and (coalesce(x.muted_until <= pg_catalog.now(), true)
+                        or t.mentions_everyone or d.user_id = any (t.mentions))
                  order by t.seq desc limit 1) n on true),
     -- Once per user, who may have ten devices and thousands of conversations.
     badges as materialized (
@@ -3504,6 +3741,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.everyone() RETURNS uuid
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT '00000000-0000-0000-0000-000000000000'::uuid AS uuid;
+END;
+
 CREATE FUNCTION app.folded(value text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3637,6 +3880,12 @@ CREATE FUNCTION app.has_control(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT (value ~ app.control_characters());
+END;
+
+CREATE FUNCTION app.has_details(message public.messages) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (((message).reply_to_seq IS NOT NULL) OR ((message).mentions IS NOT NULL) OR ((message).mentions_everyone IS NOT NULL) OR ((message).data IS NOT NULL));
 END;
 
 CREATE FUNCTION app.has_huge_number(value jsonb) RETURNS boolean
@@ -3803,15 +4052,17 @@ CREATE FUNCTION app.is_count(value jsonb) RETURNS boolean
          END AS "case";
 END;
 
-CREATE FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb) RETURNS boolean
+CREATE FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, reply_to_seq bigint, data jsonb) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    select case when m.first_sent is null
-                then row(m.kind, m.content, m.attachment) is not distinct from row(
-                         is_first_sent.kind, is_first_sent.content, is_first_sent.attachment)
-                else m.first_sent = app.message_hash(
-                         is_first_sent.kind, is_first_sent.content, is_first_sent.attachment) end
+    select m.reply_to_seq is not distinct from is_first_sent.reply_to_seq
+           and case when m.first_sent is null
+                    then row(m.kind, m.content, m.attachment, m.data) is not distinct from row(
+                             is_first_sent.kind, is_first_sent.content, is_first_sent.attachment, is_first_sent.data)
+                    else m.first_sent = app.message_hash(
+                             is_first_sent.kind, is_first_sent.content, is_first_sent.attachment,
+                             is_first_sent.data) end
       from public.messages m
      where m.conversation_id = is_first_sent.conversation_id and m.sender_id = auth.uid()
        and m.client_id = is_first_sent.client_id
@@ -3974,6 +4225,24 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.json_bytes(value jsonb) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT octet_length((json_strip_nulls((replace((value)::text, 'null'::text, 'true'::text))::json))::text) AS octet_length;
+END;
+
+CREATE FUNCTION app.max_data_bytes() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 4096;
+END;
+
+CREATE FUNCTION app.is_valid_data(data jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT ((jsonb_typeof(data) = 'object'::text) AND (app.json_bytes(data) <= app.max_data_bytes()) AND (NOT app.has_huge_number(data)));
+END;
+
 CREATE FUNCTION app.joined(objects text[], from_last boolean DEFAULT false, room bigint DEFAULT app.answer_bytes()) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3996,12 +4265,6 @@ begin
         case when from_last then objects[total - fitting + 1:] else objects[:fitting] end, ',');
 end
 $$;
-
-CREATE FUNCTION app.json_bytes(value jsonb) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT octet_length((json_strip_nulls((replace((value)::text, 'null'::text, 'true'::text))::json))::text) AS octet_length;
-END;
 
 CREATE FUNCTION app.language_tag(value text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -4224,6 +4487,19 @@ CREATE FUNCTION app.max_own_conversations() RETURNS integer
  SELECT (app.max_conversations() * 2);
 END;
 
+CREATE FUNCTION app.may_mention_everyone(conversation_id uuid, sender_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return exists (
+        select from public.conversations c
+          join public.conversation_members m on m.conversation_id = c.id
+         where c.id = may_mention_everyone.conversation_id and c.kind = 'group'
+           and m.user_id = may_mention_everyone.sender_id and m.role in ('owner', 'admin'));
+end
+$$;
+
 CREATE FUNCTION app.meant_words(word text) RETURNS text[]
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4253,6 +4529,24 @@ CREATE FUNCTION app.media_id(attachment jsonb) RETURNS uuid
              ELSE NULL::uuid
          END AS "case";
 END;
+
+CREATE FUNCTION app.mentioned_members(conversation_id uuid, mentions uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if pg_catalog.cardinality(mentions) > 50 then
+        perform app.refuse_param('mentions', '"mentions" must hold at most 50 UUIDs.');
+    end if;
+    return nullif(array(
+        select u.id
+          from (select u.id, min(u.place) as place from pg_catalog.unnest(mentions) with ordinality as u (id, place)
+                 group by u.id) u
+          join public.conversation_members m
+            on m.conversation_id = mentioned_members.conversation_id and m.user_id = u.id and not m.is_deleted
+         order by u.place), '{}');
+end
+$$;
 
 CREATE FUNCTION app.merge_media(guest uuid, account uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
@@ -4404,20 +4698,25 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.message_hash(kind text, content text, attachment jsonb) RETURNS bytea
+CREATE FUNCTION app.message_details(message public.messages, reply text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT concat(',"reply_to":',
+         CASE
+             WHEN ((message).reply_to_seq IS NULL) THEN 'null'::text
+             ELSE COALESCE(reply, (('{"seq":'::text || (message).reply_to_seq) || ',"sender_id":null,"kind":null,"content":null,"version":0}'::text))
+         END, ',"mentions":', COALESCE((array_to_json((message).mentions))::text, '[]'::text), ',"mentions_everyone":', (COALESCE((message).mentions_everyone, false))::text, ',"data":', COALESCE(((message).data)::text, 'null'::text)) AS concat;
+END;
+
+CREATE FUNCTION app.message_hash(kind text, content text, attachment jsonb, data jsonb) RETURNS bytea
     LANGUAGE sql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     select pg_catalog.sha256(pg_catalog.decode(s.value, 'hex') || pg_catalog.sha256(pg_catalog.convert_to(
-        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8')))
+        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, '')
+            || coalesce(e'\x1f' || data::text, ''), 'UTF8')))
       from app.settings s where s.name = 'message_hash_key'
 $$;
-
-CREATE FUNCTION app.message_id() RETURNS uuid
-    LANGUAGE sql PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT (((lpad(to_hex(((date_part('epoch'::text, clock_timestamp()) * (1000)::double precision))::bigint), 12, '0'::text) || '7'::text) || substr((gen_random_uuid())::text, 16)))::uuid AS uuid;
-END;
 
 CREATE FUNCTION app.utc(value timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -4435,27 +4734,7 @@ CREATE FUNCTION app.quoted_utc(value timestamp with time zone) RETURNS text
          END AS "case";
 END;
 
-CREATE TABLE public.messages (
-    id uuid DEFAULT app.message_id() NOT NULL,
-    conversation_id uuid NOT NULL,
-    seq bigint NOT NULL,
-    sender_id uuid NOT NULL,
-    client_id uuid,
-    kind app.message_kind DEFAULT 'text'::text NOT NULL,
-    content app.message_content,
-    attachment jsonb,
-    version bigint DEFAULT 1 NOT NULL,
-    sent_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    edited_at timestamp with time zone,
-    deleted_at timestamp with time zone,
-    first_sent bytea,
-    event jsonb
-)
-WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_freeze_min_age='0');
-
-CREATE FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) RETURNS text
+CREATE FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint, reply text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT concat('{"id":"', (message).id, conversation, (message).seq, sender,
@@ -4481,7 +4760,11 @@ CREATE FUNCTION app.message_object(message public.messages, conversation text, s
              END) || ',"version":'::text)
              WHEN ((message).seq > mark) THEN ',"attachment":null,"is_read":false,"version":'::text
              ELSE ',"attachment":null,"is_read":true,"version":'::text
-         END, (message).version, ',"created_at":', COALESCE(app.quoted_utc((message).created_at), '""'::text),
+         END, (message).version,
+         CASE
+             WHEN app.has_details(message) THEN app.message_details(message, reply)
+             ELSE ',"reply_to":null,"mentions":[],"mentions_everyone":false,"data":null'::text
+         END, ',"created_at":', COALESCE(app.quoted_utc((message).created_at), '""'::text),
          CASE
              WHEN (((message).edited_at IS NULL) AND ((message).deleted_at IS NULL)) THEN ',"edited_at":null,"deleted_at":null}'::text
              ELSE ((((',"edited_at":'::text || COALESCE(app.quoted_utc((message).edited_at), 'null'::text)) || ',"deleted_at":'::text) || COALESCE(app.quoted_utc((message).deleted_at), 'null'::text)) || '}'::text)
@@ -4494,10 +4777,10 @@ CREATE FUNCTION app.sender_members(id uuid, sender json) RETURNS text
  SELECT (((',"sender_id":"'::text || (id)::text) || '","sender":'::text) || (sender)::text);
 END;
 
-CREATE FUNCTION app.message_object(message public.messages, sender json, mark bigint) RETURNS text
+CREATE FUNCTION app.message_object(message public.messages, sender json, mark bigint, reply text) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT app.message_object(message, app.conversation_member((message).conversation_id), app.sender_members((message).sender_id, sender), mark) AS message_object;
+ SELECT app.message_object(message, app.conversation_member((message).conversation_id), app.sender_members((message).sender_id, sender), mark, reply) AS message_object;
 END;
 
 CREATE FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) RETURNS record
@@ -4567,7 +4850,8 @@ begin
                        order by n.seq desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
               from (select m.id, m.seq, m.sender_id, m.content from public.messages m
                      where m.conversation_id = move.conversation_id and m.seq < move.below and m.seq >= lowest
-                       and (move.into_id is not null or m.sender_id = move.guest_id)
+                       and (move.into_id is not null or m.sender_id = move.guest_id
+                            or m.mentions @> array[move.guest_id])
                      order by m.seq desc limit most) n) b;
     if ids <> '{}' then
         perform app.reassign_messages(
@@ -4687,8 +4971,12 @@ CREATE FUNCTION app.moved_xid(before public.messages, after public.messages) RET
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
-    if row(after.id, after.kind, after.content, after.attachment, after.edited_at, after.deleted_at) is distinct from
-       row(before.id, before.kind, before.content, before.attachment, before.edited_at, before.deleted_at)
+    if row(after.id, after.kind, after.content, after.attachment, after.edited_at, after.deleted_at,
+           after.mentions_everyone, after.data) is distinct from
+       row(before.id, before.kind, before.content, before.attachment, before.edited_at, before.deleted_at,
+           before.mentions_everyone, before.data)
+       or after.mentions is distinct from app.account_ids(before.mentions)
+       or after.reply_to_seq - before.reply_to_seq <> after.seq - before.seq
        or after.client_id <> before.client_id or after.client_id is not null and before.client_id is null
        or after.sender_id <> before.sender_id and not exists (
             select from app.merged_guests g where g.guest_id = before.sender_id and g.account_id = after.sender_id) then
@@ -4698,7 +4986,8 @@ begin
                  where v.conversation_id = before.conversation_id and v.into_id = after.conversation_id
                    and v.base + before.seq = after.seq);
     end if;
-    return case when after.sender_id <> before.sender_id then before.sent_xid end;
+    return case when after.sender_id <> before.sender_id or after.mentions <> before.mentions
+                then before.sent_xid end;
 end
 $$;
 
@@ -4853,6 +5142,9 @@ declare
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
+        if app.has_details(new) then
+            perform app.record_mentions(new);
+        end if;
         return new;
     end if;
     -- The policy checks it too, but only after this trigger, whose errors would reveal who is a member and what was
@@ -4870,6 +5162,11 @@ begin
     elsif new.kind = 'image' then
         if new.attachment is null then
             perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
+        end if;
+        new.content := coalesce(new.content, '');
+    elsif new.kind = 'custom' then
+        if new.data is null then
+            perform app.refuse_param('data', '"data" is missing: a message of kind "custom" needs it.');
         end if;
         new.content := coalesce(new.content, '');
     elsif coalesce(new.content, '') = '' then
@@ -4912,6 +5209,9 @@ begin
     if new.attachment is not null and new.attachment ? 'media_id' then
         perform app.use_picture(new);
     end if;
+    if app.has_details(new) then
+        new := app.add_details(new);
+    end if;
 
     new.version := 1;
     new.sent_xid := xid;
@@ -4921,7 +5221,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) RETURNS TABLE(place bigint, id uuid, conversation_id uuid, seq bigint, sender_id uuid, client_id uuid, content text, created_at timestamp with time zone, is_alone boolean)
+CREATE FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[], everyone boolean[], data text[]) RETURNS TABLE(place bigint, id uuid, conversation_id uuid, seq bigint, sender_id uuid, client_id uuid, content text, created_at timestamp with time zone, is_alone boolean, reply_to_seq bigint, mentioned uuid[], mentions_everyone boolean, app_data jsonb, reply text)
     LANGUAGE plpgsql SECURITY DEFINER ROWS 16
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -4940,10 +5240,11 @@ begin
     -- A separate statement, which sees everything that was committed before the locks were taken.
     return query
     with fit as (
-        select s.place, s.sender_id, s.conversation_id, s.content, s.client_id,
+        select s.place, s.sender_id, s.conversation_id, s.content, s.client_id, s.reply_to_seq, s.mentions, s.everyone,
+               s.data,
                row_number() over (partition by s.conversation_id, s.sender_id, s.client_id order by s.place) as time
-          from unnest(senders, conversations, contents, client_ids) with ordinality
-                   as s (sender_id, conversation_id, content, client_id, place)
+          from unnest(senders, conversations, contents, client_ids, replies, mentions, everyone, data) with ordinality
+                   as s (sender_id, conversation_id, content, client_id, reply_to_seq, mentions, everyone, data, place)
           join public.conversation_members m
             on m.conversation_id = s.conversation_id and m.user_id = s.sender_id and not m.is_deleted
          where s.conversation_id = any (locked)
@@ -4951,6 +5252,10 @@ begin
                 select from unnest(senders, conversations) with ordinality as e (sender_id, conversation_id, place)
                  where e.sender_id = s.sender_id and e.place < s.place and e.conversation_id = any (held)))
            and pg_catalog.char_length(s.content) between 1 and app.max_message_characters()
+           and (s.reply_to_seq is null or s.reply_to_seq between 1 and (
+                select c.last_seq from public.conversations c where c.id = s.conversation_id))
+           and (s.everyone is not true or app.may_mention_everyone(s.conversation_id, s.sender_id))
+           and (s.data is null or app.is_valid_data(s.data::jsonb))
            and (s.client_id is null or not exists (
                 select from public.messages o
                  where o.conversation_id = s.conversation_id and o.sender_id = s.sender_id
@@ -4975,7 +5280,8 @@ begin
         select s.place, s.conversation_id, r.kind, r.last_seq - r.number + s.number as seq, s.sender_id, s.client_id,
                s.content,
                -- Times increase with the numbers.
-               r.last_message_time - (r.number - s.number) * interval '1 microsecond' as created_at
+               r.last_message_time - (r.number - s.number) * interval '1 microsecond' as created_at,
+               s.reply_to_seq, s.mentions, s.everyone, s.data
           from sends s join rooms r on r.id = s.conversation_id),
     marks as (
         update public.conversation_members m
@@ -4987,7 +5293,11 @@ begin
            w.created_at,
            w.kind = 'group' and not exists (
                 select from public.conversation_members o
-                 where o.conversation_id = w.conversation_id and o.user_id <> w.sender_id)
+                 where o.conversation_id = w.conversation_id and o.user_id <> w.sender_id),
+           w.reply_to_seq,
+           case when w.mentions is not null then app.mentioned_members(w.conversation_id, w.mentions::uuid[]) end,
+           nullif(w.everyone, false), w.data::jsonb,
+           case when w.reply_to_seq is not null then app.reply_of(w.conversation_id, w.reply_to_seq) end
       from numbered w;
 end
 $$;
@@ -5002,6 +5312,26 @@ CREATE FUNCTION app.own_fields() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT ARRAY['full_name'::text, 'bio'::text, 'website'::text, 'location'::text, 'language_code'::text, 'phone_number'::text, 'date_of_birth'::text, 'preferred_unit_system'::text, 'preferences'::text] AS "array";
+END;
+
+CREATE FUNCTION app.quoted(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN (value IS NULL) THEN 'null'::text
+             ELSE (('"'::text || value) || '"'::text)
+         END AS "case";
+END;
+
+CREATE FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT concat(',"unread_count":', unread_count, ',"unread_mentions":', unread_mentions, ',"is_marked_unread":', (COALESCE(is_marked_unread, false))::text, ',"muted_until":', app.quoted(
+         CASE
+             WHEN (muted_until > now()) THEN app.utc(muted_until)
+             ELSE NULL::text
+         END), ',"is_archived":', (COALESCE(is_archived, false))::text, ',"is_pinned":', (COALESCE(is_pinned, false))::text) AS concat;
 END;
 
 CREATE FUNCTION app.page_bytes() RETURNS integer
@@ -5054,16 +5384,6 @@ begin
     return patch ->> field;
 end
 $$;
-
-CREATE FUNCTION app.quoted(value text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT
-         CASE
-             WHEN (value IS NULL) THEN 'null'::text
-             ELSE (('"'::text || value) || '"'::text)
-         END AS "case";
-END;
 
 CREATE FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
@@ -5136,6 +5456,10 @@ CREATE FUNCTION app.propagate_message() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
+    if new.deleted_at is not null then
+        update public.conversations c set pinned_seqs = pg_catalog.array_remove(c.pinned_seqs, new.seq)
+         where c.id = new.conversation_id and new.seq = any (c.pinned_seqs);
+    end if;
     update public.conversations c
        set last_message_content = case when c.last_seq = new.seq
                                        then pg_catalog.left(new.content, app.preview_characters())
@@ -5570,6 +5894,8 @@ CREATE FUNCTION app.reassign_messages(ids uuid[], from_id uuid, into_id uuid, ba
 begin
     update public.messages m
        set conversation_id = reassign_messages.into_id, seq = reassign_messages.base + m.seq, sender_id = n.sender_id,
+           reply_to_seq = reassign_messages.base + m.reply_to_seq,
+           mentions = case when m.mentions is not null then app.account_ids(m.mentions) end,
            client_id = case when not exists (
                 select from (select n.sender_id as id
                              union all
@@ -5676,6 +6002,27 @@ begin
     end loop;
     perform pg_catalog.set_config('postline.ended', app.snapshot_of(open, next)::text, true);
     perform pg_catalog.set_config('postline.asked', asked::text, true);
+end
+$$;
+
+CREATE FUNCTION app.record_mentions(message public.messages) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if message.mentions_everyone then
+        insert into public.message_mentions (conversation_id, user_id, seq)
+        values (message.conversation_id, app.everyone(), message.seq);
+    elsif message.mentions is not null then
+        insert into public.message_mentions (conversation_id, user_id, seq)
+        select message.conversation_id, u.id, message.seq from unnest(message.mentions) as u (id);
+    else
+        return;
+    end if;
+    update public.conversation_mutes x set archived_at = null
+     where x.conversation_id = message.conversation_id and x.archived_at is not null
+       and x.user_id <> message.sender_id
+       and (message.mentions_everyone or x.user_id = any (message.mentions));
 end
 $$;
 
@@ -5950,6 +6297,17 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.refuse_reply() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    raise exception using errcode = 'PL008', detail = '{"field":"reply_to_seq"}',
+        message = 'There is no such message.',
+        hint = '"reply_to_seq" must be the number of an earlier message of the same conversation.';
+end
+$$;
+
 CREATE FUNCTION app.refuse_sign_in(user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6062,6 +6420,17 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.remove_mentions(message public.messages) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    delete from public.message_mentions x
+     where x.conversation_id = message.conversation_id and x.seq = message.seq
+       and x.user_id = any (app.everyone() || coalesce(message.mentions, '{}'));
+end
+$$;
+
 CREATE FUNCTION app.removed_media(ids uuid[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6147,6 +6516,26 @@ begin
 end
 $_$;
 
+CREATE FUNCTION app.replace_mentions(before public.messages, message public.messages) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if row(message.conversation_id, message.seq, message.mentions, message.mentions_everyone)
+       is not distinct from row(before.conversation_id, before.seq, before.mentions, before.mentions_everyone) then
+        return;
+    end if;
+    perform app.remove_mentions(before);
+    perform app.record_mentions(message);
+    perform app.tell_own_conversation(message.conversation_id, u.id)
+       from unnest(case when before.mentions_everyone or message.mentions_everyone
+                        then array(select m.user_id from public.conversation_members m
+                                    where m.conversation_id = message.conversation_id)
+                        else before.mentions || message.mentions end) as u (id)
+      group by u.id;
+end
+$$;
+
 CREATE FUNCTION app.replace_participant(conversation_id uuid, account uuid, other uuid) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6159,6 +6548,22 @@ begin
 exception when unique_violation then
     return (select c.id from public.conversations c
              where c.participant1_id = least(account, other) and c.participant2_id = greatest(account, other));
+end
+$$;
+
+CREATE FUNCTION app.reply_object(message public.messages) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT concat('{"seq":', (message).seq, ',"sender_id":"', (message).sender_id, '","kind":"', (message).kind, '","content":', COALESCE(to_json("left"(((message).content)::text, 100)), 'null'::json), ',"version":', (message).version, '}') AS concat;
+END;
+
+CREATE FUNCTION app.reply_of(conversation_id uuid, seq bigint) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return (select app.reply_object(t) from public.messages t
+             where t.conversation_id = reply_of.conversation_id and t.seq = reply_of.seq);
 end
 $$;
 
@@ -6250,7 +6655,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) RETURNS TABLE(place bigint, object text)
+CREATE FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[] DEFAULT NULL::bigint[], mentions text[] DEFAULT NULL::text[], everyone boolean[] DEFAULT NULL::boolean[], data text[] DEFAULT NULL::text[]) RETURNS TABLE(place bigint, object text)
     LANGUAGE plpgsql ROWS 16
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -6261,14 +6666,21 @@ CREATE FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents
 begin
     return query
     with numbered as materialized (
-        select n.* from app.number_messages(senders, conversations, contents, client_ids) n),
+        select n.*
+          from app.number_messages(
+                   senders, conversations, contents, client_ids, replies, mentions, everyone, data) n),
     written as (
-        insert into public.messages (id, conversation_id, seq, sender_id, client_id, content, created_at)
-        select n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, n.content, n.created_at from numbered n)
+        insert into public.messages (
+            id, conversation_id, seq, sender_id, client_id, content, created_at, reply_to_seq, mentions,
+            mentions_everyone, data)
+        select n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, n.content, n.created_at, n.reply_to_seq,
+               n.mentioned, n.mentions_everyone, n.app_data
+          from numbered n)
     select n.place, app.message_object(
                row(n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, 'text', n.content, null, 1, null, null,
-                   n.created_at, null, null, null, null)::public.messages,
-               s.object, case when n.is_alone then n.seq else 0 end)
+                   n.created_at, null, null, null, null, n.reply_to_seq, n.mentioned, n.mentions_everyone,
+                   n.app_data)::public.messages,
+               s.object, case when n.is_alone then n.seq else 0 end, n.reply)
       from numbered n
      cross join lateral (select o.object from app.sender_objects o where o.id = n.sender_id offset 0) s;
 end
@@ -6280,6 +6692,21 @@ CREATE FUNCTION app.sender_of(id uuid) RETURNS text
     AS $$
 begin
     return (select app.sender_members(s.id, s.object) from app.sender_objects s where s.id = sender_of.id);
+end
+$$;
+
+CREATE FUNCTION app.set_conversation_data(conversation_id uuid, data jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    seat record := app.lock_conversation(conversation_id);
+begin
+    if seat.kind = 'group' and seat.role = 'member' then
+        perform app.refuse_forbidden('Only the owner and admins of a group can change its data.');
+    end if;
+    update public.conversations c set data = set_conversation_data.data
+     where c.id = set_conversation_data.conversation_id;
 end
 $$;
 
@@ -6306,6 +6733,37 @@ begin
         update public.conversation_members m set role = set_member_role.role
          where m.conversation_id = set_member_role.conversation_id and m.user_id = set_member_role.user_id;
     end if;
+end
+$$;
+
+CREATE FUNCTION app.set_pin(conversation_id uuid, seq bigint, is_pinned boolean) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    seat record := app.lock_conversation(conversation_id);
+    message public.messages;
+    pinned bigint[];
+begin
+    select m.* into message from public.messages m
+     where m.conversation_id = set_pin.conversation_id and m.seq = set_pin.seq;
+    select coalesce(c.pinned_seqs, '{}') into pinned from public.conversations c where c.id = set_pin.conversation_id;
+    if message.id is null then
+        perform app.refuse_hidden('There is no such message.');
+    elsif seat.kind = 'group' and seat.role = 'member' then
+        perform app.refuse_forbidden('Only the owner and admins of a group can pin messages.');
+    elsif is_pinned = (seq = any (pinned)) then
+        return;
+    elsif not is_pinned then
+        pinned := pg_catalog.array_remove(pinned, seq);
+    elsif message.deleted_at is not null then
+        perform app.refuse_forbidden('A deleted message cannot be pinned.');
+    elsif pg_catalog.cardinality(pinned) >= 50 then
+        perform app.refuse_forbidden('At most 50 messages can be pinned.');
+    else
+        pinned := seq || pinned;
+    end if;
+    update public.conversations c set pinned_seqs = pinned where c.id = set_pin.conversation_id;
 end
 $$;
 
@@ -6606,6 +7064,18 @@ begin
      cross join lateral (
             select since is null or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
      where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
+    -- Clients count the mentions of the messages that they get; a page may not contain all of a conversation.
+    if since is not null then
+        given := given || array(
+            select a.id
+              from unnest(active) as a (id)
+             cross join lateral (
+                    select max(x.seq) as seq from public.message_mentions x
+                     where x.conversation_id = a.id and x.user_id = any (array[me, app.everyone()])) x
+              join public.messages m on m.conversation_id = a.id and m.seq = x.seq
+             where a.id <> all (given) and not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since)
+             order by a.id);
+    end if;
 end
 $$;
 
@@ -6756,9 +7226,13 @@ begin
             select m.id, (m.message).seq,
                    app.message_object(
                        m.message, app.conversation_member(m.id),
-                       s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark) as object,
+                       s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark, q.object) as object,
                    null::boolean as limited
               from senders s cross join message m
+              left join lateral (
+                    select app.reply_object(t) as object from public.messages t
+                     where t.conversation_id = m.id and t.seq = (m.message).reply_to_seq offset 0) q
+                on (m.message).reply_to_seq is not null
             union all
             -- Limited conversations: the view contains a message that the page does not. If numbers are reserved for
             -- messages that are still to be moved, it is the next one before them.
@@ -6989,6 +7463,18 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.tell_own_conversation(conversation_id uuid, user_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    insert into public.conversation_mutes as x (conversation_id, user_id)
+    select m.conversation_id, m.user_id from public.conversation_members m
+     where m.conversation_id = tell_own_conversation.conversation_id and m.user_id = tell_own_conversation.user_id
+    on conflict on constraint conversation_mutes_pkey do update set muted_until = x.muted_until;
+end
+$$;
+
 CREATE FUNCTION app.tombstoned(profile public.user_profiles) RETURNS public.user_profiles
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -7082,6 +7568,20 @@ begin
      where m.conversation_id = transfer_membership.conversation_id and m.user_id = account;
 end
 $$;
+
+CREATE TABLE public.message_mentions (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    seq bigint NOT NULL
+);
+
+CREATE FUNCTION app.unread_mentions(conversation_id uuid, user_id uuid, mark bigint) RETURNS bigint
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT count(*) AS count
+    FROM public.message_mentions x
+   WHERE ((x.conversation_id = unread_mentions.conversation_id) AND (x.user_id = ANY (ARRAY[unread_mentions.user_id, app.everyone()])) AND (x.seq > unread_mentions.mark));
+END;
 
 CREATE FUNCTION app.update_presence(users uuid[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -7233,6 +7733,10 @@ begin
             new.participant1_id := first;
         end if;
         new.created_by := coalesce(new.created_by, auth.uid());
+        if new.data is not null then
+            perform app.check_data(new.data);
+        end if;
+        new.pinned_seqs := null;
         new.version := 1;
         new.last_seq := 0;
         new.last_message_content := null;
@@ -7249,7 +7753,12 @@ begin
         raise exception using errcode = 'PL007',
             message = 'The id, kind and participants of a conversation cannot be changed.';
     end if;
-    if row(new.title, new.created_by) is distinct from row(old.title, old.created_by)
+    if new.data is not null and new.data is distinct from old.data then
+        perform app.check_data(new.data);
+    end if;
+    new.pinned_seqs := nullif(new.pinned_seqs, '{}');
+    if row(new.title, new.created_by, new.pinned_seqs, new.data)
+       is distinct from row(old.title, old.created_by, old.pinned_seqs, old.data)
        and old.changed_xid <> pg_catalog.pg_current_xact_id() then
         new.version := old.version + 1;
         new.changed_xid := pg_catalog.pg_current_xact_id();
@@ -7296,19 +7805,27 @@ CREATE FUNCTION app.validate_message() RETURNS trigger
     AS $$
 declare
     sent_xid xid8;
+    has_details boolean := app.has_details(old) or app.has_details(new);
 begin
-    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
-       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
+    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
+       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq)
+       or has_details and new.mentions is distinct from old.mentions then
         sent_xid := app.moved_xid(old, new);
         if sent_xid is not null then
             -- A message that moves to another conversation counts as sent by the transaction that reserved its number.
             new.sent_xid := sent_xid;
             new.version := old.version + 1;
             new.changed_xid := pg_catalog.pg_current_xact_id();
+            if has_details then
+                perform app.replace_mentions(old, new);
+            end if;
             return new;
         end if;
+    end if;
+    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
+       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq) then
         raise exception using errcode = 'restrict_violation',
-            message = 'The ids, conversation, number and sender of a message cannot be changed.';
+            message = 'The ids, conversation, number, sender and reply of a message cannot be changed.';
     end if;
     if old.deleted_at is not null then
         raise exception using errcode = 'PL007', message = 'A deleted message cannot be changed.';
@@ -7318,14 +7835,20 @@ begin
         new.content := null;
         new.attachment := null;
         new.event := null;
+        new.mentions := null;
+        new.mentions_everyone := null;
+        new.data := null;
     -- The policies admit every user who may delete the message. Only its sender may edit it, and nobody an event.
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
-    elsif new.content is null or new.content = '' and new.kind <> 'image' then
+    elsif new.content is null or new.content = '' and new.kind not in ('image', 'custom') then
         perform app.refuse_content();
     elsif new.kind = 'image' and new.attachment is null then
         perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
-    elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
+    elsif new.kind = 'custom' and new.data is null then
+        perform app.refuse_param('data', '"data" is missing: a message of kind "custom" needs it.');
+    elsif row(new.kind, new.content, new.attachment, new.mentions, new.mentions_everyone, new.data)
+          is distinct from row(old.kind, old.content, old.attachment, old.mentions, old.mentions_everyone, old.data)
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();
     end if;
@@ -7337,7 +7860,10 @@ begin
             perform app.use_picture(new);
         end if;
     end if;
-    new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
+    if has_details then
+        new := app.change_details(old, new);
+    end if;
+    new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment, old.data));
     new.version := old.version + 1;
     new.changed_xid := pg_catalog.pg_current_xact_id();
     return new;
@@ -7520,6 +8046,11 @@ begin
     new.last_read_seq := greatest(old.last_read_seq, least(new.last_read_seq, newest));
     if new.last_read_seq <> old.last_read_seq then
         new.changed_xid := pg_catalog.pg_current_xact_id();
+        -- Clients know the number of unread mentions if nothing is unread.
+        if new.last_read_seq < newest and app.unread_mentions(old.conversation_id, old.user_id, old.last_read_seq) > 0
+        then
+            perform app.tell_own_conversation(old.conversation_id, old.user_id);
+        end if;
     end if;
     return new;
 end
@@ -7681,7 +8212,9 @@ CREATE TABLE public.conversations (
     version bigint DEFAULT 1 NOT NULL,
     changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    pinned_seqs bigint[],
+    data jsonb
 )
 WITH (fillfactor='70');
 
@@ -7776,6 +8309,9 @@ CREATE TABLE public.conversation_mutes (
     user_id uuid NOT NULL,
     muted_until timestamp with time zone,
     changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    marked_unread_seq bigint,
+    archived_at timestamp with time zone,
+    pinned_at timestamp with time zone,
     CONSTRAINT conversation_mutes_until_finite CHECK (isfinite(muted_until))
 );
 
@@ -8233,18 +8769,6 @@ CREATE FUNCTION feed.missed_nothing(epochs text[], users uuid[], sinces pg_snaps
     FROM feed.has_no_changes(missed_nothing.epochs, missed_nothing.users, missed_nothing.sinces) has_no_changes(place, epoch, snapshot, conversation_ids, is_durable, sees_presence);
 END;
 
-CREATE FUNCTION feed.mutes(conversation_id uuid, members uuid[]) RETURNS bigint[]
-    LANGUAGE sql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS $$
-    select array(
-        select coalesce((extract(epoch from x.muted_until) * 1000000)::bigint, 0)
-          from unnest(members) with ordinality as m (id, place)
-          left join public.conversation_mutes x on x.conversation_id = mutes.conversation_id and x.user_id = m.id
-               and x.muted_until > now()
-         order by m.place)
-$$;
-
 CREATE FUNCTION feed.poll_changes(since pg_snapshot, features text[]) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE sql STABLE
     BEGIN ATOMIC
@@ -8337,6 +8861,24 @@ CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE
     FROM feed.poll_changes(next_look.since, next_look.features) poll_changes(epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks);
 END;
 
+CREATE FUNCTION feed.own_numbers(conversation_id uuid, members uuid[], marks bigint[]) RETURNS bigint[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select array_agg(n.muted_until order by n.place) || array_agg(n.unread_mentions order by n.place)
+           || array_agg(n.flags order by n.place)
+      from (select m.place,
+                   case when x.muted_until > now() then (extract(epoch from x.muted_until) * 1000000)::bigint
+                        else 0 end as muted_until,
+                   app.unread_mentions(own_numbers.conversation_id, m.id, m.mark) as unread_mentions,
+                   (case when x.marked_unread_seq >= m.mark then 1 else 0 end
+                    + case when x.archived_at is not null then 2 else 0 end
+                    + case when x.pinned_at is not null then 4 else 0 end)::bigint as flags
+              from unnest(members, marks) with ordinality as m (id, mark, place)
+              left join public.conversation_mutes x
+                on x.conversation_id = own_numbers.conversation_id and x.user_id = m.id) n
+$$;
+
 CREATE FUNCTION feed.read_conversations(lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8345,7 +8887,7 @@ CREATE FUNCTION feed.read_conversations(lows xid8[], highs xid8[]) RETURNS TABLE
 begin
     return query
     select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
-           c.marks || feed.mutes(c.id, c.user_ids)
+           c.marks || feed.own_numbers(c.id, c.user_ids, c.marks)
       from unnest(lows, highs) as s (low, high)
       cross join lateral (select * from app.conversation_parts t
                            where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) c;
@@ -8714,7 +9256,7 @@ CREATE VIEW app.conversation_parts WITH (security_invoker='true') AS
     m.user_ids,
     m.marks,
     concat('{"id":"', c.id, '","kind":"', c.kind, '","title":', COALESCE(to_json((c.title)::text), 'null'::json), ',"created_by":', app.quoted((c.created_by)::text), ',"participant1_id":', app.quoted((c.participant1_id)::text), ',"participant2_id":', app.quoted((c.participant2_id)::text), ',"members":[', m.objects, '],"last_seq":', c.last_seq, ',"version":', c.version, ',"last_message_content":', COALESCE(to_json(c.last_message_content), 'null'::json), ',"last_message_time":', COALESCE(app.quoted_utc(c.last_message_time), 'null'::text), ',"last_message_sender_id":', app.quoted((c.last_message_sender_id)::text), ',"last_read_seq":') AS head,
-    concat(',"created_at":', COALESCE(app.quoted_utc(c.created_at), 'null'::text), ',"updated_at":', COALESCE(app.quoted_utc(c.updated_at), 'null'::text), '}') AS tail
+    concat(',"pinned_seqs":', COALESCE((array_to_json(c.pinned_seqs))::text, '[]'::text), ',"data":', COALESCE((c.data)::text, 'null'::text), ',"created_at":', COALESCE(app.quoted_utc(c.created_at), 'null'::text), ',"updated_at":', COALESCE(app.quoted_utc(c.updated_at), 'null'::text), '}') AS tail
    FROM (public.conversations c
      CROSS JOIN LATERAL ( SELECT array_agg(m_1.user_id) AS user_ids,
             array_agg(m_1.last_read_seq) AS marks,
@@ -8731,10 +9273,13 @@ CREATE VIEW app.conversation_objects WITH (security_invoker='true') AS
  SELECT c.id,
     m.user_id,
     c.changed_xid,
-    ((((((c.head || m.last_read_seq) || ',"unread_count":'::text) || (c.last_seq - m.last_read_seq)) || ',"muted_until":'::text) || app.quoted(app.utc(x.muted_until))) || c.tail) AS object
-   FROM ((public.conversation_members m
+    (((c.head || m.last_read_seq) || app.own_members((c.last_seq - m.last_read_seq), n.unread_mentions, (x.marked_unread_seq >= m.last_read_seq), x.muted_until, (x.archived_at IS NOT NULL), (x.pinned_at IS NOT NULL))) || c.tail) AS object
+   FROM (((public.conversation_members m
      JOIN app.conversation_parts c ON ((c.id = m.conversation_id)))
-     LEFT JOIN public.conversation_mutes x ON (((x.conversation_id = m.conversation_id) AND (x.user_id = m.user_id) AND (x.muted_until > now()))));
+     CROSS JOIN LATERAL ( SELECT count(*) AS unread_mentions
+           FROM public.message_mentions y
+          WHERE ((y.conversation_id = m.conversation_id) AND (y.user_id = ANY (ARRAY[m.user_id, app.everyone()])) AND (y.seq > m.last_read_seq))) n)
+     LEFT JOIN public.conversation_mutes x ON (((x.conversation_id = m.conversation_id) AND (x.user_id = m.user_id))));
 
 CREATE TABLE app.devices (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -8911,15 +9456,20 @@ CREATE VIEW app.message_objects WITH (security_invoker='true') AS
     m.version,
     m.sent_xid,
     m.changed_xid,
-    app.message_object(m.*, s.object, r.mark) AS object
-   FROM ((public.messages m
+    m.reply_to_seq,
+    app.message_object(m.*, s.object, r.mark, q.object) AS object
+   FROM (((public.messages m
      CROSS JOIN LATERAL ( SELECT s_1.object
            FROM app.sender_objects s_1
           WHERE (s_1.id = m.sender_id)
          OFFSET 0) s)
      CROSS JOIN LATERAL ( SELECT min(r_1.last_read_seq) AS mark
            FROM public.conversation_members r_1
-          WHERE (r_1.conversation_id = m.conversation_id)) r);
+          WHERE (r_1.conversation_id = m.conversation_id)) r)
+     LEFT JOIN LATERAL ( SELECT app.reply_object(t.*) AS object
+           FROM public.messages t
+          WHERE ((t.conversation_id = m.conversation_id) AND (t.seq = m.reply_to_seq))
+         OFFSET 0) q ON ((m.reply_to_seq IS NOT NULL)));
 
 CREATE TABLE app.migrations (
     name text NOT NULL,
@@ -9105,6 +9655,9 @@ ALTER TABLE ONLY app.merged_guests
 ALTER TABLE ONLY app.message_moves
     ADD CONSTRAINT message_moves_pkey PRIMARY KEY (conversation_id, guest_id);
 
+ALTER DOMAIN app.message_kind
+    ADD CONSTRAINT messages_kind_valid CHECK ((VALUE = ANY (ARRAY['text'::text, 'image'::text, 'custom'::text, 'system'::text]))) NOT VALID;
+
 ALTER TABLE ONLY app.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (name);
 
@@ -9173,6 +9726,9 @@ ALTER TABLE ONLY public.conversations
 
 ALTER TABLE ONLY public.media
     ADD CONSTRAINT media_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.message_mentions
+    ADD CONSTRAINT message_mentions_pkey PRIMARY KEY (conversation_id, user_id, seq);
 
 ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_pkey PRIMARY KEY (id);
@@ -9285,6 +9841,8 @@ CREATE UNIQUE INDEX messages_client_id_key ON public.messages USING btree (conve
 
 CREATE INDEX messages_edited ON public.messages USING btree (conversation_id, changed_xid) WHERE (version > 1);
 
+CREATE INDEX messages_reply_to ON public.messages USING btree (conversation_id, reply_to_seq, seq) WHERE (reply_to_seq IS NOT NULL);
+
 CREATE INDEX presence_changed_xid ON public.presence USING btree (changed_xid);
 
 CREATE INDEX user_profiles_changed_xid ON public.user_profiles USING btree (changed_xid);
@@ -9341,9 +9899,9 @@ CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_profiles FOR EACH ROW
 
 CREATE TRIGGER keep_changed BEFORE UPDATE OF conversation_id, user_id, role, joined_at ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.validate_member();
 
-CREATE TRIGGER keep_changed BEFORE UPDATE OF id, kind, participant1_id, participant2_id, title, created_by ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.validate_conversation();
+CREATE TRIGGER keep_changed BEFORE UPDATE OF id, kind, participant1_id, participant2_id, title, created_by, pinned_seqs, data ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.validate_conversation();
 
-CREATE TRIGGER keep_changed BEFORE UPDATE ON public.messages FOR EACH ROW WHEN ((((((((((((new.id IS DISTINCT FROM old.id) OR (new.conversation_id IS DISTINCT FROM old.conversation_id)) OR (new.seq IS DISTINCT FROM old.seq)) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.client_id IS DISTINCT FROM old.client_id)) OR ((new.kind)::text IS DISTINCT FROM (old.kind)::text)) OR ((new.content)::text IS DISTINCT FROM (old.content)::text)) OR (new.attachment IS DISTINCT FROM old.attachment)) OR (new.event IS DISTINCT FROM old.event)) OR (new.edited_at IS DISTINCT FROM old.edited_at)) OR (new.deleted_at IS DISTINCT FROM old.deleted_at))) EXECUTE FUNCTION app.validate_message();
+CREATE TRIGGER keep_changed BEFORE UPDATE ON public.messages FOR EACH ROW WHEN ((((((((((((((((new.id IS DISTINCT FROM old.id) OR (new.conversation_id IS DISTINCT FROM old.conversation_id)) OR (new.seq IS DISTINCT FROM old.seq)) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.client_id IS DISTINCT FROM old.client_id)) OR ((new.kind)::text IS DISTINCT FROM (old.kind)::text)) OR ((new.content)::text IS DISTINCT FROM (old.content)::text)) OR (new.attachment IS DISTINCT FROM old.attachment)) OR (new.event IS DISTINCT FROM old.event)) OR (new.edited_at IS DISTINCT FROM old.edited_at)) OR (new.deleted_at IS DISTINCT FROM old.deleted_at)) OR (new.reply_to_seq IS DISTINCT FROM old.reply_to_seq)) OR (new.mentions IS DISTINCT FROM old.mentions)) OR (new.mentions_everyone IS DISTINCT FROM old.mentions_everyone)) OR (new.data IS DISTINCT FROM old.data))) EXECUTE FUNCTION app.validate_message();
 
 CREATE TRIGGER keep_mark BEFORE UPDATE OF last_read_seq ON public.conversation_members FOR EACH ROW WHEN ((new.sent_seq = old.sent_seq)) EXECUTE FUNCTION app.validate_read_mark();
 
@@ -9385,7 +9943,7 @@ CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.conversation_memb
 
 CREATE TRIGGER ring AFTER INSERT OR UPDATE ON public.conversation_mutes FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
-CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE OF id, kind, participant1_id, participant2_id, title, created_by, version ON public.conversations FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE OF id, kind, participant1_id, participant2_id, title, created_by, pinned_seqs, data, version ON public.conversations FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
@@ -9466,6 +10024,9 @@ ALTER TABLE ONLY public.media
 
 ALTER TABLE ONLY public.media
     ADD CONSTRAINT media_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY public.message_mentions
+    ADD CONSTRAINT message_mentions_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
 
 ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
@@ -9576,6 +10137,8 @@ CREATE POLICY feed_select ON public.conversation_mutes FOR SELECT TO postline_fe
 
 CREATE POLICY feed_select ON public.conversations FOR SELECT TO postline_feed USING (true);
 
+CREATE POLICY feed_select ON public.message_mentions FOR SELECT TO postline_feed USING (true);
+
 CREATE POLICY feed_select ON public.messages FOR SELECT TO postline_feed USING (true);
 
 CREATE POLICY feed_select ON public.presence FOR SELECT TO postline_feed USING (true);
@@ -9598,6 +10161,8 @@ CREATE POLICY member_select ON public.conversations FOR SELECT TO authenticated 
 
 CREATE POLICY member_select ON public.messages FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
 
+ALTER TABLE public.message_mentions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.messages ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own_insert ON public.conversation_mutes FOR INSERT TO authenticated WITH CHECK (((user_id = ( SELECT auth.uid() AS uid)) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations))));
@@ -9607,6 +10172,8 @@ CREATE POLICY own_insert ON public.conversations FOR INSERT TO authenticated WIT
 CREATE POLICY own_insert ON public.messages FOR INSERT TO authenticated WITH CHECK (((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text)));
 
 CREATE POLICY own_select ON public.conversation_mutes FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY own_select ON public.message_mentions FOR SELECT TO authenticated USING (((user_id = ANY (ARRAY[( SELECT auth.uid() AS uid), app.everyone()])) AND (conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations)))));
 
 CREATE POLICY own_select ON public.user_private FOR SELECT TO authenticated USING ((id = ( SELECT auth.uid() AS uid)));
 
@@ -9653,6 +10220,8 @@ CREATE POLICY service_all ON public.user_private TO service_role USING (true) WI
 CREATE POLICY service_all ON public.user_profiles TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_all ON public.username_history TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_select ON public.message_mentions FOR SELECT TO service_role USING (true);
 
 CREATE POLICY service_select ON public.presence FOR SELECT TO service_role USING (true);
 
@@ -9868,8 +10437,8 @@ GRANT ALL ON FUNCTION api.conversation(conversation_id uuid, profiles boolean) T
 REVOKE ALL ON FUNCTION api.conversations(max_results integer, before text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.conversations(max_results integer, before text) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean) TO authenticated;
+REVOKE ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean, data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean, data jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) TO authenticated;
@@ -9880,8 +10449,8 @@ GRANT ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) TO au
 REVOKE ALL ON FUNCTION api.devices() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.devices() TO authenticated;
 
-REVOKE ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text) TO authenticated;
+REVOKE ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text, mentions uuid[], mentions_everyone boolean, data jsonb, keeps_data boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text, mentions uuid[], mentions_everyone boolean, data jsonb, keeps_data boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.mark_read(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.mark_read(conversation_id uuid, seq bigint) TO authenticated;
@@ -9897,6 +10466,9 @@ GRANT ALL ON FUNCTION api.mute_conversation(conversation_id uuid, until text) TO
 
 REVOKE ALL ON FUNCTION api.open_conversation(user_id uuid, profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.open_conversation(user_id uuid, profiles boolean) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.pin_message(conversation_id uuid, seq bigint, is_pinned boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.pin_message(conversation_id uuid, seq bigint, is_pinned boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.presence(user_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.presence(user_ids uuid[]) TO authenticated;
@@ -9916,6 +10488,9 @@ GRANT ALL ON FUNCTION api.remove_device(id uuid) TO authenticated;
 REVOKE ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.replies(conversation_id uuid, reply_to_seq bigint, before_seq bigint, after_seq bigint, max_results integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.replies(conversation_id uuid, reply_to_seq bigint, before_seq bigint, after_seq bigint, max_results integer) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.save_compatible_me(patch jsonb, if_version bigint, first_name text, last_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.save_compatible_me(patch jsonb, if_version bigint, first_name text, last_name text) TO authenticated;
 
@@ -9928,14 +10503,17 @@ GRANT ALL ON FUNCTION api.search_profiles(query text, max_results integer) TO au
 REVOKE ALL ON FUNCTION api.seen_media(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.seen_media(ids uuid[]) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) TO authenticated;
+REVOKE ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) TO authenticated;
+REVOKE ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, data jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text, if_version bigint, media_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text, if_version bigint, media_id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.set_conversation(conversation_id uuid, is_marked_unread boolean, is_archived boolean, is_pinned boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.set_conversation(conversation_id uuid, is_marked_unread boolean, is_archived boolean, is_pinned boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text, profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text, profiles boolean) TO authenticated;
@@ -9946,8 +10524,8 @@ GRANT ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot,
 REVOKE ALL ON FUNCTION api.typing(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.typing(conversation_id uuid) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean) TO authenticated;
+REVOKE ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean, data jsonb, keeps_data boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean, data jsonb, keeps_data boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) TO authenticated;
@@ -9960,8 +10538,56 @@ GRANT ALL ON FUNCTION api.waiting_media(id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.accepts_generation(session app.sessions, generation integer, reuse_seconds integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.account_ids(ids uuid[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.acquire_lease(name text, holder uuid, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.acquire_lease(name text, holder uuid, seconds double precision) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.message_id() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_id() TO authenticated;
+GRANT ALL ON FUNCTION app.message_id() TO service_role;
+
+GRANT ALL ON TABLE public.messages TO service_role;
+GRANT SELECT ON TABLE public.messages TO authenticated;
+GRANT SELECT ON TABLE public.messages TO postline_feed;
+
+GRANT INSERT(id) ON TABLE public.messages TO postline_sender;
+
+GRANT INSERT(conversation_id) ON TABLE public.messages TO authenticated;
+GRANT INSERT(conversation_id) ON TABLE public.messages TO postline_sender;
+
+GRANT INSERT(seq) ON TABLE public.messages TO postline_sender;
+
+GRANT INSERT(sender_id) ON TABLE public.messages TO authenticated;
+GRANT INSERT(sender_id) ON TABLE public.messages TO postline_sender;
+
+GRANT INSERT(client_id) ON TABLE public.messages TO authenticated;
+GRANT INSERT(client_id) ON TABLE public.messages TO postline_sender;
+
+GRANT INSERT(kind) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(content),UPDATE(content) ON TABLE public.messages TO authenticated;
+GRANT INSERT(content) ON TABLE public.messages TO postline_sender;
+
+GRANT INSERT(attachment) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(created_at) ON TABLE public.messages TO postline_sender;
+
+GRANT UPDATE(deleted_at) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(reply_to_seq) ON TABLE public.messages TO authenticated;
+GRANT INSERT(reply_to_seq) ON TABLE public.messages TO postline_sender;
+
+GRANT INSERT(mentions),UPDATE(mentions) ON TABLE public.messages TO authenticated;
+GRANT INSERT(mentions) ON TABLE public.messages TO postline_sender;
+
+GRANT INSERT(mentions_everyone),UPDATE(mentions_everyone) ON TABLE public.messages TO authenticated;
+GRANT INSERT(mentions_everyone) ON TABLE public.messages TO postline_sender;
+
+GRANT INSERT(data),UPDATE(data) ON TABLE public.messages TO authenticated;
+GRANT INSERT(data) ON TABLE public.messages TO postline_sender;
+
+REVOKE ALL ON FUNCTION app.add_details(message public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.add_participants() FROM PUBLIC;
 
@@ -9984,6 +10610,8 @@ REVOKE ALL ON FUNCTION app.cancel_mails(user_id uuid, kinds text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.change_avatar(avatar jsonb, path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.change_avatar(avatar jsonb, path text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.change_details(before public.messages, message public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.change_fields(patch jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.change_fields(patch jsonb) TO authenticated;
@@ -10041,8 +10669,12 @@ GRANT ALL ON FUNCTION app.check_avatar_url(field text, url text) TO authenticate
 
 REVOKE ALL ON FUNCTION app.check_conversation_counts(conversation_id uuid, user_ids uuid[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.check_data(data jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.check_date_of_birth(field text, value date) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.check_date_of_birth(field text, value date) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.check_everyone(conversation_id uuid, sender_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.checked_email(email text) FROM PUBLIC;
 
@@ -10121,6 +10753,10 @@ GRANT ALL ON FUNCTION app.epoch() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.erase_user() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.everyone() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.everyone() TO authenticated;
+GRANT ALL ON FUNCTION app.everyone() TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.folded(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.folded(value text) TO authenticated;
 
@@ -10132,6 +10768,11 @@ REVOKE ALL ON FUNCTION app.has_contacted(user_id uuid, other uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.has_control(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.has_control(value text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.has_details(message public.messages) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.has_details(message public.messages) TO postline_sender;
+GRANT ALL ON FUNCTION app.has_details(message public.messages) TO authenticated;
+GRANT ALL ON FUNCTION app.has_details(message public.messages) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.has_huge_number(value jsonb) FROM PUBLIC;
 
@@ -10160,8 +10801,8 @@ GRANT ALL ON FUNCTION app.is_change(xid xid8, since pg_snapshot, until pg_snapsh
 
 REVOKE ALL ON FUNCTION app.is_count(value jsonb) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb) TO authenticated;
+REVOKE ALL ON FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, reply_to_seq bigint, data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_first_sent(conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, reply_to_seq bigint, data jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_host(host text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_host(host text) TO authenticated;
@@ -10189,10 +10830,14 @@ GRANT ALL ON FUNCTION app.is_similar_word(a text, b text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_still_needed(mail app.mails, account auth.users) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.json_bytes(value jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_data_bytes() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_valid_data(data jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) TO authenticated;
-
-REVOKE ALL ON FUNCTION app.json_bytes(value jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.language_tag(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.language_tag(value text) TO authenticated;
@@ -10242,11 +10887,16 @@ GRANT ALL ON FUNCTION app.max_message_characters() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.max_own_conversations() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.may_mention_everyone(conversation_id uuid, sender_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.meant_words(word text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.meant_words(word text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.media_id(attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.media_id(attachment jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.mentioned_members(conversation_id uuid, mentions uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.mentioned_members(conversation_id uuid, mentions uuid[]) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.merge_media(guest uuid, account uuid) FROM PUBLIC;
 
@@ -10254,11 +10904,12 @@ REVOKE ALL ON FUNCTION app.merge_profiles(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.merge_users(guest uuid, account uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.message_details(message public.messages, reply text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_details(message public.messages, reply text) TO postline_sender;
+GRANT ALL ON FUNCTION app.message_details(message public.messages, reply text) TO authenticated;
+GRANT ALL ON FUNCTION app.message_details(message public.messages, reply text) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.message_id() FROM PUBLIC;
-GRANT ALL ON FUNCTION app.message_id() TO authenticated;
-GRANT ALL ON FUNCTION app.message_id() TO service_role;
+REVOKE ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb, data jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.utc(value timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO postline_sender;
@@ -10270,48 +10921,20 @@ GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO postline
 GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO authenticated;
 GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO postline_feed;
 
-GRANT ALL ON TABLE public.messages TO service_role;
-GRANT SELECT ON TABLE public.messages TO authenticated;
-GRANT SELECT ON TABLE public.messages TO postline_feed;
-
-GRANT INSERT(id) ON TABLE public.messages TO postline_sender;
-
-GRANT INSERT(conversation_id) ON TABLE public.messages TO authenticated;
-GRANT INSERT(conversation_id) ON TABLE public.messages TO postline_sender;
-
-GRANT INSERT(seq) ON TABLE public.messages TO postline_sender;
-
-GRANT INSERT(sender_id) ON TABLE public.messages TO authenticated;
-GRANT INSERT(sender_id) ON TABLE public.messages TO postline_sender;
-
-GRANT INSERT(client_id) ON TABLE public.messages TO authenticated;
-GRANT INSERT(client_id) ON TABLE public.messages TO postline_sender;
-
-GRANT INSERT(kind) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(content),UPDATE(content) ON TABLE public.messages TO authenticated;
-GRANT INSERT(content) ON TABLE public.messages TO postline_sender;
-
-GRANT INSERT(attachment) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(created_at) ON TABLE public.messages TO postline_sender;
-
-GRANT UPDATE(deleted_at) ON TABLE public.messages TO authenticated;
-
-REVOKE ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) TO postline_sender;
-GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) TO authenticated;
-GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) TO postline_feed;
+REVOKE ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint, reply text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint, reply text) TO postline_sender;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint, reply text) TO authenticated;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint, reply text) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.sender_members(id uuid, sender json) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO postline_sender;
 GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO authenticated;
 GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_sender;
-GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO authenticated;
-GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_feed;
+REVOKE ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint, reply text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint, reply text) TO postline_sender;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint, reply text) TO authenticated;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint, reply text) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) TO authenticated;
@@ -10365,14 +10988,23 @@ REVOKE ALL ON FUNCTION app.now() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.number_message() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) TO postline_sender;
+REVOKE ALL ON FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[], everyone boolean[], data text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[], everyone boolean[], data text[]) TO postline_sender;
 
 REVOKE ALL ON FUNCTION app.opening_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.opening_bytes() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.own_fields() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.own_fields() TO authenticated;
+
+REVOKE ALL ON FUNCTION app.quoted(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.quoted(value text) TO postline_sender;
+GRANT ALL ON FUNCTION app.quoted(value text) TO authenticated;
+GRANT ALL ON FUNCTION app.quoted(value text) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) TO authenticated;
+GRANT ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.page_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.page_bytes() TO authenticated;
@@ -10385,11 +11017,6 @@ GRANT ALL ON FUNCTION app.patched_date_of_birth(patch jsonb, current date, path 
 
 REVOKE ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, path text) TO authenticated;
-
-REVOKE ALL ON FUNCTION app.quoted(value text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.quoted(value text) TO postline_sender;
-GRANT ALL ON FUNCTION app.quoted(value text) TO authenticated;
-GRANT ALL ON FUNCTION app.quoted(value text) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO authenticated;
@@ -10446,6 +11073,8 @@ REVOKE ALL ON FUNCTION app.record_ended_transactions(base pg_snapshot, INOUT sta
 GRANT ALL ON FUNCTION app.record_ended_transactions(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) TO authenticated;
 GRANT ALL ON FUNCTION app.record_ended_transactions(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.record_mentions(message public.messages) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.record_mute_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.record_private_change() FROM PUBLIC;
@@ -10484,6 +11113,8 @@ REVOKE ALL ON FUNCTION app.refuse_message() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.refuse_param(field text, message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_param(field text, message text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.refuse_reply() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.refuse_sign_in(user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_unknown(patch jsonb, fields text[], path text) FROM PUBLIC;
@@ -10502,6 +11133,8 @@ REVOKE ALL ON FUNCTION app.releases_usernames(profile public.user_profiles) FROM
 
 REVOKE ALL ON FUNCTION app.remove_all_members(conversation_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.remove_mentions(message public.messages) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.removed_media(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.removed_media(ids uuid[]) TO postline_feed;
 
@@ -10515,7 +11148,15 @@ REVOKE ALL ON FUNCTION app.renew_epoch_after_restore() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.repeats_subtag(tag text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.repeats_subtag(tag text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.replace_mentions(before public.messages, message public.messages) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.replace_participant(conversation_id uuid, account uuid, other uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.reply_object(message public.messages) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.reply_object(message public.messages) TO authenticated;
+GRANT ALL ON FUNCTION app.reply_object(message public.messages) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.reply_of(conversation_id uuid, seq bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) TO postline_feed;
@@ -10530,14 +11171,20 @@ REVOKE ALL ON FUNCTION app.salvaged_name(value text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.seal() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seal() TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) TO postline_sender;
+REVOKE ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[], everyone boolean[], data text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[], everyone boolean[], data text[]) TO postline_sender;
 
 REVOKE ALL ON FUNCTION app.sender_of(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sender_of(id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.set_conversation_data(conversation_id uuid, data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.set_conversation_data(conversation_id uuid, data jsonb) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.set_member_role(conversation_id uuid, user_id uuid, role text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.set_member_role(conversation_id uuid, user_id uuid, role text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.set_pin(conversation_id uuid, seq bigint, is_pinned boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.set_pin(conversation_id uuid, seq bigint, is_pinned boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
 
@@ -10610,11 +11257,21 @@ GRANT ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine 
 REVOKE ALL ON FUNCTION app.sync_step_end(conversations uuid[], after_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_step_end(conversations uuid[], after_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.tell_own_conversation(conversation_id uuid, user_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.tombstoned(profile public.user_profiles) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.transfer_membership(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
+
+GRANT SELECT ON TABLE public.message_mentions TO service_role;
+GRANT SELECT ON TABLE public.message_mentions TO authenticated;
+GRANT SELECT ON TABLE public.message_mentions TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.unread_mentions(conversation_id uuid, user_id uuid, mark bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.unread_mentions(conversation_id uuid, user_id uuid, mark bigint) TO authenticated;
+GRANT ALL ON FUNCTION app.unread_mentions(conversation_id uuid, user_id uuid, mark bigint) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.update_presence(users uuid[]) FROM PUBLIC;
 
@@ -10731,6 +11388,12 @@ GRANT INSERT(user_id) ON TABLE public.conversation_mutes TO authenticated;
 
 GRANT INSERT(muted_until),UPDATE(muted_until) ON TABLE public.conversation_mutes TO authenticated;
 
+GRANT INSERT(marked_unread_seq),UPDATE(marked_unread_seq) ON TABLE public.conversation_mutes TO authenticated;
+
+GRANT INSERT(archived_at),UPDATE(archived_at) ON TABLE public.conversation_mutes TO authenticated;
+
+GRANT INSERT(pinned_at),UPDATE(pinned_at) ON TABLE public.conversation_mutes TO authenticated;
+
 REVOKE ALL ON FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) TO postline_feed;
 
@@ -10769,9 +11432,6 @@ GRANT ALL ON FUNCTION feed.look(since pg_snapshot) TO postline_feed;
 REVOKE ALL ON FUNCTION feed.missed_nothing(epochs text[], users uuid[], sinces pg_snapshot[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.missed_nothing(epochs text[], users uuid[], sinces pg_snapshot[]) TO postline_feed;
 
-REVOKE ALL ON FUNCTION feed.mutes(conversation_id uuid, members uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION feed.mutes(conversation_id uuid, members uuid[]) TO postline_feed;
-
 REVOKE ALL ON FUNCTION feed.poll_changes(since pg_snapshot, features text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.poll_changes(since pg_snapshot, features text[]) TO postline_feed;
 
@@ -10780,6 +11440,9 @@ GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.own_numbers(conversation_id uuid, members uuid[], marks bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.own_numbers(conversation_id uuid, members uuid[], marks bigint[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.read_conversations(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_conversations(lows xid8[], highs xid8[]) TO postline_feed;

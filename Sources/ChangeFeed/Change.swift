@@ -54,17 +54,29 @@ struct ConversationObject: Sendable {
     /// The text after the member's own values.
     let tail: ByteBuffer
     let lastSeq: Int64
-    let marks: [ID: Int64]
+    let members: [ID: Own]
 
-    /// The end of each member's mute, in microseconds since 1970. Only members who have muted the conversation.
-    let mutedUntil: [ID: Int64]
+    /// The values that are a member's own.
+    struct Own: Sendable {
+        let lastReadSeq: Int64
+
+        /// The end of the mute, in microseconds since 1970, or 0.
+        let mutedUntil: Int64
+        let unreadMentions: Int64
+
+        /// The sum of 1 if the conversation is marked as unread, 2 if it is archived, and 4 if it is pinned.
+        let flags: Int64
+    }
 
     /// Returns the whole object as that member sees it, or nil if the user is not a member.
     func object(for member: ID) -> ByteBuffer? {
-        guard let mark = marks[member] else { return nil }
+        guard let own = members[member] else { return nil }
         var object = head
-        let until = mutedUntil[member].map { "\"\(Timestamp.text(microseconds: $0))\"" } ?? "null"
-        object.writeString(#"\#(mark),"unread_count":\#(max(0, lastSeq - mark)),"muted_until":\#(until)"#)
+        let until = own.mutedUntil > 0 ? "\"\(Timestamp.text(microseconds: own.mutedUntil))\"" : "null"
+        object.writeString(
+            #"\#(own.lastReadSeq),"unread_count":\#(max(0, lastSeq - own.lastReadSeq)),"#
+                + #""unread_mentions":\#(own.unreadMentions),"is_marked_unread":\#(own.flags & 1 != 0),"#
+                + #""muted_until":\#(until),"is_archived":\#(own.flags & 2 != 0),"is_pinned":\#(own.flags & 4 != 0)"#)
         object.writeImmutableBuffer(tail)
         return object
     }

@@ -91,16 +91,26 @@ extension Change {
         case ("profile", _, let user?, _):
             fact = .profile(user: user, audience: audience(), object: object())
         case ("conversation", let conversation?, _, let seq?):
-            // The read mark of each member, then the end of each member's mute.
+            // The read marks of all members, then the ends of their mutes, their unread mentions and their flags.
             let members = audience()
-            let marks = rows.numbers(row, 11) ?? []
-            let mutes = zip(members, marks.dropFirst(members.count)).filter { $0.1 > 0 }
+            let numbers = rows.numbers(row, 11) ?? []
+            let own = members.enumerated().map { index, member in
+                // The previous version of the schema has no mentions and flags.
+                func number(_ column: Int) -> Int64 {
+                    let place = column * members.count + index
+                    return place < numbers.count ? numbers[place] : 0
+                }
+                return (
+                    member,
+                    ConversationObject.Own(
+                        lastReadSeq: number(0), mutedUntil: number(1), unreadMentions: number(2), flags: number(3))
+                )
+            }
             fact = .conversation(
                 conversation,
                 ConversationObject(
                     head: object(), tail: rows.buffer(row, 10), lastSeq: seq,
-                    marks: Dictionary(zip(members, marks)) { first, _ in first },
-                    mutedUntil: Dictionary(mutes) { first, _ in first }))
+                    members: Dictionary(own) { first, _ in first }))
         case ("own_conversation", let conversation?, let user?, _):
             fact = .ownConversation(conversation, user: user, object: object())
         case ("message", let conversation?, _, let seq?):

@@ -9,7 +9,7 @@ package struct ServerInfo: Sendable {
     package let features: [String]
 
     /// The features that need no setting.
-    package static let features = ["presence", "typing", "mute"]
+    package static let features = ["presence", "typing", "mute", "replies", "mentions", "pins", "data", "settings"]
 
     package init(
         version: String, maxLineBytes: Int, maxInFlight: Int, pingSeconds: Int,

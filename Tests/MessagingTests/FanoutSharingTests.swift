@@ -98,3 +98,13 @@ extension Change.Fact {
         }
     }
 }
+
+extension ConversationObject {
+    /// Creates a conversation whose members have nothing of their own but read marks and mutes.
+    init(head: ByteBuffer, tail: ByteBuffer, lastSeq: Int64, marks: [ID: Int64], mutedUntil: [ID: Int64]) {
+        let members = marks.map { member, mark in
+            (member, Own(lastReadSeq: mark, mutedUntil: mutedUntil[member] ?? 0, unreadMentions: 0, flags: 0))
+        }
+        self.init(head: head, tail: tail, lastSeq: lastSeq, members: Dictionary(uniqueKeysWithValues: members))
+    }
+}

@@ -71,6 +71,8 @@ extension TextRule {
     }
 
     private static func written(_ exemption: Parameter.Exemption?) -> String {
-        exemption.map { ", or none with \($0.parameter) \"\($0.value)\"" } ?? ""
+        exemption.map {
+            ", or none with \($0.parameter) " + $0.values.map { "\"\($0)\"" }.joined(separator: " or ")
+        } ?? ""
     }
 }

@@ -88,7 +88,13 @@ export interface Conversation {
   last_message_sender_id: string | null
   last_read_seq: number
   unread_count: number
+  unread_mentions: number
+  is_marked_unread: boolean
   muted_until: string | null
+  is_archived: boolean
+  is_pinned: boolean
+  pinned_seqs: number[]
+  data: Record<string, any> | null
   created_at: string
   updated_at: string
 }
@@ -114,7 +120,13 @@ export interface ConversationWithProfiles {
   last_message_sender_id: string | null
   last_read_seq: number
   unread_count: number
+  unread_mentions: number
+  is_marked_unread: boolean
   muted_until: string | null
+  is_archived: boolean
+  is_pinned: boolean
+  pinned_seqs: number[]
+  data: Record<string, any> | null
   created_at: string
   updated_at: string
   profiles?: Profile[]
@@ -139,7 +151,7 @@ export interface Message {
     version: number
   }
   client_id: string | null
-  kind: 'text' | 'image' | 'system'
+  kind: 'text' | 'image' | 'custom' | 'system'
   content: string | null
   attachment: {
     url: string
@@ -152,6 +164,17 @@ export interface Message {
   } | null
   is_read: boolean
   version: number
+  /** The message that this one answers, with the first 100 characters of its content. */
+  reply_to: {
+    seq: number
+    sender_id: string | null
+    kind: 'text' | 'image' | 'custom' | 'system' | null
+    content: string | null
+    version: number
+  } | null
+  mentions: string[]
+  mentions_everyone: boolean
+  data: Record<string, any> | null
   created_at: string
   edited_at: string | null
   deleted_at: string | null
@@ -581,15 +604,19 @@ export interface MethodParams {
     member_ids: string[]
     /** True to include the members' profiles. */
     profiles?: boolean | null
+    /** The app's own data. At most 4 KiB, encoded without whitespace. */
+    data?: Record<string, any> | null
   }
-  /** Renames a group. */
+  /** Changes the title of a group, or the app's data of a conversation. */
   'conversations.update': {
     /** A conversation of the caller. */
     conversation_id: string
-    /** The group's title. */
-    title: string
+    /** The group's title. It is required unless data is given. */
+    title?: string | null
     /** True to include the members' profiles. */
     profiles?: boolean | null
+    /** The app's own data. Both members of a direct conversation may change it, of a group its owner and admins. At most 4 KiB, encoded without whitespace. Null clears it; if absent, it is unchanged. */
+    data?: Record<string, any> | null
   }
   /** Adds users to a group. */
   'conversations.add_members': {
@@ -625,6 +652,17 @@ export interface MethodParams {
     /** The end of the mute; without it there is none. Null unmutes. */
     until?: string | null
   }
+  /** Sets what the caller sees of a conversation. Other members do not see it. Absent params leave it as it is. */
+  'conversations.set': {
+    /** A conversation of the caller. */
+    conversation_id: string
+    /** True to mark it as unread. Reading or sending a message ends that. */
+    is_marked_unread?: boolean | null
+    /** True to archive it. A message that mentions the caller ends that. */
+    is_archived?: boolean | null
+    /** True to pin it above the others. */
+    is_pinned?: boolean | null
+  }
   /** Sends a typing notice to the other members that are live. */
   'conversations.typing': {
     /** A conversation of the caller. */
@@ -636,12 +674,12 @@ export interface MethodParams {
   'messages.send': {
     /** A conversation of the caller. */
     conversation_id: string
-    /** The content, stored unchanged. Required and not empty unless "kind" is "image". */
+    /** The content, stored unchanged. Required and not empty unless "kind" is "image" or "custom". */
     content?: string | null
     /** The client's idempotency key of this message. */
     client_id?: string | null
-    /** The kind of message. The content of an image may be empty or absent. */
-    kind?: 'text' | 'image' | null
+    /** The kind of message. The content of an image or a custom message may be empty or absent. */
+    kind?: 'text' | 'image' | 'custom' | null
     /** The picture of an image. */
     attachment?: {
       /** A picture that was uploaded for this conversation (media.create). */
@@ -659,8 +697,16 @@ export interface MethodParams {
       /** The placeholder until the picture is loaded. */
       blurhash?: string | null
     } | null
+    /** The number of the earlier message of the conversation that this one answers. */
+    reply_to_seq?: number | null
+    /** The mentioned users. Those who are not members are left out. */
+    mentions?: string[] | null
+    /** True to mention all members. Only for the owner and admins of a group. */
+    mentions_everyone?: boolean | null
+    /** The app's own data. At most 4 KiB, encoded without whitespace. */
+    data?: Record<string, any> | null
   }
-  /** Lists messages of a conversation: the newest, or those before or after a number. */
+  /** Lists messages of a conversation, or the replies to one: the newest, or those before or after a number. */
   'messages.list': {
     /** A conversation of the caller. */
     conversation_id: string
@@ -670,6 +716,8 @@ export interface MethodParams {
     after_seq?: number | null
     /** The most results. */
     limit?: number | null
+    /** Lists only the replies to the message of this number. */
+    reply_to_seq?: number | null
   }
   /** Changes the content of the caller's own message. */
   'messages.edit': {
@@ -677,8 +725,14 @@ export interface MethodParams {
     conversation_id: string
     /** The message's number in its conversation. */
     seq: number
-    /** The new content. Only that of an image may be empty. */
+    /** The new content. Only that of an image or a custom message may be empty. */
     content: string
+    /** The users who are mentioned now. Those who are not members are left out. */
+    mentions?: string[] | null
+    /** True to mention all members, as in messages.send. */
+    mentions_everyone?: boolean | null
+    /** The app's own data. At most 4 KiB, encoded without whitespace. Null clears it; if absent, it is unchanged. */
+    data?: Record<string, any> | null
   }
   /** Deletes a message. A tombstone keeps its number. */
   'messages.delete': {
@@ -686,6 +740,15 @@ export interface MethodParams {
     conversation_id: string
     /** The message's number in its conversation. */
     seq: number
+  }
+  /** Pins a message for all members, or unpins it. */
+  'messages.pin': {
+    /** A conversation of the caller. */
+    conversation_id: string
+    /** The message's number in its conversation. */
+    seq: number
+    /** False to unpin the message. */
+    is_pinned?: boolean | null
   }
   /** Moves the caller's read mark of a conversation forward. */
   'messages.mark_read': {
@@ -819,6 +882,7 @@ export interface MethodResults {
   'conversations.remove_member': ConversationOrLeft
   'conversations.set_role': ConversationWithProfiles
   'conversations.mute': Conversation
+  'conversations.set': Conversation
   'conversations.typing': {
   }
   'messages.send': Message
@@ -827,11 +891,13 @@ export interface MethodResults {
   }
   'messages.edit': Message
   'messages.delete': Message
+  'messages.pin': Conversation
   'messages.mark_read': {
     conversation_id: string
     user_id: string
     last_read_seq: number
     unread_count: number
+    unread_mentions: number
   }
   'sync.open': Changes
   'sync.close': {

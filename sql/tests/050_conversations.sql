@@ -84,7 +84,8 @@ select set_eq($$select user_id from public.conversation_members where conversati
 select is((select string_agg(key, ',')
              from json_object_keys(tests.as('alice', format('api.conversation(%L)', tests.id('group')))::json) key),
     'id,kind,title,created_by,participant1_id,participant2_id,members,last_seq,version,last_message_content,'
-    'last_message_time,last_message_sender_id,last_read_seq,unread_count,muted_until,created_at,updated_at',
+    'last_message_time,last_message_sender_id,last_read_seq,unread_count,unread_mentions,is_marked_unread,'
+    'muted_until,is_archived,is_pinned,pinned_seqs,data,created_at,updated_at',
     'a Conversation has every member, in the order of the protocol');
 select is((select string_agg(key, ',')
              from json_object_keys(tests.as('alice', format('api.conversation(%L) -> ''members'' -> 0',

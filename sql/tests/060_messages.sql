@@ -68,7 +68,8 @@ $$;
 create temporary table sent as
 select o, (o ->> 'id')::uuid as id from (select tests.as('alice', pg_temp.call('send_message'))::json) s (o);
 select is((select string_agg(key, ',') from sent, json_object_keys(o) key),
-    'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,created_at,edited_at,'
+    'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,reply_to,'
+    'mentions,mentions_everyone,data,created_at,edited_at,'
     'deleted_at', 'a Message has every member, in the order of the protocol');
 select is((select string_agg(key, ',') from sent, json_object_keys(o -> 'sender') key),
     'id,username,full_name,avatar_type,avatar_id,avatar_url,version',
@@ -179,7 +180,7 @@ select is(tests.as('alice', format(
 
 -- Marks.
 select is(tests.as('carol', format('api.mark_read(%L, 7)', tests.id('group'))),
-    format('{"conversation_id":"%s","user_id":"%s","last_read_seq":7,"unread_count":2}',
+    format('{"conversation_id":"%s","user_id":"%s","last_read_seq":7,"unread_count":2,"unread_mentions":0}',
     tests.id('group'), tests.id('carol')), 'mark_read moves the read mark');
 select is(tests.as('carol', format('api.mark_read(%L, 2) ->> ''last_read_seq''', tests.id('group'))),
     '7', 'a read mark never moves back');

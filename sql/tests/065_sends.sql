@@ -338,7 +338,7 @@ select is(tests.attempt('postline_sender', statement), '42501', statement)
 select is(tests.attempt(who, $$select app.send_messages('{}', '{}', '{}', '{}')$$), '42501',
     who || ' cannot call send_messages')
   from unnest(array['alice', 'anon', 'service_role', 'postline_feed', 'postline_accounts', 'tests_login']) who;
-select is(tests.attempt(who, $$select app.number_messages('{}', '{}', '{}', '{}')$$), '42501',
+select is(tests.attempt(who, $$select app.number_messages('{}', '{}', '{}', '{}', null, null, null, null)$$), '42501',
     who || ' cannot call number_messages')
   from unnest(array['alice', 'anon', 'service_role', 'postline_feed', 'postline_accounts', 'tests_login']) who;
 

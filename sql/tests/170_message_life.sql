@@ -31,7 +31,8 @@ select tests.age();
 -- Editing.
 create temporary table edited as select tests.edit('carol', 4, ' carol, \n again ')::json as o;
 select is((select string_agg(key, ',') from edited, json_object_keys(o) key),
-    'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,created_at,edited_at,'
+    'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,reply_to,'
+    'mentions,mentions_everyone,data,created_at,edited_at,'
     'deleted_at', 'edit_message returns the complete Message');
 select results_eq($$
     select o ->> 'content', o ->> 'version', o ->> 'seq', o ->> 'edited_at' > o ->> 'created_at', o ->> 'deleted_at'
@@ -112,7 +113,7 @@ select results_eq($$select changed_xid > '3', first_sent is not null from (selec
     $$values (true, true)$$, 'a deletion is in the feed');
 select isnt((tests.message(7)).first_sent, sha256(convert_to(e'text\x1f\x1ffirst', 'UTF8')),
     'the stored hash of a deleted message is keyed, so its content cannot be guessed');
-select is(has_function_privilege('authenticated', 'app.message_hash(text, text, jsonb)', 'execute'), false,
+select is(has_function_privilege('authenticated', 'app.message_hash(text, text, jsonb, jsonb)', 'execute'), false,
     'users cannot compute the hash of a guess');
 select tests.age();
 select is(tests.remove(who, 7)::jsonb, (select o::jsonb from deleted),

@@ -63,7 +63,7 @@ select is((select f.wrote from app.former_members f
 
 -- The objects, and the last message of the conversation.
 select is((tests.as('carol', 'api.messages(' || quote_literal(tests.id('group')) || ')')::jsonb -> 'messages' -> -1)
-          - '{id,sender,created_at,is_read}'::text[],
+          - '{id,sender,created_at,is_read,mentions,mentions_everyone,reply_to,data}'::text[],
     jsonb_build_object('conversation_id', tests.id('group'), 'seq', 5, 'sender_id', tests.id('erik'),
         'client_id', null, 'kind', 'system', 'content', 'Left the group.', 'attachment', null,
         'event', jsonb_build_object('type', 'member_left', 'user_ids', jsonb_build_array(tests.id('erik'))),

@@ -44,10 +44,11 @@ $$;
 -- The columns of `select *`.
 select is(tests.columns('conversations'),
     'id,kind,participant1_id,participant2_id,title,created_by,last_seq,last_message_content,last_message_time,'
-    'last_message_sender_id,unread_count,version,created_at,updated_at', 'lists the columns of rest.conversations');
+    'last_message_sender_id,unread_count,version,created_at,updated_at,pinned_seqs,data',
+    'lists the columns of rest.conversations');
 select is(tests.columns('messages'),
     'id,conversation_id,seq,sender_id,client_id,kind,content,attachment,is_read,version,created_at,edited_at,'
-    'deleted_at,event', 'lists the columns of rest.messages');
+    'deleted_at,event,reply_to_seq,mentions,mentions_everyone,data', 'lists the columns of rest.messages');
 select is(tests.columns('user_profiles'),
     'id,username,full_name,bio,avatar_type,avatar_id,avatar_url,website,location,language_code,is_verified,is_guest,'
     'is_deleted,attributes,version,created_at,updated_at', 'lists the columns of rest.user_profiles');

@@ -155,7 +155,8 @@ select is(answer, 'null'::jsonb, 'an expired mute is null in ' || place)
         '$.conversations[*] ? (@.id == $id).muted_until', jsonb_build_object('id', tests.id('direct')))),
     ('what the feed tells', (select object::jsonb -> 'muted_until' from feed.poll_changes('4:4:', '{mutes}')
         where kind = 'own_conversation'))) v (place, answer);
-select is(feed.mutes(tests.id('direct'), array[tests.id('alice')]), '{0}', 'an expired mute is not in feed.mutes');
+select is(feed.own_numbers(tests.id('direct'), array[tests.id('alice')], '{0}'), '{0,0,0}',
+    'an expired mute is not in feed.own_numbers');
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
     '9999-12-31T23:59:59-23:59')), 'PL001 until', 'rejects an offset beyond 23:59');
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
@@ -387,6 +388,19 @@ select tests.authenticate_as('postline_feed');
 select is(app.queue_pushes(), 0, 'a restored database queues no pushes for old messages');
 select tests.owner();
 select is((select epoch from app.push_cursor), app.epoch(), 'the queue continues from the new epoch');
+
+-- A mention breaks a mute.
+select tests.make_user('dora');
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('dora'));
+select tests.register('dora', 'd1');
+select tests.as('dora', format('api.mute_conversation(%L, %L)', tests.id('group'), '9999-12-31T00:00:00Z'));
+select tests.age();
+select tests.as('alice', format('api.send_message(%L, ''to you'', mentions => %L)', tests.id('group'),
+    array[tests.id('dora')]));
+select tests.say('group', 'alice', 'muted');
+select tests.queue();
+select is((select count(*) from unnest(tests.due()) d where d like 'tell d1 group % to you %'), 1::bigint,
+    'a mention in a muted conversation is pushed, and not the message after it');
 
 select * from finish();
 rollback;

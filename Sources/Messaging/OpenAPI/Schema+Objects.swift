@@ -95,13 +95,15 @@ extension Schema {
         ),
         ("last_seq", .integer), ("version", .integer), ("last_message_content", .string.nullable),
         ("last_message_time", .timestamp.nullable), ("last_message_sender_id", .uuid.nullable),
-        ("last_read_seq", .integer), ("unread_count", .integer), ("muted_until", .timestamp.nullable),
+        ("last_read_seq", .integer), ("unread_count", .integer), ("unread_mentions", .integer),
+        ("is_marked_unread", .bool), ("muted_until", .timestamp.nullable), ("is_archived", .bool), ("is_pinned", .bool),
+        ("pinned_seqs", .array(of: .integer)), ("data", .anyObject.nullable),
         ("created_at", .timestamp), ("updated_at", .timestamp),
     ]
 
     private static let messageMembers: [(String, Schema)] = [
         ("id", .uuid), ("conversation_id", .uuid), ("seq", .integer), ("sender_id", .uuid),
-        ("sender", sender), ("client_id", .uuid.nullable), ("kind", .choice(["text", "image", "system"])),
+        ("sender", sender), ("client_id", .uuid.nullable), ("kind", .choice(["text", "image", "custom", "system"])),
         ("content", .string.nullable),
         (
             "attachment",
@@ -111,9 +113,16 @@ extension Schema {
                 ("blurhash", .string.nullable),
             ]).nullable
         ),
-        ("is_read", .bool), ("version", .integer), ("created_at", .timestamp), ("edited_at", .timestamp.nullable),
-        ("deleted_at", .timestamp.nullable),
+        ("is_read", .bool), ("version", .integer), ("reply_to", reply.nullable), ("mentions", .array(of: .uuid)),
+        ("mentions_everyone", .bool), ("data", .anyObject.nullable), ("created_at", .timestamp),
+        ("edited_at", .timestamp.nullable), ("deleted_at", .timestamp.nullable),
     ]
+
+    private static let reply = object([
+        ("seq", .integer), ("sender_id", .uuid.nullable),
+        ("kind", .choice(["text", "image", "custom", "system"]).nullable), ("content", .string.nullable),
+        ("version", .integer),
+    ]).described("The message that this one answers, with the first 100 characters of its content.")
 
     private static let event = object(
         [("type", .string)], optional: [("user_ids", .array(of: .uuid)), ("title", .string)]

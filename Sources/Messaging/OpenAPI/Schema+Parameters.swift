@@ -29,7 +29,8 @@ extension Schema {
         let bound = parameter.type.boundInWords.map { " \($0)" } ?? ""
         let null = parameter.requirement == .clearable ? " Null clears it; if absent, it is unchanged." : ""
         let exemption = parameter.exemption.map {
-            " Required and not empty unless \"\($0.parameter)\" is \"\($0.value)\"."
+            " Required and not empty unless \"\($0.parameter)\" is "
+                + $0.values.map { "\"\($0)\"" }.joined(separator: " or ") + "."
         }
         self = schema.described(parameter.summary + bound + null + (exemption ?? ""))
     }

@@ -3,7 +3,7 @@ import WireProtocol
 
 extension Operation {
     /// The methods `conversations.*`.
-    static let conversations = [open, get, list, createGroup, update, addMembers, removeMember, setRole, mute, typing]
+    static let conversations = [open, get, list, createGroup, update, addMembers, removeMember, setRole, mute, set, typing]
 
     private static let open = Operation(
         "conversations.open", .user,
@@ -45,13 +45,15 @@ extension Operation {
         [
             .title,
             Parameter("member_ids", .uuids(1...255), "The other members, as a set. A group has at most 256 members."),
-            .profiles,
+            .profiles, .data,
         ],
         result: .conversationWithProfiles, errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         try await session.change(
-            Statement("api.create_group", "select api.create_group($1, $2::uuid[], $3::boolean)"),
-            [params.string("title"), params.uuids("member_ids"), params.withProfiles],
+            Statement("api.create_group", "select api.create_group($1, $2::uuid[], $3::boolean, $4::jsonb)"),
+            [
+                params.string("title"), params.uuids("member_ids"), params.withProfiles, params.object("data")?.text,
+            ],
             members: params.count("member_ids"))
     }
 
@@ -73,6 +75,29 @@ extension Operation {
             ])
     }
 
+    private static let set = Operation(
+        "conversations.set", .user,
+        "Sets what the caller sees of a conversation. Other members do not see it. Absent params leave it as it is.",
+        [
+            .conversation,
+            Parameter(
+                "is_marked_unread", .bool, .optional,
+                "True to mark it as unread. Reading or sending a message ends that."),
+            Parameter(
+                "is_archived", .bool, .optional, "True to archive it. A message that mentions the caller ends that."),
+            Parameter("is_pinned", .bool, .optional, "True to pin it above the others."),
+        ],
+        result: .conversation, errors: [.notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement(
+                "api.set_conversation", "select api.set_conversation($1::uuid, $2::boolean, $3::boolean, $4::boolean)"),
+            [
+                params.uuid("conversation_id"), params.optionalBool("is_marked_unread"),
+                params.optionalBool("is_archived"), params.optionalBool("is_pinned"),
+            ])
+    }
+
     private static let typing = Operation(
         "conversations.typing", .user, "Sends a typing notice to the other members that are live.",
         [
@@ -86,12 +111,28 @@ extension Operation {
     }
 
     private static let update = Operation(
-        "conversations.update", .user, "Renames a group.", [.conversation, .title, .profiles],
+        "conversations.update", .user, "Changes the title of a group, or the app's data of a conversation.",
+        [
+            .conversation,
+            Parameter(
+                "title", .string(.characters(1...100), validatedBy: .database), .optional,
+                "The group's title. It is required unless data is given."),
+            .profiles,
+            Parameter(
+                "data", .object(maxBytes: 4_096), .clearable,
+                "The app's own data. Both members of a direct conversation may change it, of a group its owner and admins."),
+        ],
         result: .conversationWithProfiles, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
-        try await session.change(
-            Statement("api.update_conversation", "select api.update_conversation($1::uuid, $2, $3::boolean)"),
-            [params.uuid("conversation_id"), params.string("title"), params.withProfiles])
+        if params.string("title") == nil, !params.isGiven("data") { throw .invalid("title", "is missing") }
+        return try await session.change(
+            Statement(
+                "api.update_conversation",
+                "select api.update_conversation($1::uuid, $2, $3::boolean, $4::jsonb, $5::boolean)"),
+            [
+                params.uuid("conversation_id"), params.string("title"), params.withProfiles, params.object("data")?.text,
+                String(!params.isGiven("data")),
+            ])
     }
 
     private static let addMembers = Operation(

@@ -3,22 +3,31 @@ import WireProtocol
 
 extension Operation {
     /// The methods `messages.*`.
-    static let messages = [send, list, edit, delete, markRead]
+    static let messages = [send, list, edit, delete, pin, markRead]
 
     static let send = Operation(
         "messages.send", .user, "Sends a message. With the client_id of an earlier message, returns that message.",
         [
             .conversation,
             Parameter(
-                "content", .string(.characters(1...8_000)), unless: .init(parameter: "kind", value: "image"),
+                "content", .string(.characters(1...8_000)), unless: .init(parameter: "kind", values: ["image", "custom"]),
                 "The content, stored unchanged."),
             Parameter("client_id", .uuid, .optional, "The client's idempotency key of this message."),
             Parameter(
-                "kind", .string(.choice(["text", "image"])), .optional, default: .string("text"),
-                "The kind of message. The content of an image may be empty or absent."),
+                "kind", .string(.choice(["text", "image", "custom"])), .optional, default: .string("text"),
+                "The kind of message. The content of an image or a custom message may be empty or absent."),
             Parameter("attachment", .object(members: attachment), .optional, "The picture of an image."),
+            Parameter(
+                "reply_to_seq", .integer(1 ... .max), .optional,
+                "The number of the earlier message of the conversation that this one answers."),
+            Parameter(
+                "mentions", .uuids(0...50), .optional, "The mentioned users. Those who are not members are left out."),
+            Parameter(
+                "mentions_everyone", .bool, .optional, default: .bool(false),
+                "True to mention all members. Only for the owner and admins of a group."),
+            .data,
         ],
-        result: .message, errors: [.notFound, .clientIDReused]
+        result: .message, errors: [.notFound, .forbidden, .clientIDReused]
     ) { session, params throws(ProtocolError) in try await session.send(params) }
 
     private static let attachment = [
@@ -39,22 +48,28 @@ extension Operation {
     private static let count: ClosedRange<Int64> = 0...(1 << 53)
 
     private static let list = Operation(
-        "messages.list", .user, "Lists messages of a conversation: the newest, or those before or after a number.",
+        "messages.list", .user,
+        "Lists messages of a conversation, or the replies to one: the newest, or those before or after a number.",
         [
             .conversation,
             Parameter("before_seq", .integer(1 ... .max), .optional, "Lists the newest messages before this number."),
             Parameter("after_seq", .integer(0 ... .max), .optional, "Lists the oldest messages after this number."),
             Parameter("limit", .integer(1...200), .optional, default: .integer(50), "The most results."),
+            Parameter(
+                "reply_to_seq", .integer(1 ... .max), .optional, "Lists only the replies to the message of this number."),
         ],
         alternatives: Alternatives(first: "before_seq", second: "after_seq", isRequired: false),
         result: .object([("messages", .array(of: .message))]), errors: [.notFound]
     ) { session, params throws(ProtocolError) in
-        try await session.readPreferringStandby(
-            Statement("api.messages", "select api.messages($1::uuid, $2::bigint, $3::bigint, $4::int)"),
-            [
-                params.uuid("conversation_id"), params.digits("before_seq"), params.digits("after_seq"),
-                params.digits("limit"),
-            ])
+        let range = [params.digits("before_seq"), params.digits("after_seq"), params.digits("limit")]
+        guard let replyTo = params.digits("reply_to_seq") else {
+            return try await session.readPreferringStandby(
+                Statement("api.messages", "select api.messages($1::uuid, $2::bigint, $3::bigint, $4::int)"),
+                [params.uuid("conversation_id")] + range)
+        }
+        return try await session.readPreferringStandby(
+            Statement("api.replies", "select api.replies($1::uuid, $2::bigint, $3::bigint, $4::bigint, $5::int)"),
+            [params.uuid("conversation_id"), replyTo] + range)
     }
 
     private static let edit = Operation(
@@ -63,13 +78,38 @@ extension Operation {
             .conversation, .message,
             // The database rejects an empty text. The kind of the message is unknown here.
             Parameter(
-                "content", .string(.characters(0...8_000)), "The new content. Only that of an image may be empty."),
+                "content", .string(.characters(0...8_000)),
+                "The new content. Only that of an image or a custom message may be empty."),
+            Parameter(
+                "mentions", .uuids(0...50), .optional,
+                "The users who are mentioned now. Those who are not members are left out."),
+            Parameter("mentions_everyone", .bool, .optional, "True to mention all members, as in messages.send."),
+            Parameter("data", .object(maxBytes: 4_096), .clearable, "The app's own data."),
         ],
         result: .message, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
         try await session.change(
-            Statement("api.edit_message", "select api.edit_message($1::uuid, $2::bigint, $3)"),
-            [params.uuid("conversation_id"), params.digits("seq"), params.string("content")])
+            Statement(
+                "api.edit_message",
+                "select api.edit_message($1::uuid, $2::bigint, $3, $4::uuid[], $5::boolean, $6::jsonb, $7::boolean)"),
+            [
+                params.uuid("conversation_id"), params.digits("seq"), params.string("content"),
+                params.uuids("mentions"), params.optionalBool("mentions_everyone"), params.object("data")?.text,
+                String(!params.isGiven("data")),
+            ])
+    }
+
+    private static let pin = Operation(
+        "messages.pin", .user, "Pins a message for all members, or unpins it.",
+        [
+            .conversation, .message,
+            Parameter("is_pinned", .bool, .optional, default: .bool(true), "False to unpin the message."),
+        ],
+        result: .conversation, errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.pin_message", "select api.pin_message($1::uuid, $2::bigint, $3::boolean)"),
+            [params.uuid("conversation_id"), params.digits("seq"), String(params.bool("is_pinned"))])
     }
 
     private static let delete = Operation(
@@ -90,6 +130,7 @@ extension Operation {
         ],
         result: .object([
             ("conversation_id", .uuid), ("user_id", .uuid), ("last_read_seq", .integer), ("unread_count", .integer),
+            ("unread_mentions", .integer),
         ]),
         errors: [.notFound]
     ) { session, params throws(ProtocolError) in
@@ -100,6 +141,9 @@ extension Operation {
 }
 
 extension Parameter {
+    /// An app's own data of a new message or conversation.
+    static let data = Parameter("data", .object(maxBytes: 4_096), .optional, "The app's own data.")
+
     fileprivate static let message = Parameter(
         "seq", .integer(1 ... .max), "The message's number in its conversation.")
 }

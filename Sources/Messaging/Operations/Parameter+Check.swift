@@ -21,7 +21,7 @@ extension Parameter {
 
     private func isExempt(in object: JSONObject) -> Bool {
         guard let exemption else { return false }
-        return object[exemption.parameter] == .string(exemption.value)
+        return exemption.values.contains { object[exemption.parameter] == .string($0) }
     }
 }
 

@@ -35,10 +35,10 @@ struct Parameter: Sendable {
         case optionalNotNull
     }
 
-    /// Another param, and its value that makes the exception.
+    /// Another param, and its values that make the exception.
     struct Exemption: Sendable {
         let parameter: String
-        let value: String
+        let values: [String]
     }
 
     /// Creates a required param.

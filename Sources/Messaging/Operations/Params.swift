@@ -106,6 +106,12 @@ extension Params {
         return value
     }
 
+    /// Returns a Boolean as PostgreSQL text, or nil if it is absent.
+    func optionalBool(_ name: String) -> String? {
+        guard case .bool(let value)? = value(of: name) else { return nil }
+        return String(value)
+    }
+
     /// Returns a UUID in lower case.
     func uuid(_ name: String) -> String? { id(name)?.description }
 

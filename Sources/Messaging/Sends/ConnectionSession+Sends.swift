@@ -9,11 +9,15 @@ import WireProtocol
 extension ConnectionSession {
     /// Sends one message as the signed-in user.
     static let sendMessage = Statement(
-        "api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)")
+        "api.send_message",
+        """
+        select api.send_message(\
+        $1::uuid, $2, $3::uuid, $4, $5::jsonb, $6::bigint, $7::uuid[], $8::boolean, $9::jsonb)
+        """)
 
     /// Returns the earlier message of the user that has this `client_id`.
     private static let sentMessage = Statement(
-        "api.sent_message", "select api.sent_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)")
+        "api.sent_message", "select api.sent_message($1::uuid, $2, $3::uuid, $4, $5::jsonb, $6::bigint, $7::jsonb)")
 
     /// Performs `messages.send`.
     func send(_ params: Params) async throws(ProtocolError) -> Answer {
@@ -29,7 +33,7 @@ extension ConnectionSession {
         return try await sendIndividually([
             params.uuid("conversation_id"), params.string("content") ?? "", params.uuid("client_id"),
             params.string("kind"), attachment?.text,
-        ])
+        ] + MessageDetails(params).parameters)
     }
 
     /// Sends the texts of pipelined requests in their order, in one batch as far as they are valid.
@@ -72,6 +76,7 @@ extension ConnectionSession {
     private func takeSend(_ params: Params) throws(ProtocolError) {
         let bytes =
             (params.string("content")?.utf8.count ?? 0) + (params.object("attachment")?.text.utf8.count ?? 0)
+            + (params.object("data")?.text.utf8.count ?? 0)
         try limits.takeSend(of: token.user, bytes: bytes, at: addressKey, isGuest: isGuest)
     }
 
@@ -81,7 +86,7 @@ extension ConnectionSession {
         }
         return OutgoingText(
             caller: caller, sender: try token.user, conversation: conversation, content: params.string("content") ?? "",
-            clientID: params.uuid("client_id"))
+            clientID: params.uuid("client_id"), details: MessageDetails(params))
     }
 
     /// Returns the answer to a text with this outcome of its batch. Sends the text individually if the batch did not.
@@ -108,6 +113,7 @@ extension ConnectionSession {
     /// `client_id_reused`.
     private func earlierMessage(_ message: [String?], _ error: ProtocolError) async throws(ProtocolError) -> Answer {
         guard error.code == .clientIDReused else { throw error }
-        return try await read(Self.sentMessage, message)
+        // Mentions are not compared: of the parameters after the attachment, only the reply and the data.
+        return try await read(Self.sentMessage, Array(message[..<6]) + [message[8]])
     }
 }

@@ -1,5 +1,6 @@
 import DatabaseAccess
 import Foundations
+import WireProtocol
 
 /// A text that a user sends to a conversation, in a batch or individually.
 struct OutgoingText: Sendable {
@@ -11,9 +12,37 @@ struct OutgoingText: Sendable {
     /// The content, without NUL.
     let content: String
     let clientID: String?
+    var details = MessageDetails()
+
+    /// The size of content and data.
+    var byteCount: Int { content.utf8.count + (details.data?.utf8.count ?? 0) }
 
     /// The parameters of `api.send_message`.
-    var parameters: [String?] { ["\(conversation)", content, clientID, "text", nil] }
+    var parameters: [String?] { ["\(conversation)", content, clientID, "text", nil] + details.parameters }
+}
+
+/// Reply, mentions and data of a message, as PostgreSQL text.
+struct MessageDetails: Sendable {
+    var replyTo: String?
+
+    /// An array literal.
+    var mentions: String?
+    var mentionsEveryone = false
+
+    /// JSON.
+    var data: String?
+
+    /// The last parameters of `api.send_message`.
+    var parameters: [String?] { [replyTo, mentions, String(mentionsEveryone), data] }
+
+    init() {}
+
+    init(_ params: Params) {
+        replyTo = params.digits("reply_to_seq")
+        mentions = params.count("mentions") > 0 ? params.uuids("mentions") : nil
+        mentionsEveryone = params.bool("mentions_everyone")
+        data = params.object("data")?.text
+    }
 }
 
 extension Array where Element == OutgoingText {
@@ -22,6 +51,14 @@ extension Array where Element == OutgoingText {
         [
             plainArrayLiteral { $0.sender }, plainArrayLiteral { $0.conversation }, map(\.content).arrayLiteral,
             plainArrayLiteral { $0.clientID },
+            literal(\.details.replyTo), literal(\.details.mentions),
+            literal { $0.details.mentionsEveryone ? "true" : nil }, literal(\.details.data),
         ]
+    }
+
+    /// Returns the column as an array literal, or nil if no text has a value.
+    private func literal(_ value: (OutgoingText) -> String?) -> String? {
+        guard contains(where: { value($0) != nil }) else { return nil }
+        return "{\(map { value($0)?.arrayElement ?? "NULL" }.joined(separator: ","))}"
     }
 }

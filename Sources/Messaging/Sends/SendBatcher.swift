@@ -148,7 +148,10 @@ extension SendBatcher {
 
     private static let sendMessages = Statement(
         "app.send_messages",
-        "select place, object from app.send_messages($1::uuid[], $2::uuid[], $3::text[], $4::uuid[])")
+        """
+        select place, object from app.send_messages(\
+        $1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::bigint[], $6::text[], $7::boolean[], $8::text[])
+        """)
 
     private func query(_ texts: [OutgoingText]) async -> Result<Rows, PostgresError> {
         do throws(PostgresError) {

@@ -32,7 +32,7 @@ struct SendSelection {
     ///
     /// - Returns: true if the texts were added.
     mutating func add(_ texts: [OutgoingText]) -> Bool {
-        let largeBytes = texts.lazy.map(\.content.utf8.count).filter { $0 > Self.maxSmallTextBytes }.reduce(0, +)
+        let largeBytes = texts.lazy.map(\.byteCount).filter { $0 > Self.maxSmallTextBytes }.reduce(0, +)
         guard count + texts.count <= maxCount,
             largeBytes == 0 || largeTextBytes == 0 || largeTextBytes + largeBytes <= Self.maxLargeTextBytes,
             !texts.contains(where: { blockedConversations.contains($0.conversation) })

@@ -4,12 +4,14 @@
 -- Overloads of an earlier version.
 drop function if exists api.create_group(text, uuid[]);
 drop function if exists api.update_conversation(uuid, text);
+drop function if exists api.update_conversation(uuid, text, boolean);
+drop function if exists api.create_group(text, uuid[], boolean);
 drop function if exists api.add_members(uuid, uuid[]);
 drop function if exists api.set_member_role(uuid, uuid, text);
 
 -- Creates a group of the caller and other users, and returns it.
 create or replace function api.create_group(
-    title text, member_ids uuid[], profiles boolean default false) returns json
+    title text, member_ids uuid[], profiles boolean default false, data jsonb default null) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
@@ -20,6 +22,9 @@ begin
         perform app.refuse_param('member_ids', '"member_ids" must name 1 to 255 users besides you.');
     end if;
     made := app.create_group(title);
+    if data is not null then
+        perform app.set_conversation_data(made, data);
+    end if;
     insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
     return api.conversation(made, profiles);
 end
@@ -37,15 +42,22 @@ begin
 end
 $$;
 
--- Sets the title of a group, and returns the group.
+-- Sets the title of a group, and the app's data unless `keeps_data` is true; the title is kept if it is null. Returns
+-- the conversation.
 create or replace function api.update_conversation(
-    conversation_id uuid, title text, profiles boolean default false) returns json
+    conversation_id uuid, title text, profiles boolean default false, data jsonb default null,
+    keeps_data boolean default true) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     seat record := app.lock_conversation(conversation_id);
 begin
-    if seat.kind = 'direct' then
+    if not keeps_data then
+        perform app.set_conversation_data(conversation_id, data);
+    end if;
+    if title is null and not keeps_data then
+        return api.conversation(conversation_id, profiles);
+    elsif seat.kind = 'direct' then
         perform app.refuse_forbidden('A direct conversation has no title.');
     elsif seat.role = 'member' then
         perform app.refuse_forbidden('Only the owner and admins of a group can change its title.');

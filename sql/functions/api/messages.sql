@@ -16,12 +16,19 @@ begin
 end
 $$;
 
+-- Overloads of an earlier version.
+drop function if exists api.send_message(uuid, text, uuid, text, jsonb);
+drop function if exists api.sent_message(uuid, text, uuid, text, jsonb);
+drop function if exists api.messages(uuid, bigint, bigint, integer);
+drop function if exists api.edit_message(uuid, bigint, text);
+
 -- Sends a message of the caller and returns it. Raises unique_violation (messages_client_id_key) if the caller has used
 -- the client_id in the conversation; api.sent_message then has the response. So first sends, nearly all, pay nothing
 -- for the check.
 create or replace function api.send_message(
     conversation_id uuid, content text, client_id uuid default null, kind text default 'text',
-    attachment jsonb default null) returns json
+    attachment jsonb default null, reply_to_seq bigint default null, mentions uuid[] default null,
+    mentions_everyone boolean default null, data jsonb default null) returns json
 language plpgsql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
@@ -31,16 +38,18 @@ begin
         me := app.caller();
     end if;
     kind := coalesce(kind, 'text');
-    if kind not in ('text', 'image') then
-        perform app.refuse_param('kind', '"kind" must be "text" or "image".');
+    if kind not in ('text', 'image', 'custom') then
+        perform app.refuse_param('kind', '"kind" must be "text", "image" or "custom".');
     elsif pg_catalog.char_length(content) > app.max_message_characters() then
         perform app.refuse_content();
     end if;
     if attachment is not null and attachment ? 'media_id' then
         attachment := app.complete_attachment(attachment);
     end if;
-    insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment)
-    values (conversation_id, me, client_id, kind, content, attachment);
+    insert into public.messages (
+        conversation_id, sender_id, client_id, kind, content, attachment, reply_to_seq, mentions, mentions_everyone,
+        data)
+    values (conversation_id, me, client_id, kind, content, attachment, reply_to_seq, mentions, mentions_everyone, data);
     return app.my_message(conversation_id);
 end
 $$;
@@ -48,15 +57,15 @@ $$;
 -- Returns the caller's message with a client_id, in its present form. Raises client_id_reused unless the first sent
 -- form equals these params.
 create or replace function api.sent_message(
-    conversation_id uuid, content text, client_id uuid, kind text default 'text', attachment jsonb default null)
-    returns json
+    conversation_id uuid, content text, client_id uuid, kind text default 'text', attachment jsonb default null,
+    reply_to_seq bigint default null, data jsonb default null) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     sent public.messages;
 begin
     kind := coalesce(kind, 'text');
-    content := coalesce(content, case when kind = 'image' then '' end);
+    content := coalesce(content, case when kind in ('image', 'custom') then '' end);
     if attachment is not null and attachment ? 'media_id' then
         attachment := app.complete_attachment(attachment);
     end if;
@@ -66,7 +75,7 @@ begin
        and m.client_id = sent_message.client_id;
     if sent.id is null then
         perform app.refuse_hidden('There is no such message.');
-    elsif not app.is_first_sent(conversation_id, client_id, kind, content, attachment) then
+    elsif not app.is_first_sent(conversation_id, client_id, kind, content, attachment, reply_to_seq, data) then
         raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
             message = '"client_id" was already used for another message in this conversation.';
     end if;
@@ -148,8 +157,12 @@ begin
                            m, conversation,
                            coalesce(senders[pg_catalog.array_position(sender_ids, m.sender_id)],
                                     app.sender_of(m.sender_id)),
-                           page.mark) as object
+                           page.mark, q.object) as object
                   from public.messages m
+                  left join lateral (
+                        select app.reply_object(t) as object from public.messages t
+                         where t.conversation_id = messages.conversation_id and t.seq = m.reply_to_seq offset 0) q
+                    on m.reply_to_seq is not null
                  where m.conversation_id = messages.conversation_id and m.seq > page.beyond and m.seq < bound
                  order by m.seq limit messages.max_results) o;
         exit when found_rows = max_results or after_seq is not null or page.beyond <= 0;
@@ -169,7 +182,44 @@ begin
 end
 $$;
 
--- Moves the caller's read mark forward, and returns it with the number of unread messages.
+-- Returns a page of the replies to a message: the newest, or those before or after a number.
+create or replace function api.replies(
+    conversation_id uuid, reply_to_seq bigint, before_seq bigint, after_seq bigint, max_results integer) returns text
+language plpgsql stable
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    upper bigint := coalesce(before_seq, 9223372036854775807);
+    lower bigint := coalesce(after_seq, 0);
+    seqs bigint[];
+begin
+    if not coalesce(max_results between 1 and 200, false) then
+        perform app.refuse_param('limit', '"limit" must be 1 to 200.');
+    elsif before_seq is not null and after_seq is not null then
+        perform app.refuse_param('after_seq', '"after_seq" cannot be given together with "before_seq".');
+    elsif not exists (
+        select from public.messages m
+         where m.conversation_id = replies.conversation_id and m.seq = replies.reply_to_seq) then
+        perform app.refuse_hidden('There is no such message.');
+    end if;
+    seqs := case when after_seq is null
+                 then array(select m.seq from public.messages m
+                             where m.conversation_id = replies.conversation_id
+                               and m.reply_to_seq = replies.reply_to_seq and m.seq < upper
+                             order by m.seq desc limit max_results)
+                 else array(select m.seq from public.messages m
+                             where m.conversation_id = replies.conversation_id
+                               and m.reply_to_seq = replies.reply_to_seq and m.seq > lower
+                             order by m.seq limit max_results) end;
+    return '{"messages":[' || app.joined(array(
+        select o.object from app.message_objects o
+         where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
+         order by o.seq), from_last => after_seq is null, room => app.page_bytes()) || ']}';
+end
+$$;
+
+-- Moves the caller's read mark forward, and returns it with the numbers of unread messages and mentions. The
+-- conversation is no longer marked as unread.
 create or replace function api.mark_read(conversation_id uuid, seq bigint) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -195,14 +245,20 @@ begin
         end if;
         select c.last_seq into newest from public.conversations c where c.id = mark_read.conversation_id;
     end if;
+    update public.conversation_mutes x set marked_unread_seq = null
+     where x.conversation_id = mark_read.conversation_id and x.user_id = me and x.marked_unread_seq is not null;
     return pg_catalog.row_to_json(w) from (
         select mark_read.conversation_id as conversation_id, me as user_id, mark as last_read_seq,
-               greatest(newest - mark, 0) as unread_count) w;
+               greatest(newest - mark, 0) as unread_count,
+               app.unread_mentions(mark_read.conversation_id, me, mark) as unread_mentions) w;
 end
 $$;
 
--- Changes the content of one of the caller's messages, and returns the message.
-create or replace function api.edit_message(conversation_id uuid, seq bigint, content text) returns json
+-- Changes the content of one of the caller's messages, and returns the message. Null mentions stay as they are; `data`
+-- is not read if `keeps_data` is true.
+create or replace function api.edit_message(
+    conversation_id uuid, seq bigint, content text, mentions uuid[] default null,
+    mentions_everyone boolean default null, data jsonb default null, keeps_data boolean default true) returns json
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
@@ -217,15 +273,25 @@ begin
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message cannot be changed.');
-    elsif message.kind = 'image' then
+    elsif message.kind in ('image', 'custom') then
         content := coalesce(content, '');
     elsif coalesce(content, '') = '' then
         perform app.refuse_content();
     end if;
     if pg_catalog.char_length(content) > app.max_message_characters() then
         perform app.refuse_content();
-    elsif content <> message.content then
-        update public.messages m set content = edit_message.content
+    end if;
+    if keeps_data then
+        data := message.data;
+    end if;
+    mentions_everyone := nullif(coalesce(mentions_everyone, message.mentions_everyone), false);
+    mentions := case when mentions is null then message.mentions
+                     else app.mentioned_members(conversation_id, mentions) end;
+    if row(content, mentions, mentions_everyone, data)
+       is distinct from row(message.content, message.mentions, message.mentions_everyone, message.data) then
+        update public.messages m
+           set content = edit_message.content, mentions = edit_message.mentions,
+               mentions_everyone = edit_message.mentions_everyone, data = edit_message.data
          where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
     end if;
     return app.my_message(conversation_id, seq);

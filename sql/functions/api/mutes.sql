@@ -26,3 +26,34 @@ begin
     return api.conversation(mute_conversation.conversation_id);
 end
 $$;
+
+-- Sets what the caller sees of a conversation: marked as unread, archived, pinned. Null leaves it as it is. Returns the
+-- conversation.
+create or replace function api.set_conversation(
+    conversation_id uuid, is_marked_unread boolean, is_archived boolean, is_pinned boolean) returns json
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+    me uuid := app.caller();
+    mark bigint;
+begin
+    select m.last_read_seq into mark from public.conversation_members m
+     where m.conversation_id = set_conversation.conversation_id and m.user_id = me;
+    if not found then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    insert into public.conversation_mutes as x (conversation_id, user_id, marked_unread_seq, archived_at, pinned_at)
+    values (set_conversation.conversation_id, me, case when is_marked_unread then mark end,
+            case when is_archived then pg_catalog.now() end, case when is_pinned then pg_catalog.now() end)
+    on conflict on constraint conversation_mutes_pkey do update
+       set marked_unread_seq = case when is_marked_unread is null then x.marked_unread_seq
+                                    else excluded.marked_unread_seq end,
+           archived_at = case when is_archived is null then x.archived_at
+                              when is_archived then coalesce(x.archived_at, excluded.archived_at) end,
+           pinned_at = case when is_pinned is null then x.pinned_at
+                            when is_pinned then coalesce(x.pinned_at, excluded.pinned_at) end
+     where coalesce(is_marked_unread <> coalesce(x.marked_unread_seq >= mark, false), false)
+        or coalesce(is_archived <> (x.archived_at is not null), false)
+        or coalesce(is_pinned <> (x.pinned_at is not null), false);
+    return api.conversation(set_conversation.conversation_id);
+end
+$$;

@@ -13,7 +13,7 @@ select c.id, c.kind, c.participant1_id, c.participant2_id, c.title, c.created_by
        coalesce((
             select c.last_seq - m.last_read_seq from public.conversation_members m
              where m.conversation_id = c.id and m.user_id = (select auth.uid())), 0) as unread_count,
-       c.version, c.created_at, c.updated_at
+       c.version, c.created_at, c.updated_at, c.pinned_seqs, c.data
   from public.conversations c;
 
 create or replace view rest.messages with (security_invoker = true) as
@@ -22,17 +22,23 @@ select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.kind, m.conte
             select from public.conversation_members r
              where r.conversation_id = m.conversation_id and r.user_id <> m.sender_id
                and r.last_read_seq < m.seq) as is_read,
-       m.version, m.created_at, m.edited_at, m.deleted_at, m.event
+       m.version, m.created_at, m.edited_at, m.deleted_at, m.event, m.reply_to_seq, m.mentions, m.mentions_everyone,
+       m.data
   from public.messages m;
 
 -- Applies a change of a message to the table, with the caller's rights.
 create or replace function app.change_message() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-    if row(new.content, new.deleted_at) is distinct from row(old.content, old.deleted_at) then
-        update public.messages m set content = new.content, deleted_at = new.deleted_at where m.id = old.id
-        returning m.content, m.attachment, m.version, m.edited_at, m.deleted_at
-             into new.content, new.attachment, new.version, new.edited_at, new.deleted_at;
+    if row(new.content, new.deleted_at, new.mentions, new.mentions_everyone, new.data)
+       is distinct from row(old.content, old.deleted_at, old.mentions, old.mentions_everyone, old.data) then
+        update public.messages m
+           set content = new.content, deleted_at = new.deleted_at, mentions = new.mentions,
+               mentions_everyone = new.mentions_everyone, data = new.data
+         where m.id = old.id
+        returning m.content, m.attachment, m.version, m.edited_at, m.deleted_at, m.mentions, m.mentions_everyone, m.data
+             into new.content, new.attachment, new.version, new.edited_at, new.deleted_at, new.mentions,
+                  new.mentions_everyone, new.data;
         if not found then
             return null;
         end if;

@@ -14,6 +14,13 @@ begin atomic
     select 200;
 end;
 
+-- Returns the most bytes of an app's own data of a message or conversation, as JSON without blanks.
+create or replace function app.max_data_bytes() returns integer
+language sql immutable parallel safe
+begin atomic
+    select 4096;
+end;
+
 -- Returns the length of a JSON value written without blanks. The text of jsonb has a blank after each comma and colon;
 -- json_strip_nulls writes it without. To keep the members that are null, each `null` is replaced by `true`, which has
 -- the same length, also within strings.

@@ -18,7 +18,8 @@ $$;
 create or replace trigger ring after insert or update or delete on public.user_profiles
     for each statement execute function app.notify_change();
 create or replace trigger ring after insert or delete
-    or update of id, kind, participant1_id, participant2_id, title, created_by, version on public.conversations
+    or update of id, kind, participant1_id, participant2_id, title, created_by, pinned_seqs, data, version
+    on public.conversations
     for each statement execute function app.notify_change();
 create or replace trigger ring after insert or update or delete on public.conversation_members
     for each statement execute function app.notify_change();

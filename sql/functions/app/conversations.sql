@@ -24,6 +24,10 @@ begin
             new.participant1_id := first;
         end if;
         new.created_by := coalesce(new.created_by, auth.uid());
+        if new.data is not null then
+            perform app.check_data(new.data);
+        end if;
+        new.pinned_seqs := null;
         new.version := 1;
         new.last_seq := 0;
         new.last_message_content := null;
@@ -40,7 +44,12 @@ begin
         raise exception using errcode = 'PL007',
             message = 'The id, kind and participants of a conversation cannot be changed.';
     end if;
-    if row(new.title, new.created_by) is distinct from row(old.title, old.created_by)
+    if new.data is not null and new.data is distinct from old.data then
+        perform app.check_data(new.data);
+    end if;
+    new.pinned_seqs := nullif(new.pinned_seqs, '{}');
+    if row(new.title, new.created_by, new.pinned_seqs, new.data)
+       is distinct from row(old.title, old.created_by, old.pinned_seqs, old.data)
        and old.changed_xid <> pg_catalog.pg_current_xact_id() then
         new.version := old.version + 1;
         new.changed_xid := pg_catalog.pg_current_xact_id();
@@ -53,7 +62,8 @@ create or replace trigger keep before insert on public.conversations
     for each row execute function app.validate_conversation();
 -- The update of last_* by a message does not fire this: it names none of these columns.
 create or replace trigger keep_changed
-    before update of id, kind, participant1_id, participant2_id, title, created_by on public.conversations
+    before update of id, kind, participant1_id, participant2_id, title, created_by, pinned_seqs, data
+    on public.conversations
     for each row execute function app.validate_conversation();
 
 -- Adds the two participants of a new direct conversation as members.
@@ -151,6 +161,11 @@ begin
     new.last_read_seq := greatest(old.last_read_seq, least(new.last_read_seq, newest));
     if new.last_read_seq <> old.last_read_seq then
         new.changed_xid := pg_catalog.pg_current_xact_id();
+        -- Clients know the number of unread mentions if nothing is unread.
+        if new.last_read_seq < newest and app.unread_mentions(old.conversation_id, old.user_id, old.last_read_seq) > 0
+        then
+            perform app.tell_own_conversation(old.conversation_id, old.user_id);
+        end if;
     end if;
     return new;
 end

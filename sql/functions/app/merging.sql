@@ -273,6 +273,8 @@ begin
     end if;
     update public.conversations c
        set last_seq = reserved + f.last_seq,
+           pinned_seqs = (array(select reserved + p from unnest(f.pinned_seqs) p) || c.pinned_seqs)[:50],
+           data = coalesce(c.data, f.data),
            last_message_content = pg_catalog.left(newest.content, app.preview_characters()),
            last_message_time = newest.created_at, last_message_xid = xid,
            last_message_sender_id = case when newest.sender_id = guest then account else newest.sender_id end
@@ -281,7 +283,8 @@ begin
     insert into app.message_moves (conversation_id, guest_id, into_id, base, sent_xid, below, uncounted_below)
     values (from_id, guest, into_id, reserved, xid, newest.seq + 1, counted_from);
     update public.conversations c
-       set last_seq = 0, last_message_content = null, last_message_time = null, last_message_sender_id = null
+       set last_seq = 0, last_message_content = null, last_message_time = null, last_message_sender_id = null,
+           pinned_seqs = null
      where c.id = from_id;
     update public.conversation_members m
        set last_read_seq = greatest(w.seq, case when m.last_read_seq = reserved

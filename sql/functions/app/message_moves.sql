@@ -12,8 +12,12 @@
 create or replace function app.moved_xid(before public.messages, after public.messages) returns xid8
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
-    if row(after.id, after.kind, after.content, after.attachment, after.edited_at, after.deleted_at) is distinct from
-       row(before.id, before.kind, before.content, before.attachment, before.edited_at, before.deleted_at)
+    if row(after.id, after.kind, after.content, after.attachment, after.edited_at, after.deleted_at,
+           after.mentions_everyone, after.data) is distinct from
+       row(before.id, before.kind, before.content, before.attachment, before.edited_at, before.deleted_at,
+           before.mentions_everyone, before.data)
+       or after.mentions is distinct from app.account_ids(before.mentions)
+       or after.reply_to_seq - before.reply_to_seq <> after.seq - before.seq
        or after.client_id <> before.client_id or after.client_id is not null and before.client_id is null
        or after.sender_id <> before.sender_id and not exists (
             select from app.merged_guests g where g.guest_id = before.sender_id and g.account_id = after.sender_id) then
@@ -23,7 +27,25 @@ begin
                  where v.conversation_id = before.conversation_id and v.into_id = after.conversation_id
                    and v.base + before.seq = after.seq);
     end if;
-    return case when after.sender_id <> before.sender_id then before.sent_xid end;
+    return case when after.sender_id <> before.sender_id or after.mentions <> before.mentions
+                then before.sent_xid end;
+end
+$$;
+
+-- Returns these users, with each merged guest replaced by its account. Null for null.
+create or replace function app.account_ids(ids uuid[]) returns uuid[]
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    if ids is null then
+        return null;
+    end if;
+    return array(
+        select w.id
+          from (select coalesce(g.account_id, u.id) as id, min(u.place) as place
+                  from unnest(ids) with ordinality as u (id, place)
+                  left join app.merged_guests g on g.guest_id = u.id
+                 group by 1) w
+         order by w.place);
 end
 $$;
 
@@ -37,6 +59,8 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 begin
     update public.messages m
        set conversation_id = reassign_messages.into_id, seq = reassign_messages.base + m.seq, sender_id = n.sender_id,
+           reply_to_seq = reassign_messages.base + m.reply_to_seq,
+           mentions = case when m.mentions is not null then app.account_ids(m.mentions) end,
            client_id = case when not exists (
                 select from (select n.sender_id as id
                              union all
@@ -95,7 +119,8 @@ begin
                        order by n.seq desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
               from (select m.id, m.seq, m.sender_id, m.content from public.messages m
                      where m.conversation_id = move.conversation_id and m.seq < move.below and m.seq >= lowest
-                       and (move.into_id is not null or m.sender_id = move.guest_id)
+                       and (move.into_id is not null or m.sender_id = move.guest_id
+                            or m.mentions @> array[move.guest_id])
                      order by m.seq desc limit most) n) b;
     if ids <> '{}' then
         perform app.reassign_messages(

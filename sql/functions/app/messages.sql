@@ -83,6 +83,9 @@ declare
 begin
     -- app.number_messages has numbered it.
     if pg_catalog.current_setting('role') = 'postline_sender' then
+        if app.has_details(new) then
+            perform app.record_mentions(new);
+        end if;
         return new;
     end if;
     -- The policy checks it too, but only after this trigger, whose errors would reveal who is a member and what was
@@ -100,6 +103,11 @@ begin
     elsif new.kind = 'image' then
         if new.attachment is null then
             perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
+        end if;
+        new.content := coalesce(new.content, '');
+    elsif new.kind = 'custom' then
+        if new.data is null then
+            perform app.refuse_param('data', '"data" is missing: a message of kind "custom" needs it.');
         end if;
         new.content := coalesce(new.content, '');
     elsif coalesce(new.content, '') = '' then
@@ -142,6 +150,9 @@ begin
     if new.attachment is not null and new.attachment ? 'media_id' then
         perform app.use_picture(new);
     end if;
+    if app.has_details(new) then
+        new := app.add_details(new);
+    end if;
 
     new.version := 1;
     new.sent_xid := xid;
@@ -153,25 +164,34 @@ $$;
 create or replace trigger number before insert on public.messages
     for each row execute function app.number_message();
 
+-- Functions of an earlier version.
+drop function if exists app.message_hash(text, text, jsonb);
+drop function if exists app.is_first_sent(uuid, uuid, text, text, jsonb);
+
 -- Returns the hash of a message by which a repeated send with the same client_id is compared. It has a key, since
 -- members can select messages.first_sent: without one, guesses of a deleted content could be tried. So users cannot
 -- call it.
-create or replace function app.message_hash(kind text, content text, attachment jsonb) returns bytea
+create or replace function app.message_hash(kind text, content text, attachment jsonb, data jsonb) returns bytea
 language sql stable set search_path = pg_catalog, pg_temp as $$
     select pg_catalog.sha256(pg_catalog.decode(s.value, 'hex') || pg_catalog.sha256(pg_catalog.convert_to(
-        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8')))
+        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, '')
+            || coalesce(e'\x1f' || data::text, ''), 'UTF8')))
       from app.settings s where s.name = 'message_hash_key'
 $$;
 
--- Returns whether the caller first sent its message with this client_id in this form.
+-- Returns whether the caller first sent its message with this client_id in this form. Mentions are not compared: those
+-- of users who are not members are not stored.
 create or replace function app.is_first_sent(
-    conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb) returns boolean
+    conversation_id uuid, client_id uuid, kind text, content text, attachment jsonb, reply_to_seq bigint, data jsonb)
+    returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-    select case when m.first_sent is null
-                then row(m.kind, m.content, m.attachment) is not distinct from row(
-                         is_first_sent.kind, is_first_sent.content, is_first_sent.attachment)
-                else m.first_sent = app.message_hash(
-                         is_first_sent.kind, is_first_sent.content, is_first_sent.attachment) end
+    select m.reply_to_seq is not distinct from is_first_sent.reply_to_seq
+           and case when m.first_sent is null
+                    then row(m.kind, m.content, m.attachment, m.data) is not distinct from row(
+                             is_first_sent.kind, is_first_sent.content, is_first_sent.attachment, is_first_sent.data)
+                    else m.first_sent = app.message_hash(
+                             is_first_sent.kind, is_first_sent.content, is_first_sent.attachment,
+                             is_first_sent.data) end
       from public.messages m
      where m.conversation_id = is_first_sent.conversation_id and m.sender_id = auth.uid()
        and m.client_id = is_first_sent.client_id
@@ -182,19 +202,27 @@ create or replace function app.validate_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     sent_xid xid8;
+    has_details boolean := app.has_details(old) or app.has_details(new);
 begin
-    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
-       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
+    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
+       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq)
+       or has_details and new.mentions is distinct from old.mentions then
         sent_xid := app.moved_xid(old, new);
         if sent_xid is not null then
             -- A message that moves to another conversation counts as sent by the transaction that reserved its number.
             new.sent_xid := sent_xid;
             new.version := old.version + 1;
             new.changed_xid := pg_catalog.pg_current_xact_id();
+            if has_details then
+                perform app.replace_mentions(old, new);
+            end if;
             return new;
         end if;
+    end if;
+    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
+       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq) then
         raise exception using errcode = 'restrict_violation',
-            message = 'The ids, conversation, number and sender of a message cannot be changed.';
+            message = 'The ids, conversation, number, sender and reply of a message cannot be changed.';
     end if;
     if old.deleted_at is not null then
         raise exception using errcode = 'PL007', message = 'A deleted message cannot be changed.';
@@ -204,14 +232,20 @@ begin
         new.content := null;
         new.attachment := null;
         new.event := null;
+        new.mentions := null;
+        new.mentions_everyone := null;
+        new.data := null;
     -- The policies admit every user who may delete the message. Only its sender may edit it, and nobody an event.
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
         perform app.refuse_forbidden('Only the sender of a message can edit it.');
-    elsif new.content is null or new.content = '' and new.kind <> 'image' then
+    elsif new.content is null or new.content = '' and new.kind not in ('image', 'custom') then
         perform app.refuse_content();
     elsif new.kind = 'image' and new.attachment is null then
         perform app.refuse_param('attachment', '"attachment" is missing: a message of kind "image" needs it.');
-    elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
+    elsif new.kind = 'custom' and new.data is null then
+        perform app.refuse_param('data', '"data" is missing: a message of kind "custom" needs it.');
+    elsif row(new.kind, new.content, new.attachment, new.mentions, new.mentions_everyone, new.data)
+          is distinct from row(old.kind, old.content, old.attachment, old.mentions, old.mentions_everyone, old.data)
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();
     end if;
@@ -223,7 +257,10 @@ begin
             perform app.use_picture(new);
         end if;
     end if;
-    new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
+    if has_details then
+        new := app.change_details(old, new);
+    end if;
+    new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment, old.data));
     new.version := old.version + 1;
     new.changed_xid := pg_catalog.pg_current_xact_id();
     return new;
@@ -232,16 +269,22 @@ $$;
 create or replace trigger keep_changed before update on public.messages
     for each row when (
         row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.kind, new.content,
-            new.attachment, new.event, new.edited_at, new.deleted_at)
+            new.attachment, new.event, new.edited_at, new.deleted_at, new.reply_to_seq, new.mentions,
+            new.mentions_everyone, new.data)
         is distinct from
         row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.kind, old.content,
-            old.attachment, old.event, old.edited_at, old.deleted_at))
+            old.attachment, old.event, old.edited_at, old.deleted_at, old.reply_to_seq, old.mentions,
+            old.mentions_everyone, old.data))
     execute function app.validate_message();
 
--- Updates the conversation's last message after an edit or deletion.
+-- Updates the conversation's last message after an edit or deletion. A deleted message is pinned no longer.
 create or replace function app.propagate_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+    if new.deleted_at is not null then
+        update public.conversations c set pinned_seqs = pg_catalog.array_remove(c.pinned_seqs, new.seq)
+         where c.id = new.conversation_id and new.seq = any (c.pinned_seqs);
+    end if;
     update public.conversations c
        set last_message_content = case when c.last_seq = new.seq
                                        then pg_catalog.left(new.content, app.preview_characters())

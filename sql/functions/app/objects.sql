@@ -5,9 +5,12 @@ drop view if exists app.profile_objects;
 drop view if exists app.conversation_objects;
 drop view if exists app.conversation_parts;
 drop view if exists app.message_objects;
+drop function if exists app.own_members(bigint, bigint, boolean, timestamptz, boolean, boolean);
 drop view if exists app.sender_objects;
 drop function if exists app.message_object(public.messages, json, bigint);
 drop function if exists app.message_object(public.messages, text, text, bigint);
+drop function if exists app.message_object(public.messages, json, bigint, text);
+drop function if exists app.message_object(public.messages, text, text, bigint, text);
 drop function if exists app.sender_members(uuid, json);
 drop function if exists app.conversation_member(uuid);
 
@@ -64,8 +67,7 @@ select p.id, p.changed_xid, p.public_changed_xid, o.profile,
         app.utc(s.username_changed_at + interval '90 days') as username_change_allowed_at) w;
 
 -- A conversation without what differs between its members: head ends with `"last_read_seq":`, tail begins with
--- `,"created_at"`. Between them belong the mark, `,"unread_count":`, the count, `,"muted_until":` and a timestamp or
--- null.
+-- `,"pinned_seqs"`. Between them belong the mark and app.own_members.
 create view app.conversation_parts with (security_invoker = true) as
 select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
        concat('{"id":"', c.id, '","kind":"', c.kind, '","title":', coalesce(to_json(c.title::text), 'null'),
@@ -76,7 +78,9 @@ select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
            ',"last_message_content":', coalesce(to_json(c.last_message_content), 'null'),
            ',"last_message_time":', coalesce(app.quoted_utc(c.last_message_time), 'null'),
            ',"last_message_sender_id":', app.quoted(c.last_message_sender_id::text), ',"last_read_seq":') as head,
-       concat(',"created_at":', coalesce(app.quoted_utc(c.created_at), 'null'),
+       concat(',"pinned_seqs":', coalesce(array_to_json(c.pinned_seqs)::text, '[]'),
+           ',"data":', coalesce(c.data::text, 'null'),
+           ',"created_at":', coalesce(app.quoted_utc(c.created_at), 'null'),
            ',"updated_at":', coalesce(app.quoted_utc(c.updated_at), 'null'), '}') as tail
   from public.conversations c
  cross join lateral (
@@ -87,16 +91,35 @@ select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
           from (select m.user_id, m.role, m.joined_at, m.last_read_seq from public.conversation_members m
                  where m.conversation_id = c.id order by m.joined_at, m.user_id) m) m;
 
+-- Returns the JSON members of a conversation that are a member's own, after its read mark. A mute that has ended is
+-- none, and a mark as unread ends when the read mark moves.
+create function app.own_members(
+    unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamptz,
+    is_archived boolean, is_pinned boolean) returns text
+language sql stable parallel safe
+begin atomic
+    select pg_catalog.concat(
+        ',"unread_count":', unread_count, ',"unread_mentions":', unread_mentions,
+        ',"is_marked_unread":', coalesce(is_marked_unread, false)::text,
+        ',"muted_until":', app.quoted(case when muted_until > now() then app.utc(muted_until) end),
+        ',"is_archived":', coalesce(is_archived, false)::text, ',"is_pinned":', coalesce(is_pinned, false)::text);
+end;
+
 -- A conversation as one of its members sees it.
 create view app.conversation_objects with (security_invoker = true) as
 select c.id, m.user_id, c.changed_xid,
-       c.head || m.last_read_seq || ',"unread_count":' || c.last_seq - m.last_read_seq
-           || ',"muted_until":' || app.quoted(app.utc(x.muted_until)) || c.tail as object
+       c.head || m.last_read_seq
+           || app.own_members(
+                  c.last_seq - m.last_read_seq, n.unread_mentions, x.marked_unread_seq >= m.last_read_seq,
+                  x.muted_until, x.archived_at is not null, x.pinned_at is not null)
+           || c.tail as object
   from public.conversation_members m
   join app.conversation_parts c on c.id = m.conversation_id
-  -- Without a mute that has ended.
-  left join public.conversation_mutes x on x.conversation_id = m.conversation_id and x.user_id = m.user_id
-        and x.muted_until > now();
+ cross join lateral (
+        select count(*) as unread_mentions from public.message_mentions y
+         where y.conversation_id = m.conversation_id and y.user_id = any (array[m.user_id, app.everyone()])
+           and y.seq > m.last_read_seq) n
+  left join public.conversation_mutes x on x.conversation_id = m.conversation_id and x.user_id = m.user_id;
 
 -- The sender of a message, as an object of the message.
 create view app.sender_objects with (security_invoker = true) as
@@ -142,12 +165,12 @@ end;
 
 -- Returns a message as JSON. The messages of a page share three values that are computed once: app.conversation_member,
 -- app.sender_members, and the lowest read mark of the conversation. All marks count for is_read, also the sender's,
--- since a message moves it.
+-- since a message moves it. `reply` is the app.reply_object of the message that it answers, if any.
 --
 -- Concatenated, since row_to_json takes twice as long for the most frequent object of all, and in few parts, since each
 -- costs as much as a comparison or two. One expression, so that it is inlined.
-create function app.message_object(message public.messages, conversation text, sender text, mark bigint)
-returns text
+create function app.message_object(
+    message public.messages, conversation text, sender text, mark bigint, reply text) returns text
 language sql stable parallel safe
 begin atomic
     select pg_catalog.concat(
@@ -167,6 +190,8 @@ begin atomic
              when message.seq > mark then ',"attachment":null,"is_read":false,"version":'
              else ',"attachment":null,"is_read":true,"version":' end,
         message.version,
+        case when app.has_details(message) then app.message_details(message, reply)
+             else ',"reply_to":null,"mentions":[],"mentions_everyone":false,"data":null' end,
         ',"created_at":', coalesce(app.quoted_utc(message.created_at), '""'),
         case when message.edited_at is null and message.deleted_at is null
              then ',"edited_at":null,"deleted_at":null}'
@@ -175,18 +200,22 @@ begin atomic
 end;
 
 -- Returns a single message as JSON.
-create function app.message_object(message public.messages, sender json, mark bigint) returns text
+create function app.message_object(message public.messages, sender json, mark bigint, reply text) returns text
 language sql stable parallel safe
 begin atomic
     select app.message_object(
-        message, app.conversation_member(message.conversation_id), app.sender_members(message.sender_id, sender), mark);
+        message, app.conversation_member(message.conversation_id), app.sender_members(message.sender_id, sender), mark,
+        reply);
 end;
 
 -- `offset 0` keeps the sender's lookup apart, so that consecutive messages of one sender share it.
 create view app.message_objects with (security_invoker = true) as
-select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.version, m.sent_xid, m.changed_xid,
-       app.message_object(m, s.object, r.mark) as object
+select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.version, m.sent_xid, m.changed_xid, m.reply_to_seq,
+       app.message_object(m, s.object, r.mark, q.object) as object
   from public.messages m
  cross join lateral (select s.object from app.sender_objects s where s.id = m.sender_id offset 0) s
  cross join lateral (select min(r.last_read_seq) as mark from public.conversation_members r
-                      where r.conversation_id = m.conversation_id) r;
+                      where r.conversation_id = m.conversation_id) r
+  left join lateral (select app.reply_object(t) as object from public.messages t
+                      where t.conversation_id = m.conversation_id and t.seq = m.reply_to_seq offset 0) q
+    on m.reply_to_seq is not null;

@@ -220,7 +220,7 @@ begin
                     when q.seq <= m.last_read_seq then
                         case when q.told_seq > 0 and q.attempts < 10 then 'read' else 'forget' end
                     when q.noted_at < pg_catalog.now() - interval '1 day' then 'late'
-                    when n.seq is null or x.muted_until > pg_catalog.now() then 'rest'
+                    when n.seq is null then 'rest'
                     when not exists (select from app.node_users o where o.user_id = d.user_id) then 'tell'
                     -- A node reports a departure a few seconds late, so that a reconnect is not shown: users who may
                     -- just be leaving are checked once more.
@@ -237,6 +237,9 @@ begin
                  where t.conversation_id = q.conversation_id and t.seq <= q.seq
                    and t.seq > greatest(m.last_read_seq, q.told_seq) and t.sender_id <> d.user_id
                    and t.deleted_at is null
+                   -- A mention breaks a mute.
+                   and (coalesce(x.muted_until <= pg_catalog.now(), true)
+                        or t.mentions_everyone or d.user_id = any (t.mentions))
                  order by t.seq desc limit 1) n on true),
     -- Once per user, who may have ten devices and thousands of conversations.
     badges as materialized (

@@ -1,15 +1,22 @@
+-- Functions of an earlier version.
+drop function if exists app.send_messages(uuid[], uuid[], text[], uuid[]);
+drop function if exists app.number_messages(uuid[], uuid[], text[], uuid[]);
+
 -- Numbers messages of several senders as a set, with the lock order and rules of app.number_message. Each is a text
--- without attachment.
+-- without attachment. `mentions` has the text of an array for each; `reply` of the result is the app.reply_object
+-- of the message that it answers. An array of details is null if no message has any.
 --
 -- Returns the messages that can be written now, with their positions from 1. It leaves out, unchanged, those of senders
--- who are not members, with a repeated client_id, with an invalid text, or in a conversation that another transaction
--- has locked: these are sent singly, and get their error there. So no message waits for a conversation or fails because
--- of another's. If a text waits for a conversation, later texts of the same sender wait too, so that they take effect
--- in order.
+-- who are not members, with a repeated client_id, with an invalid text or details, or in a conversation that another
+-- transaction has locked: these are sent singly, and get their error there. So no message waits for a conversation or
+-- fails because of another's. If a text waits for a conversation, later texts of the same sender wait too, so that they
+-- take effect in order.
 create or replace function app.number_messages(
-    senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) returns table (
+    senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[],
+    everyone boolean[], data text[]) returns table (
     place bigint, id uuid, conversation_id uuid, seq bigint, sender_id uuid, client_id uuid, content text,
-    created_at timestamptz, is_alone boolean)
+    created_at timestamptz, is_alone boolean, reply_to_seq bigint, mentioned uuid[], mentions_everyone boolean,
+    app_data jsonb, reply text)
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan rows 16 as $$
 declare
@@ -26,10 +33,11 @@ begin
     -- A separate statement, which sees everything that was committed before the locks were taken.
     return query
     with fit as (
-        select s.place, s.sender_id, s.conversation_id, s.content, s.client_id,
+        select s.place, s.sender_id, s.conversation_id, s.content, s.client_id, s.reply_to_seq, s.mentions, s.everyone,
+               s.data,
                row_number() over (partition by s.conversation_id, s.sender_id, s.client_id order by s.place) as time
-          from unnest(senders, conversations, contents, client_ids) with ordinality
-                   as s (sender_id, conversation_id, content, client_id, place)
+          from unnest(senders, conversations, contents, client_ids, replies, mentions, everyone, data) with ordinality
+                   as s (sender_id, conversation_id, content, client_id, reply_to_seq, mentions, everyone, data, place)
           join public.conversation_members m
             on m.conversation_id = s.conversation_id and m.user_id = s.sender_id and not m.is_deleted
          where s.conversation_id = any (locked)
@@ -37,6 +45,10 @@ begin
                 select from unnest(senders, conversations) with ordinality as e (sender_id, conversation_id, place)
                  where e.sender_id = s.sender_id and e.place < s.place and e.conversation_id = any (held)))
            and pg_catalog.char_length(s.content) between 1 and app.max_message_characters()
+           and (s.reply_to_seq is null or s.reply_to_seq between 1 and (
+                select c.last_seq from public.conversations c where c.id = s.conversation_id))
+           and (s.everyone is not true or app.may_mention_everyone(s.conversation_id, s.sender_id))
+           and (s.data is null or app.is_valid_data(s.data::jsonb))
            and (s.client_id is null or not exists (
                 select from public.messages o
                  where o.conversation_id = s.conversation_id and o.sender_id = s.sender_id
@@ -61,7 +73,8 @@ begin
         select s.place, s.conversation_id, r.kind, r.last_seq - r.number + s.number as seq, s.sender_id, s.client_id,
                s.content,
                -- Times increase with the numbers.
-               r.last_message_time - (r.number - s.number) * interval '1 microsecond' as created_at
+               r.last_message_time - (r.number - s.number) * interval '1 microsecond' as created_at,
+               s.reply_to_seq, s.mentions, s.everyone, s.data
           from sends s join rooms r on r.id = s.conversation_id),
     marks as (
         update public.conversation_members m
@@ -73,8 +86,21 @@ begin
            w.created_at,
            w.kind = 'group' and not exists (
                 select from public.conversation_members o
-                 where o.conversation_id = w.conversation_id and o.user_id <> w.sender_id)
+                 where o.conversation_id = w.conversation_id and o.user_id <> w.sender_id),
+           w.reply_to_seq,
+           case when w.mentions is not null then app.mentioned_members(w.conversation_id, w.mentions::uuid[]) end,
+           nullif(w.everyone, false), w.data::jsonb,
+           case when w.reply_to_seq is not null then app.reply_of(w.conversation_id, w.reply_to_seq) end
       from numbered w;
+end
+$$;
+
+-- Returns the app.reply_object of a message, whoever calls.
+create or replace function app.reply_of(conversation_id uuid, seq bigint) returns text
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    return (select app.reply_object(t) from public.messages t
+             where t.conversation_id = reply_of.conversation_id and t.seq = reply_of.seq);
 end
 $$;
 
@@ -83,21 +109,29 @@ $$;
 --
 -- Nodes call it and name the senders; the role postline_sender can write only for members.
 create or replace function app.send_messages(
-    senders uuid[], conversations uuid[], contents text[], client_ids uuid[])
+    senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[] default null,
+    mentions text[] default null, everyone boolean[] default null, data text[] default null)
     returns table (place bigint, object text)
 language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set jit = off rows 16 as $$
 begin
     return query
     with numbered as materialized (
-        select n.* from app.number_messages(senders, conversations, contents, client_ids) n),
+        select n.*
+          from app.number_messages(
+                   senders, conversations, contents, client_ids, replies, mentions, everyone, data) n),
     written as (
-        insert into public.messages (id, conversation_id, seq, sender_id, client_id, content, created_at)
-        select n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, n.content, n.created_at from numbered n)
+        insert into public.messages (
+            id, conversation_id, seq, sender_id, client_id, content, created_at, reply_to_seq, mentions,
+            mentions_everyone, data)
+        select n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, n.content, n.created_at, n.reply_to_seq,
+               n.mentioned, n.mentions_everyone, n.app_data
+          from numbered n)
     select n.place, app.message_object(
                row(n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, 'text', n.content, null, 1, null, null,
-                   n.created_at, null, null, null, null)::public.messages,
-               s.object, case when n.is_alone then n.seq else 0 end)
+                   n.created_at, null, null, null, null, n.reply_to_seq, n.mentioned, n.mentions_everyone,
+                   n.app_data)::public.messages,
+               s.object, case when n.is_alone then n.seq else 0 end, n.reply)
       from numbered n
      cross join lateral (select o.object from app.sender_objects o where o.id = n.sender_id offset 0) s;
 end

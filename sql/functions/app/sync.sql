@@ -180,6 +180,18 @@ begin
      cross join lateral (
             select since is null or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
      where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
+    -- Clients count the mentions of the messages that they get; a page may not contain all of a conversation.
+    if since is not null then
+        given := given || array(
+            select a.id
+              from unnest(active) as a (id)
+             cross join lateral (
+                    select max(x.seq) as seq from public.message_mentions x
+                     where x.conversation_id = a.id and x.user_id = any (array[me, app.everyone()])) x
+              join public.messages m on m.conversation_id = a.id and m.seq = x.seq
+             where a.id <> all (given) and not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since)
+             order by a.id);
+    end if;
 end
 $$;
 
@@ -514,9 +526,13 @@ begin
             select m.id, (m.message).seq,
                    app.message_object(
                        m.message, app.conversation_member(m.id),
-                       s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark) as object,
+                       s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark, q.object) as object,
                    null::boolean as limited
               from senders s cross join message m
+              left join lateral (
+                    select app.reply_object(t) as object from public.messages t
+                     where t.conversation_id = m.id and t.seq = (m.message).reply_to_seq offset 0) q
+                on (m.message).reply_to_seq is not null
             union all
             -- Limited conversations: the view contains a message that the page does not. If numbers are reserved for
             -- messages that are still to be moved, it is the next one before them.

@@ -1,14 +1,24 @@
 -- Changed conversations.
 
--- Returns until when each of these members has muted the conversation, in microseconds since 1970, or 0.
-create or replace function feed.mutes(conversation_id uuid, members uuid[]) returns bigint[]
+drop function if exists feed.mutes(uuid, uuid[]);
+
+-- Returns what these members have set for the conversation, and their unread mentions, as three arrays in one: until
+-- when each has muted it, in microseconds since 1970, or 0; the number of its unread mentions; and a sum of 1 if it has
+-- marked it as unread, 2 if archived, 4 if pinned.
+create or replace function feed.own_numbers(conversation_id uuid, members uuid[], marks bigint[]) returns bigint[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
-    select array(
-        select coalesce((extract(epoch from x.muted_until) * 1000000)::bigint, 0)
-          from unnest(members) with ordinality as m (id, place)
-          left join public.conversation_mutes x on x.conversation_id = mutes.conversation_id and x.user_id = m.id
-               and x.muted_until > now()
-         order by m.place)
+    select array_agg(n.muted_until order by n.place) || array_agg(n.unread_mentions order by n.place)
+           || array_agg(n.flags order by n.place)
+      from (select m.place,
+                   case when x.muted_until > now() then (extract(epoch from x.muted_until) * 1000000)::bigint
+                        else 0 end as muted_until,
+                   app.unread_mentions(own_numbers.conversation_id, m.id, m.mark) as unread_mentions,
+                   (case when x.marked_unread_seq >= m.mark then 1 else 0 end
+                    + case when x.archived_at is not null then 2 else 0 end
+                    + case when x.pinned_at is not null then 4 else 0 end)::bigint as flags
+              from unnest(members, marks) with ordinality as m (id, mark, place)
+              left join public.conversation_mutes x
+                on x.conversation_id = own_numbers.conversation_id and x.user_id = m.id) n
 $$;
 
 -- Returns changed conversations: kind `conversation`, for all members.
@@ -20,7 +30,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return query
     select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
-           c.marks || feed.mutes(c.id, c.user_ids)
+           c.marks || feed.own_numbers(c.id, c.user_ids, c.marks)
       from unnest(lows, highs) as s (low, high)
       cross join lateral (select * from app.conversation_parts t
                            where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) c;
