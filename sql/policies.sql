@@ -39,6 +39,7 @@ grant usage on schema feed to postline_feed;
 -- Supabase grants its roles rights on new tables of public by default: each of ours starts without.
 revoke all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
     public.conversations, public.conversation_members, public.messages, public.presence, public.conversation_mutes,
+    public.message_mentions, public.message_reactions, public.reaction_counts,
     public.media
     from public, anon, authenticated, service_role, postline_feed, postline_accounts, postline_sender;
 revoke all on all tables in schema app, rest, admin
@@ -58,6 +59,8 @@ alter table public.messages enable row level security;
 alter table public.presence enable row level security;
 alter table public.conversation_mutes enable row level security;
 alter table public.message_mentions enable row level security;
+alter table public.message_reactions enable row level security;
+alter table public.reaction_counts enable row level security;
 alter table public.media enable row level security;
 alter table app.media_removals enable row level security;
 alter table app.leases enable row level security;
@@ -89,9 +92,10 @@ alter table if exists app.migrations enable row level security;
 
 -- Trusted backends.
 grant all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
-    public.conversations, public.conversation_members, public.messages, public.conversation_mutes, public.media
+    public.conversations, public.conversation_members, public.messages, public.conversation_mutes, public.media,
+    public.message_reactions
     to service_role;
-grant select on app.former_members, public.presence, public.message_mentions to service_role;
+grant select on app.former_members, public.presence, public.message_mentions, public.reaction_counts to service_role;
 
 drop policy if exists service_all on public.built_in_avatars;
 create policy service_all on public.built_in_avatars to service_role using (true) with check (true);
@@ -107,6 +111,10 @@ drop policy if exists service_all on public.conversations;
 create policy service_all on public.conversations to service_role using (true) with check (true);
 drop policy if exists service_all on public.conversation_members;
 create policy service_all on public.conversation_members to service_role using (true) with check (true);
+drop policy if exists service_all on public.message_reactions;
+create policy service_all on public.message_reactions to service_role using (true) with check (true);
+drop policy if exists service_select on public.reaction_counts;
+create policy service_select on public.reaction_counts for select to service_role using (true);
 drop policy if exists service_select on public.message_mentions;
 create policy service_select on public.message_mentions for select to service_role using (true);
 drop policy if exists service_all on public.messages;
@@ -255,6 +263,26 @@ create policy own_select on public.message_mentions for select to authenticated
 drop policy if exists feed_select on public.message_mentions;
 create policy feed_select on public.message_mentions for select to postline_feed using (true);
 
+-- message_reactions: readable for members, who set their own and take them back. reaction_counts: written by triggers.
+grant select on public.message_reactions, public.reaction_counts to authenticated, postline_feed;
+grant insert (conversation_id, user_id, seq, emoji), update (is_set) on public.message_reactions to authenticated;
+drop policy if exists member_select on public.message_reactions;
+create policy member_select on public.message_reactions for select to authenticated
+    using (conversation_id = any (array(select app.my_conversations())));
+drop policy if exists own_insert on public.message_reactions;
+create policy own_insert on public.message_reactions for insert to authenticated
+    with check (user_id = (select auth.uid()));
+drop policy if exists own_update on public.message_reactions;
+create policy own_update on public.message_reactions for update to authenticated
+    using (user_id = (select auth.uid()) and conversation_id = any (array(select app.my_conversations())));
+drop policy if exists feed_select on public.message_reactions;
+create policy feed_select on public.message_reactions for select to postline_feed using (true);
+drop policy if exists member_select on public.reaction_counts;
+create policy member_select on public.reaction_counts for select to authenticated
+    using (conversation_id = any (array(select app.my_conversations())));
+drop policy if exists feed_select on public.reaction_counts;
+create policy feed_select on public.reaction_counts for select to postline_feed using (true);
+
 -- presence: readable for users who share a conversation, unless either of the two hides its own; not writable. Columns
 -- that show who hides are not readable.
 grant select (user_id, is_online, last_seen_at, changed_xid) on public.presence to authenticated;
@@ -334,7 +362,8 @@ grant execute on function
     api.edit_message(uuid, bigint, text, uuid[], boolean, jsonb, boolean), api.mark_read(uuid, bigint), api.me(),
     api.messages(uuid, bigint, bigint, integer),
     api.mute_conversation(uuid, text), api.open_conversation(uuid, boolean), api.pin_message(uuid, bigint, boolean),
-    api.presence(uuid[]), api.replies(uuid, bigint, bigint, bigint, integer),
+    api.presence(uuid[]), api.react(uuid, bigint, text, boolean), api.reactions(uuid, bigint, text, integer, text),
+    api.replies(uuid, bigint, bigint, bigint, integer),
     api.profile_by_username(text), api.profiles(uuid[]), api.register_device(text, text, text, text),
     api.remove_device(uuid), api.remove_member(uuid, uuid),
     api.save_compatible_me(jsonb, bigint, text, text), api.save_me(jsonb, bigint),
@@ -381,8 +410,9 @@ grant execute on function
     feed.changed_messages(xid8[], xid8[]), feed.changed_presence(xid8[], xid8[]),
     feed.changed_mutes(xid8[], xid8[]),
     feed.count_changes(
-        pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer),
-    feed.read_deleted(xid8[], xid8[]), feed.read_left(xid8[], xid8[]),
+        pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer, integer),
+    feed.changed_reactions(xid8[], xid8[]), feed.changed_own_reactions(xid8[], xid8[]),
+    feed.read_reactions(xid8[], xid8[]), feed.read_own_reactions(xid8[], xid8[]), feed.read_deleted(xid8[], xid8[]), feed.read_left(xid8[], xid8[]),
     feed.read_joined(pg_snapshot, xid8[], xid8[]), feed.read_joined_behind(pg_snapshot, xid8[], xid8[]),
     feed.read_leaver_profiles(pg_snapshot, xid8[], xid8[]), feed.read_profiles(pg_snapshot, xid8[], xid8[]),
     feed.read_conversations(xid8[], xid8[]), feed.read_marks(pg_snapshot, xid8[], xid8[]),
@@ -397,7 +427,8 @@ grant execute on function
     app.message_object(public.messages, text, text, bigint, text), app.has_details(public.messages),
     app.message_details(public.messages, text), app.reply_object(public.messages),
     app.own_members(bigint, bigint, boolean, timestamptz, boolean, boolean), app.everyone(),
-    app.unread_mentions(uuid, uuid, bigint), app.sender_members(uuid, json),
+    app.unread_mentions(uuid, uuid, bigint), app.reactions_object(public.reaction_counts),
+    app.own_reactions_object(public.reaction_counts, uuid), app.own_reactions(uuid, uuid, bigint), app.sender_members(uuid, json),
     app.conversation_member(uuid), app.attachment_object(jsonb), app.quoted(text),
     app.presence_object(uuid, boolean, timestamptz), app.epoch(),
     app.record_ended_transactions(pg_snapshot, timestamptz), app.standby_snapshot(),
@@ -429,6 +460,9 @@ grant execute on function
     app.move_message(uuid, bigint), app.sender_of(uuid), app.split_full_name(text),
     app.is_first_sent(uuid, uuid, text, text, jsonb, bigint, jsonb), app.mentioned_members(uuid, uuid[]),
     app.set_pin(uuid, bigint, boolean), app.set_conversation_data(uuid, jsonb),
+    app.seen_reactions(uuid, bigint, bigint, pg_snapshot, pg_snapshot),
+    app.conversations_with_reactions(pg_snapshot, uuid[]),
+    app.sync_reactions(pg_snapshot, pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint),
     app.is_change(xid8, pg_snapshot, pg_snapshot), app.presence_visibility(), app.presence_visible_users(),
     app.changes_since(pg_snapshot, pg_snapshot), app.sync_position(text), app.step_members(),
     app.sync_conversation_ids(uuid, pg_snapshot, pg_snapshot), app.sync_step_end(uuid[], uuid),

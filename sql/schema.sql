@@ -1683,6 +1683,8 @@ declare
     senders text[];
     objects text;
     found_rows bigint;
+    newest bigint;
+    reactions text;
 begin
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 200.');
@@ -1699,8 +1701,8 @@ begin
       from unnest(page.sender_ids) as i (id)
      cross join lateral (select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s;
     loop
-        select pg_catalog.string_agg(o.object, ','), count(*) into objects, found_rows
-          from (select app.message_object(
+        select pg_catalog.string_agg(o.object, ','), count(*), max(o.seq) into objects, found_rows, newest
+          from (select m.seq, app.message_object(
                            m, conversation,
                            coalesce(senders[pg_catalog.array_position(sender_ids, m.sender_id)],
                                     app.sender_of(m.sender_id)),
@@ -1725,7 +1727,9 @@ begin
              where o.conversation_id = messages.conversation_id and o.seq > page.beyond and o.seq < bound
              order by o.seq limit messages.max_results), from_last => after_seq is null, room => app.page_bytes());
     end if;
-    return '{"messages":[' || coalesce(objects, '') || ']}';
+    select pg_catalog.string_agg(r.object, ',' order by r.seq) into reactions
+      from app.seen_reactions(messages.conversation_id, page.beyond, newest) r;
+    return pg_catalog.concat('{"messages":[', objects, '],"reactions":[', reactions, ']}');
 end
 $$;
 
@@ -1858,6 +1862,85 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.react(conversation_id uuid, seq bigint, emoji text, is_set boolean DEFAULT true) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+    me uuid := app.caller();
+    answer text;
+begin
+    if is_set then
+        insert into public.message_reactions as r (conversation_id, user_id, seq, emoji)
+        values (react.conversation_id, me, react.seq, react.emoji)
+        on conflict on constraint message_reactions_pkey do update set is_set = true where not r.is_set;
+    else
+        update public.message_reactions r set is_set = false
+         where r.conversation_id = react.conversation_id and r.user_id = me and r.seq = react.seq
+           and r.emoji = react.emoji and r.is_set;
+        if not found and not exists (
+            select from public.messages m where m.conversation_id = react.conversation_id and m.seq = react.seq) then
+            perform app.refuse_hidden('There is no such message.');
+        end if;
+    end if;
+    -- The snapshot has seen nothing: the reactions are returned also if there are none left.
+    select r.object into answer from app.seen_reactions(react.conversation_id, react.seq - 1, react.seq, '1:1:') r;
+    return coalesce(answer, pg_catalog.format(
+        '{"conversation_id":"%s","seq":%s,"version":0,"counts":{},"own":[]}', react.conversation_id, react.seq))::json;
+end
+$$;
+
+CREATE FUNCTION api.reactions(conversation_id uuid, seq bigint, emoji text DEFAULT NULL::text, max_results integer DEFAULT 50, after text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $_$
+declare
+    me uuid := app.caller();
+    after_time timestamptz := '-infinity';
+    after_id uuid := '00000000-0000-0000-0000-000000000000';
+    after_emoji text := '';
+    last record;
+begin
+    if not coalesce(max_results between 1 and 200, false) then
+        perform app.refuse_param('limit', '"limit" must be 1 to 200.');
+    elsif after is not null then
+        if after !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\..{1,32}$' then
+            perform app.refuse_param('after', '"after" must be the "next" of the previous page.');
+        end if;
+        after_time := timestamptz 'epoch' + pg_catalog.split_part(after, '.', 1)::bigint * interval '1 microsecond';
+        after_id := pg_catalog.split_part(after, '.', 2)::uuid;
+        after_emoji := pg_catalog.split_part(after, '.', 3);
+    end if;
+    if not exists (
+        select from public.messages m where m.conversation_id = reactions.conversation_id and m.seq = reactions.seq) then
+        perform app.refuse_hidden('There is no such message.');
+    end if;
+    select count(*), pg_catalog.string_agg(
+               '{"user_id":"' || w.user_id::text || '","emoji":' || pg_catalog.to_json(w.emoji)::text
+               || ',"created_at":' || app.quoted_utc(w.created_at) || '}', ','
+               order by w.created_at, w.user_id, w.emoji),
+           (pg_catalog.array_agg(w.created_at order by w.created_at desc, w.user_id desc, w.emoji desc))[1] as created_at,
+           (pg_catalog.array_agg(w.user_id order by w.created_at desc, w.user_id desc, w.emoji desc))[1] as user_id,
+           (pg_catalog.array_agg(w.emoji order by w.created_at desc, w.user_id desc, w.emoji desc))[1] as emoji
+      into last
+      from (select r.user_id, r.emoji, r.created_at from public.message_reactions r
+             where r.conversation_id = reactions.conversation_id and r.seq = reactions.seq and r.is_set
+               and (r.created_at, r.user_id, r.emoji) > (after_time, after_id, after_emoji)
+               and (reactions.emoji is null or r.emoji = reactions.emoji)
+             order by r.created_at, r.user_id, r.emoji limit max_results) w;
+    return pg_catalog.format('{"reactions":[%s],"next":%s}', last.string_agg,
+        case when last.count = max_results
+             then pg_catalog.to_json((extract(epoch from last.created_at) * 1000000)::bigint || '.' || last.user_id::text
+                                     || '.' || last.emoji)::text
+             else 'null' end)::json;
+end
+$_$;
+
 CREATE FUNCTION api.register_device(platform text, token text, environment text DEFAULT 'production'::text, locale text DEFAULT NULL::text) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1934,6 +2017,7 @@ declare
     upper bigint := coalesce(before_seq, 9223372036854775807);
     lower bigint := coalesce(after_seq, 0);
     seqs bigint[];
+    reactions text;
 begin
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 200.');
@@ -1953,10 +2037,15 @@ begin
                              where m.conversation_id = replies.conversation_id
                                and m.reply_to_seq = replies.reply_to_seq and m.seq > lower
                              order by m.seq limit max_results) end;
-    return '{"messages":[' || app.joined(array(
-        select o.object from app.message_objects o
-         where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
-         order by o.seq), from_last => after_seq is null, room => app.page_bytes()) || ']}';
+    select pg_catalog.string_agg(r.object, ',' order by r.seq) into reactions
+      from unnest(seqs) as s (seq)
+     cross join lateral app.seen_reactions(replies.conversation_id, s.seq - 1, s.seq) r;
+    return pg_catalog.concat(
+        '{"messages":[', app.joined(array(
+            select o.object from app.message_objects o
+             where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
+             order by o.seq), from_last => after_seq is null, room => app.page_bytes()),
+        '],"reactions":[', reactions, ']}');
 end
 $$;
 
@@ -2281,7 +2370,9 @@ declare
     conversations text;
     messages text;
     limited text;
+    reactions text;
     reads text;
+    reacted uuid[] := '{}';     -- the conversations in which reactions have changed
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
@@ -2320,7 +2411,8 @@ begin
           into changed;
     else
         changed := app.changes_since(since, until);
-        if "position" is null and not changed.has_any then
+        reacted := app.conversations_with_reactions(since, changed.mine);
+        if "position" is null and not changed.has_any and reacted = '{}' then
             changes := '{}';
             conversation_ids := changed.mine::text;
             return;
@@ -2394,6 +2486,17 @@ begin
                 limited := page.limited_ids;
                 exit view when page.next_position is not null;
             end if;
+            section := 'reactions';
+            after_id := null;
+        end if;
+
+        if section = 'reactions' then
+            if entered <> '{}' or reacted <> '{}' then
+                page := app.sync_reactions(
+                    since, until, entered, reacted, per_conversation, after_id, after_seq, ending, page.room);
+                reactions := page.objects;
+                exit view when page.next_position is not null;
+            end if;
             section := 'reads';
             after_id := null;
         end if;
@@ -2415,7 +2518,8 @@ begin
     end if;
     changes := '{' || pg_catalog.concat_ws(',',
         '"me":' || me_object, '"profiles":[' || profiles || ']', '"presence":[' || presence || ']',
-        '"conversations":[' || conversations || ']', '"messages":[' || messages || ']', '"reads":[' || reads || ']',
+        '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
+        '"reactions":[' || reactions || ']', '"reads":[' || reads || ']',
         '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
 end
 $$;
@@ -2618,6 +2722,25 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.add_reaction_counts(conversation_id uuid, seq bigint, steps jsonb) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    reactions public.reaction_counts;
+begin
+    insert into public.reaction_counts as c (conversation_id, seq, counts)
+    values (add_reaction_counts.conversation_id, add_reaction_counts.seq, app.stepped_counts('{}', steps))
+    on conflict on constraint reaction_counts_pkey do update
+       set counts = app.stepped_counts(c.counts, steps), version = c.version + 1,
+           changed_xid = pg_catalog.pg_current_xact_id()
+    returning c.* into reactions;
+    if (select count(*) from pg_catalog.jsonb_object_keys(reactions.counts)) > 20 then
+        perform app.refuse_forbidden('A message can have at most 20 different reactions.');
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.added_users_param(conversation_id uuid) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2691,6 +2814,7 @@ begin
             ) w
      where n.conversation_id = into_id and m.conversation_id = n.conversation_id and m.user_id = n.user_id;
     perform app.move_batch(from_id, guest, most);
+    perform app.move_reactions(from_id, into_id, reserved, guest, account);
 end
 $$;
 
@@ -3383,6 +3507,26 @@ CREATE FUNCTION app.conversation_member(id uuid) RETURNS text
  SELECT (('","conversation_id":"'::text || (id)::text) || '","seq":'::text);
 END;
 
+CREATE FUNCTION app.conversations_with_reactions(since pg_snapshot, mine uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_sort TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+    most constant integer := 64;
+    oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
+    changed uuid[] := array(
+        select c.conversation_id from public.reaction_counts c
+         where c.changed_xid >= oldest order by c.changed_xid limit most);
+begin
+    return case when pg_catalog.cardinality(changed) = most then mine
+                else array(select m.id from unnest(mine) as m (id) where m.id = any (changed)) end;
+end
+$$;
+
 CREATE FUNCTION app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint) RETURNS integer
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -3394,6 +3538,52 @@ begin
     return (select count(*) from public.messages m
              where m.conversation_id = count_messages.conversation_id and m.seq > after_seq and m.seq <= last_seq
                and m.sender_id = guest);
+end
+$$;
+
+CREATE FUNCTION app.count_reactions() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    changes jsonb[] := '{}';
+    change record;
+begin
+    if tg_op in ('UPDATE', 'DELETE') then
+        changes := changes || array(
+            select pg_catalog.jsonb_build_array(o.conversation_id, o.user_id, o.seq, o.emoji, -1)
+              from before o where o.is_set);
+    end if;
+    if tg_op in ('UPDATE', 'INSERT') then
+        changes := changes || array(
+            select pg_catalog.jsonb_build_array(n.conversation_id, n.user_id, n.seq, n.emoji, 1)
+              from after n where n.is_set);
+    end if;
+    for change in
+        select w.conversation_id, w.seq, pg_catalog.jsonb_object_agg(w.emoji, w.step) as steps
+          from (select (c ->> 0)::uuid as conversation_id, (c ->> 2)::bigint as seq, c ->> 3 as emoji,
+                       sum((c ->> 4)::integer) as step
+                  from unnest(changes) c group by 1, 2, 3) w
+         where w.step <> 0
+         group by 1, 2 order by 1, 2
+    loop
+        perform app.add_reaction_counts(change.conversation_id, change.seq, change.steps);
+    end loop;
+    if tg_op = 'DELETE' then
+        return null;
+    elsif exists (
+        -- Deleted meanwhile: a deletion locks the numbers too (app.remove_reactions).
+        select from after n join public.messages m on m.conversation_id = n.conversation_id and m.seq = n.seq
+         where m.deleted_at is not null and n.is_set) then
+        perform app.refuse_forbidden('Nobody can react to this message.');
+    elsif exists (
+        select from after n
+         where (select count(*) from public.message_reactions r
+                 where r.conversation_id = n.conversation_id and r.user_id = n.user_id and r.seq = n.seq
+                   and r.is_set) > 10) then
+        perform app.refuse_forbidden('A user can set at most 10 reactions to a message.');
+    end if;
+    return null;
 end
 $$;
 
@@ -4188,6 +4378,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.is_reaction(emoji text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT ((octet_length(emoji) <= 32) AND ((emoji ~ '^[a-z0-9_+-]+$'::text) OR ((emoji ~ '[©®‼-㊙🀀-🫿⃣]'::text) AND (emoji !~ '[^0-9#*©®‍‼-㊙️🀀-🫿󠀠-󠁿]'::text))));
+END;
+
 CREATE FUNCTION app.is_similar_word(a text, b text) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -4950,6 +5146,23 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.move_reactions(from_id uuid, into_id uuid, base bigint, guest uuid, account uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    insert into public.message_reactions as r (conversation_id, user_id, seq, emoji, is_set, created_at)
+    select into_id, case when m.user_id = guest then account else m.user_id end, base + m.seq, m.emoji, m.is_set,
+           m.created_at
+      from public.message_reactions m
+     where m.conversation_id = from_id and (from_id <> into_id or m.user_id = guest)
+    on conflict on constraint message_reactions_pkey do update set is_set = true
+     where excluded.is_set and not r.is_set;
+    delete from public.message_reactions m
+     where m.conversation_id = from_id and (from_id <> into_id or m.user_id = guest);
+end
+$$;
+
 CREATE FUNCTION app.move_recorded_mark() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5334,6 +5547,49 @@ CREATE FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_
          END), ',"is_archived":', (COALESCE(is_archived, false))::text, ',"is_pinned":', (COALESCE(is_pinned, false))::text) AS concat;
 END;
 
+CREATE TABLE public.message_reactions (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    emoji text NOT NULL,
+    is_set boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+);
+
+CREATE FUNCTION app.own_reactions(conversation_id uuid, user_id uuid, seq bigint) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT COALESCE((json_agg(r.emoji ORDER BY r.created_at, r.emoji))::text, '[]'::text) AS "coalesce"
+    FROM public.message_reactions r
+   WHERE ((r.conversation_id = own_reactions.conversation_id) AND (r.user_id = own_reactions.user_id) AND (r.seq = own_reactions.seq) AND r.is_set);
+END;
+
+CREATE TABLE public.reaction_counts (
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    counts jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+)
+WITH (fillfactor='70');
+
+CREATE FUNCTION app.reactions_object(reactions public.reaction_counts) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (((((((('{"conversation_id":"'::text || ((reactions).conversation_id)::text) || '","seq":'::text) || (reactions).seq) || ',"version":'::text) || (reactions).version) || ',"counts":'::text) || ((reactions).counts)::text) || '}'::text);
+END;
+
+CREATE FUNCTION app.own_reactions_object(reactions public.reaction_counts, user_id uuid) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT ((("left"(app.reactions_object(reactions), '-1'::integer) || ',"own":'::text) ||
+         CASE
+             WHEN ((reactions).counts = '{}'::jsonb) THEN '[]'::text
+             ELSE app.own_reactions((reactions).conversation_id, user_id, (reactions).seq)
+         END) || '}'::text);
+END;
+
 CREATE FUNCTION app.page_bytes() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -5457,6 +5713,7 @@ CREATE FUNCTION app.propagate_message() RETURNS trigger
     AS $$
 begin
     if new.deleted_at is not null then
+        perform app.remove_reactions(new.conversation_id, new.seq);
         update public.conversations c set pinned_seqs = pg_catalog.array_remove(c.pinned_seqs, new.seq)
          where c.id = new.conversation_id and new.seq = any (c.pinned_seqs);
     end if;
@@ -6431,6 +6688,24 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.remove_reactions(conversation_id uuid, seq bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    insert into public.reaction_counts (conversation_id, seq, counts)
+    values (remove_reactions.conversation_id, remove_reactions.seq, '{}')
+    on conflict on constraint reaction_counts_pkey do nothing;
+    if found then
+        delete from public.reaction_counts c
+         where c.conversation_id = remove_reactions.conversation_id and c.seq = remove_reactions.seq;
+    else
+        delete from public.message_reactions r
+         where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq;
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.removed_media(ids uuid[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6470,6 +6745,10 @@ begin
     update public.messages set sent_xid = least(sent_xid, '3'), changed_xid = '3'
      where sent_xid > horizon or changed_xid > horizon;
     update public.conversation_mutes set changed_xid = '3' where changed_xid > horizon;
+    update public.reaction_counts set changed_xid = '3' where changed_xid > horizon;
+    alter table public.message_reactions disable trigger user;
+    update public.message_reactions set changed_xid = '3' where changed_xid > horizon;
+    alter table public.message_reactions enable trigger user;
     update public.presence set changed_xid = '3' where changed_xid > horizon;
     update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;
@@ -6652,6 +6931,49 @@ CREATE FUNCTION app.seal() RETURNS void
     AS $$
 begin
     perform app.wait_for_wal_flush();
+end
+$$;
+
+CREATE FUNCTION app.seen_reactions(conversation_id uuid, low bigint, high bigint, since pg_snapshot DEFAULT NULL::pg_snapshot, until pg_snapshot DEFAULT NULL::pg_snapshot) RETURNS TABLE(seq bigint, object text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    me uuid := auth.uid();
+    oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
+    changed public.reaction_counts[];
+begin
+    if since is null then
+        changed := array(
+            select c from public.reaction_counts c
+             where c.conversation_id = seen_reactions.conversation_id and c.seq > low and c.seq <= high
+               and c.counts <> '{}' and (until is null or pg_catalog.pg_visible_in_snapshot(c.changed_xid, until)));
+    else
+        changed := array(
+            select c from public.reaction_counts c
+             where c.conversation_id = seen_reactions.conversation_id and c.changed_xid >= oldest
+               and c.seq > low and c.seq <= high and app.is_change(c.changed_xid, since, until) offset 0);
+    end if;
+    -- Most pages have none.
+    if changed = '{}' or not exists (
+        select from public.conversation_members m
+         where m.conversation_id = seen_reactions.conversation_id and m.user_id = me and not m.is_deleted) then
+        return;
+    end if;
+    return query
+    select c.seq, pg_catalog."left"(app.reactions_object(c), -1) || ',"own":'
+                  || case when c.counts = '{}' then '[]' else coalesce(o.own, '[]') end || '}'
+      from unnest(changed) c
+     cross join lateral (
+            select pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text as own
+              from public.message_reactions r
+             where r.conversation_id = seen_reactions.conversation_id and r.user_id = me and r.seq = c.seq
+               and r.is_set) o
+     order by c.seq;
 end
 $$;
 
@@ -6999,7 +7321,11 @@ begin
             union all
             select unnest(array[p.changed_xid, p.hidden_xid]) from public.presence p where p.changed_xid = any(asked)
             union all
-            select x.changed_xid from public.conversation_mutes x where x.changed_xid = any(asked));
+            select x.changed_xid from public.conversation_mutes x where x.changed_xid = any(asked)
+            union all
+            select r.changed_xid from public.reaction_counts r where r.changed_xid = any(asked)
+            union all
+            select r.changed_xid from public.message_reactions r where r.changed_xid = any(asked));
         -- Nulls in `seen` must not make the comparison null.
         open := open || array(
             select u::text::bigint from unnest(unsure) u where not coalesce(u = any(seen), false));
@@ -7022,6 +7348,22 @@ CREATE FUNCTION app.step_members() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT 16384;
+END;
+
+CREATE FUNCTION app.stepped_counts(counts jsonb, steps jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT COALESCE(jsonb_object_agg(n.emoji, n.number) FILTER (WHERE (n.number > (0)::numeric)), '{}'::jsonb) AS "coalesce"
+    FROM ( SELECT w.emoji,
+             sum(w.number) AS number
+            FROM ( SELECT e.key AS emoji,
+                     (e.value)::bigint AS number
+                    FROM jsonb_each_text(stepped_counts.counts) e(key, value)
+                 UNION ALL
+                  SELECT e.key,
+                     (e.value)::bigint AS value
+                    FROM jsonb_each_text(stepped_counts.steps) e(key, value)) w
+           GROUP BY w.emoji) n;
 END;
 
 CREATE FUNCTION app.store_address() RETURNS trigger
@@ -7274,13 +7616,13 @@ CREATE FUNCTION app.sync_position("position" text, OUT section text, OUT after_i
     AS $_$
 begin
     if "position" !~ pg_catalog.replace(
-           '^((left|profiles|presence|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
+           '^((left|profiles|presence|conversations):@|(messages|reactions):@:[0-9]{1,18}|reads:@:@)$',
            '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
         return;
     end if;
     section := pg_catalog.split_part("position", ':', 1);
     after_id := pg_catalog.split_part("position", ':', 2)::uuid;
-    if section = 'messages' then
+    if section in ('messages', 'reactions') then
         after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
     elsif section = 'reads' then
         after_user := pg_catalog.split_part("position", ':', 3)::uuid;
@@ -7393,6 +7735,45 @@ begin
             exit;
         end if;
         after_id := last_id;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
+end
+$$;
+
+CREATE FUNCTION app.sync_reactions(since pg_snapshot, until pg_snapshot, entered uuid[], reacted uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    found_objects text[] := '{}';
+    room_id uuid;
+    part record;
+begin
+    foreach room_id in array array(
+        select a.id from unnest(entered || reacted) as a (id)
+         where after_id is null or a.id >= after_id group by a.id order by a.id)
+    loop
+        for part in
+            select r.seq, r.object
+              from public.conversations c
+             cross join lateral app.seen_reactions(
+                    c.id,
+                    greatest(case when c.id = any (entered) then c.last_seq - per_conversation else 0 end,
+                             case when c.id = after_id then after_seq else 0 end),
+                    9223372036854775807, case when c.id = any (entered) then null else since end, until) r
+             where c.id = room_id
+             order by r.seq
+        loop
+            found_objects := found_objects || part.object;
+            room := room - pg_catalog.octet_length(part.object);
+            if room < 0 then
+                exit;
+            end if;
+        end loop;
+        if room < 0 or pg_catalog.clock_timestamp() > ending then
+            next_position := 'reactions:' || room_id || ':' || case when room < 0 then part.seq else 999999999999999999 end;
+            exit;
+        end if;
     end loop;
     objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
 end
@@ -7559,6 +7940,7 @@ begin
            set wrote = true, changed_xid = excluded.changed_xid, joined_xid = excluded.joined_xid
          where not f.wrote;
     end if;
+    perform app.move_reactions(conversation_id, conversation_id, 0, guest, account);
     update public.conversation_members m
        set role = case when 'owner' in (m.role, seat.role) then 'owner'
                        when 'admin' in (m.role, seat.role) then 'admin' else 'member' end,
@@ -8035,6 +8417,45 @@ begin
 end
 $_$;
 
+CREATE FUNCTION app.validate_reaction() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    message public.messages;
+begin
+    if tg_op = 'UPDATE' and row(new.conversation_id, new.user_id, new.seq, new.emoji)
+       is distinct from row(old.conversation_id, old.user_id, old.seq, old.emoji) then
+        raise exception using errcode = 'restrict_violation',
+            message = 'The message, user and emoji of a reaction cannot be changed.';
+    end if;
+    if app.is_merging() then
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        return new;
+    end if;
+    -- The policy checks it too, but only after this trigger, whose errors would reveal messages.
+    if coalesce(new.user_id <> auth.uid(), false) or not exists (
+        select from public.conversation_members m
+         where m.conversation_id = new.conversation_id and m.user_id = new.user_id and not m.is_deleted) then
+        perform app.refuse_hidden('There is no such conversation.');
+    elsif not coalesce(app.is_reaction(new.emoji), false) then
+        perform app.refuse_param('emoji', '"emoji" must be one emoji, or a name of a-z 0-9 _ + - of at most 32 bytes.');
+    end if;
+    select m.* into message from public.messages m
+     where m.conversation_id = new.conversation_id and m.seq = new.seq;
+    if message.id is null then
+        perform app.refuse_hidden('There is no such message.');
+    elsif message.deleted_at is not null or message.kind = 'system' then
+        perform app.refuse_forbidden('Nobody can react to this message.');
+    end if;
+    if tg_op = 'UPDATE' and new.is_set and not old.is_set then
+        new.created_at := pg_catalog.clock_timestamp();
+    end if;
+    new.changed_xid := pg_catalog.pg_current_xact_id();
+    return new;
+end
+$$;
+
 CREATE FUNCTION app.validate_read_mark() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8330,6 +8751,21 @@ CREATE FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) RETURNS TABLE(conv
           OFFSET 0) r);
 END;
 
+CREATE FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) RETURNS TABLE(conversation_id uuid, user_id uuid, seq bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.conversation_id,
+     r.user_id,
+     r.seq
+    FROM (UNNEST(changed_own_reactions.lows, changed_own_reactions.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.conversation_id,
+             t.user_id,
+             t.seq
+            FROM public.message_reactions t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
 CREATE TABLE public.presence (
     user_id uuid NOT NULL,
     is_online boolean DEFAULT false NOT NULL,
@@ -8375,6 +8811,19 @@ CREATE FUNCTION feed.changed_profiles(lows xid8[], highs xid8[]) RETURNS TABLE(i
           OFFSET 0) r);
 END;
 
+CREATE FUNCTION feed.changed_reactions(lows xid8[], highs xid8[]) RETURNS TABLE(conversation_id uuid, seq bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT r.conversation_id,
+     r.seq
+    FROM (UNNEST(changed_reactions.lows, changed_reactions.highs) s(low, high)
+      CROSS JOIN LATERAL ( SELECT t.conversation_id,
+             t.seq
+            FROM public.reaction_counts t
+           WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
+          OFFSET 0) r);
+END;
+
 CREATE FUNCTION feed.concerned(since pg_snapshot, users uuid[]) RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8384,7 +8833,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) RETURNS record
+CREATE FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -8405,6 +8854,7 @@ declare
     bytes bigint := 0;
     profile_audience integer := 0;
     audience integer := 0;
+    own_reactions integer := 0;
     -- Former members, of conversations in `entered`, who wrote in them.
     writers integer := 0;
 begin
@@ -8473,10 +8923,19 @@ begin
         select count(*) into mutes from (
             select from feed.changed_mutes(lows, highs) limit most_mutes + 1) n;
     end if;
+    if reactions > 0 then
+        select count(*) into reactions from (
+            select from feed.changed_reactions(lows, highs) limit most_rows + 1) n;
+        if reactions <= most_rows then
+            select count(*) into own_reactions from (
+                select from feed.changed_own_reactions(lows, highs) limit most_rows + 1) n;
+        end if;
+    end if;
     has_too_many := members > most_rows or profiles > most_profiles or profile_audience > most_profile_audience
         or conversations > most_conversations or messages > most_rows or bytes > most_bytes
         or former_members > most_rows or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
-        or presence > most_presence or audience > most_audience or mutes > most_mutes;
+        or presence > most_presence or audience > most_audience or mutes > most_mutes
+        or reactions > most_rows or own_reactions > most_rows;
 end
 $$;
 
@@ -8512,6 +8971,9 @@ begin
     presences as materialized (
         select p.user_id, p.changed_xid as xid from public.presence p
          where p.changed_xid >= oldest order by p.changed_xid desc limit most),
+    reactions as materialized (
+        select r.conversation_id, r.changed_xid as xid from public.reaction_counts r
+         where r.changed_xid >= oldest order by r.changed_xid desc limit most),
     -- The last transaction of the walks that did not reach their end; null if all did.
     reached as materialized (
         select max(e.xid) as xid from (
@@ -8521,9 +8983,12 @@ begin
             union all
             select min(w.xid) from profiles w having count(*) = most
             union all
-            select min(w.xid) from presences w having count(*) = most) e),
+            select min(w.xid) from presences w having count(*) = most
+            union all
+            select min(w.xid) from reactions w having count(*) = most) e),
     xids as materialized (
-        select m.xid from members m union select p.xid from profiles p union select p.xid from presences p),
+        select m.xid from members m union select p.xid from profiles p union select p.xid from presences p
+        union select r.xid from reactions r),
     asked as materialized (
         select a.place, a.id, a.since, s.xmin, (
                 select min(x.xid) from xids x
@@ -8561,6 +9026,8 @@ begin
     changed as materialized (
         select w.conversation_id, null::uuid as user_id, max(w.xid) as xid
           from (select m.conversation_id, m.xid from members m
+                union all
+                select r.conversation_id, r.xid from reactions r
                 union all
                 select p.conversation_id, p.xid from conversations_of_profiles p) w
          group by w.conversation_id
@@ -8654,6 +9121,7 @@ declare
     messages integer := 1;
     presence integer := 1;
     mutes integer := 1;
+    reactions integer := 1;
     counts record;  -- feed.count_changes
 begin
     if pg_catalog.pg_snapshot_xmin(since) <> beyond then
@@ -8674,15 +9142,17 @@ begin
                exists (select from public.presence t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
                exists (select from public.conversation_mutes t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from public.reaction_counts t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer
-          into members, profiles, conversations, former_members, messages, presence, mutes;
+          into members, profiles, conversations, former_members, messages, presence, mutes, reactions;
     end if;
-    if members + profiles + conversations + former_members + messages + presence + mutes = 0 then
+    if members + profiles + conversations + former_members + messages + presence + mutes + reactions = 0 then
         return;
     end if;
 
     counts := feed.count_changes(
-        since, lows, highs, members, profiles, conversations, former_members, messages, presence, mutes);
+        since, lows, highs, members, profiles, conversations, former_members, messages, presence, mutes, reactions);
     if counts.has_deletions then
         return query select * from feed.read_deleted(lows, highs);
     end if;
@@ -8728,6 +9198,10 @@ begin
     end if;
     if counts.entered <> '{}' then
         return query select * from feed.read_openings(since, counts.entered, counts.is_opened);
+    end if;
+    if counts.reactions > 0 then
+        return query select * from feed.read_own_reactions(lows, highs);
+        return query select * from feed.read_reactions(lows, highs);
     end if;
     if counts.presence > 0 then
         return query select * from feed.read_presence_behind(since, lows, highs);
@@ -8821,6 +9295,7 @@ CREATE FUNCTION feed.poll_changes(since pg_snapshot, features text[]) RETURNS TA
          CASE
              WHEN (l.kind = ANY (ARRAY['behind'::text, 'presence'::text, 'opening_presence'::text])) THEN ('presence'::text = ANY (poll_changes.features))
              WHEN (l.kind = 'own_conversation'::text) THEN ('mutes'::text = ANY (poll_changes.features))
+             WHEN (l.kind = ANY (ARRAY['reaction'::text, 'own_reaction'::text, 'opening_reaction'::text])) THEN ('reactions'::text = ANY (poll_changes.features))
              ELSE true
          END));
 END;
@@ -9030,6 +9505,28 @@ begin
       join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
      where is_opened
      order by o.conversation_id, o.seq;
+    return query
+    select 'opening_reaction', null::text, r.conversation_id, null::uuid, r.seq, null::uuid[], app.reactions_object(r),
+           null::text, null::bigint[]
+      from unnest(entered) as e (id)
+      join public.conversations c on c.id = e.id
+      join public.reaction_counts r on r.conversation_id = c.id and r.seq > c.last_seq - 100
+     where is_opened and r.counts <> '{}'
+     order by r.conversation_id, r.seq;
+    -- A user who has returned may have set some of them.
+    return query
+    select 'own_reaction', null::text, r.conversation_id, w.user_id, r.seq, null::uuid[],
+           app.own_reactions_object(r, w.user_id), null::text, null::bigint[]
+      from (select distinct m.conversation_id, m.user_id, o.seq
+              from unnest(entered) as e (id)
+              join public.conversations c on c.id = e.id
+              join public.conversation_members m on m.conversation_id = c.id
+              join public.message_reactions o
+                on o.conversation_id = c.id and o.user_id = m.user_id and o.seq > c.last_seq - 100 and o.is_set
+             where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)) w
+      join public.reaction_counts r on r.conversation_id = w.conversation_id and r.seq = w.seq
+     where is_opened
+     order by r.conversation_id, r.seq, w.user_id;
 end
 $$;
 
@@ -9044,6 +9541,21 @@ begin
            null::text, null::bigint[]
       from feed.changed_mutes(lows, highs) x
       join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id;
+end
+$$;
+
+CREATE FUNCTION feed.read_own_reactions(lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    select 'own_reaction', c.changed_xid::text, c.conversation_id, r.user_id, c.seq, null::uuid[],
+           app.own_reactions_object(c, r.user_id), null::text, null::bigint[]
+      from (select distinct o.conversation_id, o.user_id, o.seq from feed.changed_own_reactions(lows, highs) o) r
+      join public.reaction_counts c on c.conversation_id = r.conversation_id and c.seq = r.seq
+     order by c.conversation_id, c.seq, r.user_id;
 end
 $$;
 
@@ -9104,6 +9616,21 @@ begin
            c.profile::text, null::text, null::bigint[]
       from changed c
      where not pg_catalog.pg_visible_in_snapshot(c.public_changed_xid, since);
+end
+$$;
+
+CREATE FUNCTION feed.read_reactions(lows xid8[], highs xid8[]) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    select 'reaction', c.changed_xid::text, c.conversation_id, null::uuid, c.seq, null::uuid[],
+           app.reactions_object(c), null::text, null::bigint[]
+      from feed.changed_reactions(lows, highs) r
+      join public.reaction_counts c on c.conversation_id = r.conversation_id and c.seq = r.seq
+     order by c.conversation_id, c.seq;
 end
 $$;
 
@@ -9176,6 +9703,13 @@ begin
                and not (pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
                         and pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
                         and coalesce(pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since), true)))
+        or exists (
+            select from public.conversation_members m
+             cross join lateral (
+                select r.changed_xid from public.reaction_counts r
+                 where r.conversation_id = m.conversation_id
+                   and r.changed_xid >= pg_catalog.pg_snapshot_xmin(since) offset 0) r
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(r.changed_xid, since))
         or exists (
             select from public.conversation_mutes x
              where x.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
@@ -9730,6 +10264,9 @@ ALTER TABLE ONLY public.media
 ALTER TABLE ONLY public.message_mentions
     ADD CONSTRAINT message_mentions_pkey PRIMARY KEY (conversation_id, user_id, seq);
 
+ALTER TABLE ONLY public.message_reactions
+    ADD CONSTRAINT message_reactions_pkey PRIMARY KEY (conversation_id, user_id, seq, emoji);
+
 ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_pkey PRIMARY KEY (id);
 
@@ -9738,6 +10275,9 @@ ALTER TABLE ONLY public.messages
 
 ALTER TABLE ONLY public.presence
     ADD CONSTRAINT presence_pkey PRIMARY KEY (user_id);
+
+ALTER TABLE ONLY public.reaction_counts
+    ADD CONSTRAINT reaction_counts_pkey PRIMARY KEY (conversation_id, seq);
 
 ALTER TABLE ONLY public.user_private
     ADD CONSTRAINT user_private_pkey PRIMARY KEY (id);
@@ -9835,6 +10375,10 @@ CREATE INDEX media_owner_id ON public.media USING btree (owner_id);
 
 CREATE INDEX media_unused ON public.media USING btree (created_at) WHERE (used_at IS NULL);
 
+CREATE INDEX message_reactions_changed_xid ON public.message_reactions USING btree (changed_xid);
+
+CREATE INDEX message_reactions_message ON public.message_reactions USING btree (conversation_id, seq, created_at, user_id, emoji) WHERE is_set;
+
 CREATE INDEX messages_changed_xid ON public.messages USING btree (changed_xid);
 
 CREATE UNIQUE INDEX messages_client_id_key ON public.messages USING btree (conversation_id, sender_id, client_id) WHERE (client_id IS NOT NULL);
@@ -9844,6 +10388,10 @@ CREATE INDEX messages_edited ON public.messages USING btree (conversation_id, ch
 CREATE INDEX messages_reply_to ON public.messages USING btree (conversation_id, reply_to_seq, seq) WHERE (reply_to_seq IS NOT NULL);
 
 CREATE INDEX presence_changed_xid ON public.presence USING btree (changed_xid);
+
+CREATE INDEX reaction_counts_changed ON public.reaction_counts USING btree (conversation_id, changed_xid);
+
+CREATE INDEX reaction_counts_changed_xid ON public.reaction_counts USING btree (changed_xid);
 
 CREATE INDEX user_profiles_changed_xid ON public.user_profiles USING btree (changed_xid);
 
@@ -9873,6 +10421,12 @@ CREATE TRIGGER add_participants AFTER INSERT ON public.conversations FOR EACH RO
 
 CREATE TRIGGER avatar BEFORE UPDATE OF avatar_url ON public.user_profiles FOR EACH ROW WHEN (((new.avatar_url IS DISTINCT FROM old.avatar_url) AND (new.avatar_url IS NOT NULL))) EXECUTE FUNCTION app.use_avatar();
 
+CREATE TRIGGER count_changed AFTER UPDATE ON public.message_reactions REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION app.count_reactions();
+
+CREATE TRIGGER count_new AFTER INSERT ON public.message_reactions REFERENCING NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION app.count_reactions();
+
+CREATE TRIGGER count_removed AFTER DELETE ON public.message_reactions REFERENCING OLD TABLE AS before FOR EACH STATEMENT EXECUTE FUNCTION app.count_reactions();
+
 CREATE TRIGGER erase_user AFTER UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.erase_user();
 
 CREATE TRIGGER follow_avatar AFTER UPDATE OF avatar_url, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.propagate_avatar();
@@ -9892,6 +10446,8 @@ CREATE TRIGGER follow_words_changed AFTER UPDATE OF username, full_name, is_gues
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.conversation_mutes FOR EACH ROW EXECUTE FUNCTION app.record_mute_change();
 
 CREATE TRIGGER keep BEFORE INSERT ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.validate_conversation();
+
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.message_reactions FOR EACH ROW EXECUTE FUNCTION app.validate_reaction();
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_private FOR EACH ROW EXECUTE FUNCTION app.validate_private();
 
@@ -9948,6 +10504,8 @@ CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE OF id, kind, participant1_i
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.presence FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
+
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.reaction_counts FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.notify_change();
 
@@ -10139,9 +10697,13 @@ CREATE POLICY feed_select ON public.conversations FOR SELECT TO postline_feed US
 
 CREATE POLICY feed_select ON public.message_mentions FOR SELECT TO postline_feed USING (true);
 
+CREATE POLICY feed_select ON public.message_reactions FOR SELECT TO postline_feed USING (true);
+
 CREATE POLICY feed_select ON public.messages FOR SELECT TO postline_feed USING (true);
 
 CREATE POLICY feed_select ON public.presence FOR SELECT TO postline_feed USING (true);
+
+CREATE POLICY feed_select ON public.reaction_counts FOR SELECT TO postline_feed USING (true);
 
 CREATE POLICY feed_select ON public.user_private FOR SELECT TO postline_feed USING (true);
 
@@ -10159,15 +10721,23 @@ CREATE POLICY member_select ON public.conversation_members FOR SELECT TO authent
 
 CREATE POLICY member_select ON public.conversations FOR SELECT TO authenticated USING (((id IN ( SELECT app.my_conversations() AS my_conversations)) OR ((created_by = ( SELECT auth.uid() AS uid)) AND (version = 1) AND (changed_xid = pg_current_xact_id_if_assigned()))));
 
+CREATE POLICY member_select ON public.message_reactions FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
+
 CREATE POLICY member_select ON public.messages FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
 
+CREATE POLICY member_select ON public.reaction_counts FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
+
 ALTER TABLE public.message_mentions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.message_reactions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.messages ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own_insert ON public.conversation_mutes FOR INSERT TO authenticated WITH CHECK (((user_id = ( SELECT auth.uid() AS uid)) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations))));
 
 CREATE POLICY own_insert ON public.conversations FOR INSERT TO authenticated WITH CHECK ((((kind)::text = 'direct'::text) AND ((( SELECT auth.uid() AS uid) = participant1_id) OR (( SELECT auth.uid() AS uid) = participant2_id))));
+
+CREATE POLICY own_insert ON public.message_reactions FOR INSERT TO authenticated WITH CHECK ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_insert ON public.messages FOR INSERT TO authenticated WITH CHECK (((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text)));
 
@@ -10183,6 +10753,8 @@ CREATE POLICY own_update ON public.conversation_members FOR UPDATE TO authentica
 
 CREATE POLICY own_update ON public.conversation_mutes FOR UPDATE TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid))) WITH CHECK ((user_id = ( SELECT auth.uid() AS uid)));
 
+CREATE POLICY own_update ON public.message_reactions FOR UPDATE TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) AND (conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations)))));
+
 CREATE POLICY own_update ON public.user_private FOR UPDATE TO authenticated USING (((id = ( SELECT auth.uid() AS uid)) AND (NOT ( SELECT p.is_deleted
    FROM public.user_profiles p
   WHERE (p.id = user_private.id))))) WITH CHECK ((id = ( SELECT auth.uid() AS uid)));
@@ -10190,6 +10762,8 @@ CREATE POLICY own_update ON public.user_private FOR UPDATE TO authenticated USIN
 CREATE POLICY own_update ON public.user_profiles FOR UPDATE TO authenticated USING (((id = ( SELECT auth.uid() AS uid)) AND (NOT is_deleted))) WITH CHECK ((id = ( SELECT auth.uid() AS uid)));
 
 ALTER TABLE public.presence ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.reaction_counts ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY seen_select ON public.media FOR SELECT TO authenticated USING ((((owner_id = ( SELECT auth.uid() AS uid)) AND ((used_at IS NULL) OR (purpose = 'avatar'::text))) OR ((used_at IS NOT NULL) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations)))));
 
@@ -10213,6 +10787,8 @@ CREATE POLICY service_all ON public.conversations TO service_role USING (true) W
 
 CREATE POLICY service_all ON public.media TO service_role USING (true) WITH CHECK (true);
 
+CREATE POLICY service_all ON public.message_reactions TO service_role USING (true) WITH CHECK (true);
+
 CREATE POLICY service_all ON public.messages TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_all ON public.user_private TO service_role USING (true) WITH CHECK (true);
@@ -10224,6 +10800,8 @@ CREATE POLICY service_all ON public.username_history TO service_role USING (true
 CREATE POLICY service_select ON public.message_mentions FOR SELECT TO service_role USING (true);
 
 CREATE POLICY service_select ON public.presence FOR SELECT TO service_role USING (true);
+
+CREATE POLICY service_select ON public.reaction_counts FOR SELECT TO service_role USING (true);
 
 ALTER TABLE public.user_private ENABLE ROW LEVEL SECURITY;
 
@@ -10479,6 +11057,12 @@ GRANT ALL ON FUNCTION api.profile_by_username(username text) TO authenticated;
 REVOKE ALL ON FUNCTION api.profiles(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.profiles(ids uuid[]) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.react(conversation_id uuid, seq bigint, emoji text, is_set boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.react(conversation_id uuid, seq bigint, emoji text, is_set boolean) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.reactions(conversation_id uuid, seq bigint, emoji text, max_results integer, after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.reactions(conversation_id uuid, seq bigint, emoji text, max_results integer, after text) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.register_device(platform text, token text, environment text, locale text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.register_device(platform text, token text, environment text, locale text) TO authenticated;
 
@@ -10590,6 +11174,8 @@ GRANT INSERT(data) ON TABLE public.messages TO postline_sender;
 REVOKE ALL ON FUNCTION app.add_details(message public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.add_participants() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.add_reaction_counts(conversation_id uuid, seq bigint, steps jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.added_users_param(conversation_id uuid) FROM PUBLIC;
 
@@ -10706,7 +11292,12 @@ GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_sender;
 GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO authenticated;
 GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.conversations_with_reactions(since pg_snapshot, mine uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.conversations_with_reactions(since pg_snapshot, mine uuid[]) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.count_reactions() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.create_account(provider text, email text, full_name text) FROM PUBLIC;
 
@@ -10824,6 +11415,8 @@ REVOKE ALL ON FUNCTION app.is_merging() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.is_name_word(word text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_proven(account auth.users) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_reaction(emoji text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_similar_word(a text, b text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_similar_word(a text, b text) TO authenticated;
@@ -10949,6 +11542,8 @@ GRANT ALL ON FUNCTION app.move_message(conversation_id uuid, seq bigint) TO auth
 REVOKE ALL ON FUNCTION app.move_messages(node uuid, waits boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.move_messages(node uuid, waits boolean) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.move_reactions(from_id uuid, into_id uuid, base bigint, guest uuid, account uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.move_recorded_mark() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.moved_xid(before public.messages, after public.messages) FROM PUBLIC;
@@ -11005,6 +11600,36 @@ GRANT ALL ON FUNCTION app.quoted(value text) TO postline_feed;
 REVOKE ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) TO authenticated;
 GRANT ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) TO postline_feed;
+
+GRANT ALL ON TABLE public.message_reactions TO service_role;
+GRANT SELECT ON TABLE public.message_reactions TO authenticated;
+GRANT SELECT ON TABLE public.message_reactions TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(user_id) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(seq) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(emoji) ON TABLE public.message_reactions TO authenticated;
+
+GRANT UPDATE(is_set) ON TABLE public.message_reactions TO authenticated;
+
+REVOKE ALL ON FUNCTION app.own_reactions(conversation_id uuid, user_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.own_reactions(conversation_id uuid, user_id uuid, seq bigint) TO authenticated;
+GRANT ALL ON FUNCTION app.own_reactions(conversation_id uuid, user_id uuid, seq bigint) TO postline_feed;
+
+GRANT SELECT ON TABLE public.reaction_counts TO service_role;
+GRANT SELECT ON TABLE public.reaction_counts TO authenticated;
+GRANT SELECT ON TABLE public.reaction_counts TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.reactions_object(reactions public.reaction_counts) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.reactions_object(reactions public.reaction_counts) TO authenticated;
+GRANT ALL ON FUNCTION app.reactions_object(reactions public.reaction_counts) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.own_reactions_object(reactions public.reaction_counts, user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.own_reactions_object(reactions public.reaction_counts, user_id uuid) TO authenticated;
+GRANT ALL ON FUNCTION app.own_reactions_object(reactions public.reaction_counts, user_id uuid) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.page_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.page_bytes() TO authenticated;
@@ -11135,6 +11760,8 @@ REVOKE ALL ON FUNCTION app.remove_all_members(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.remove_mentions(message public.messages) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.remove_reactions(conversation_id uuid, seq bigint) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.removed_media(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.removed_media(ids uuid[]) TO postline_feed;
 
@@ -11170,6 +11797,9 @@ REVOKE ALL ON FUNCTION app.salvaged_name(value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.seal() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seal() TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.seen_reactions(conversation_id uuid, low bigint, high bigint, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.seen_reactions(conversation_id uuid, low bigint, high bigint, since pg_snapshot, until pg_snapshot) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[], everyone boolean[], data text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[], replies bigint[], mentions text[], everyone boolean[], data text[]) TO postline_sender;
@@ -11223,6 +11853,8 @@ REVOKE ALL ON FUNCTION app.standby_timeline() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.step_members() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.step_members() TO authenticated;
 
+REVOKE ALL ON FUNCTION app.stepped_counts(counts jsonb, steps jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.store_address() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.stored_url(value text) FROM PUBLIC;
@@ -11250,6 +11882,9 @@ GRANT ALL ON FUNCTION app.sync_presence(me uuid, since pg_snapshot, until pg_sna
 
 REVOKE ALL ON FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_profiles(me uuid, since pg_snapshot, until pg_snapshot, mine uuid[], entered uuid[], after_id uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_reactions(since pg_snapshot, until pg_snapshot, entered uuid[], reacted uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_reactions(since pg_snapshot, until pg_snapshot, entered uuid[], reacted uuid[], per_conversation integer, after_id uuid, after_seq bigint, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_reads(since pg_snapshot, until pg_snapshot, mine uuid[], given uuid[], after_id uuid, after_user uuid, ending timestamp with time zone, INOUT room bigint, OUT objects text, OUT next_position text) TO authenticated;
@@ -11296,6 +11931,8 @@ REVOKE ALL ON FUNCTION app.validate_new_member() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.validate_private() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.validate_profile() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.validate_reaction() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.validate_read_mark() FROM PUBLIC;
 
@@ -11397,6 +12034,9 @@ GRANT INSERT(pinned_at),UPDATE(pinned_at) ON TABLE public.conversation_mutes TO 
 REVOKE ALL ON FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) TO postline_feed;
 
+REVOKE ALL ON FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) TO postline_feed;
+
 GRANT SELECT ON TABLE public.presence TO service_role;
 GRANT SELECT ON TABLE public.presence TO postline_feed;
 
@@ -11414,11 +12054,14 @@ GRANT ALL ON FUNCTION feed.changed_presence(lows xid8[], highs xid8[]) TO postli
 REVOKE ALL ON FUNCTION feed.changed_profiles(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_profiles(lows xid8[], highs xid8[]) TO postline_feed;
 
+REVOKE ALL ON FUNCTION feed.changed_reactions(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.changed_reactions(lows xid8[], highs xid8[]) TO postline_feed;
+
 REVOKE ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) TO postline_feed;
 
-REVOKE ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) TO postline_feed;
+REVOKE ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.count_changes(since pg_snapshot, lows xid8[], highs xid8[], INOUT members integer, INOUT profiles integer, INOUT conversations integer, INOUT former_members integer, INOUT messages integer, INOUT presence integer, INOUT mutes integer, INOUT reactions integer, OUT has_deletions boolean, OUT entered uuid[], OUT is_opened boolean, OUT has_too_many boolean) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.has_no_changes(epochs text[], users uuid[], sinces pg_snapshot[]) TO postline_feed;
@@ -11474,6 +12117,9 @@ GRANT ALL ON FUNCTION feed.read_openings(since pg_snapshot, entered uuid[], is_o
 REVOKE ALL ON FUNCTION feed.read_own_conversations(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_own_conversations(lows xid8[], highs xid8[]) TO postline_feed;
 
+REVOKE ALL ON FUNCTION feed.read_own_reactions(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_own_reactions(lows xid8[], highs xid8[]) TO postline_feed;
+
 REVOKE ALL ON FUNCTION feed.read_presence(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_presence(lows xid8[], highs xid8[]) TO postline_feed;
 
@@ -11482,6 +12128,9 @@ GRANT ALL ON FUNCTION feed.read_presence_behind(since pg_snapshot, lows xid8[], 
 
 REVOKE ALL ON FUNCTION feed.read_profiles(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_profiles(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.read_reactions(lows xid8[], highs xid8[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.read_reactions(lows xid8[], highs xid8[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.read_sender_marks(since pg_snapshot, lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.read_sender_marks(since pg_snapshot, lows xid8[], highs xid8[]) TO postline_feed;

@@ -43,6 +43,15 @@ package struct Change: Sendable {
 
         /// One of the newest messages of a conversation that a user has joined, in ascending order.
         case openingMessage(conversation: ID, seq: Int64, object: ByteBuffer)
+
+        /// The reactions to a message, without what each user has set itself.
+        case reactions(conversation: ID, seq: Int64, object: ByteBuffer)
+
+        /// The reactions to a message as one user sees them, when that user's own changed.
+        case ownReactions(conversation: ID, user: ID, seq: Int64, object: ByteBuffer)
+
+        /// The reactions to one of the newest messages of a conversation that a user has joined.
+        case openingReactions(conversation: ID, seq: Int64, object: ByteBuffer)
     }
 }
 

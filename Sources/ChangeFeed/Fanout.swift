@@ -203,7 +203,7 @@ extension Fanout {
     /// Returns all subscribers that may receive a change, according to the current index.
     private func receivers(of fact: Change.Fact) -> Set<SubscriptionID> {
         switch fact {
-        case .left(_, let user), .me(let user, _), .ownConversation(_, let user, _):
+        case .left(_, let user), .me(let user, _), .ownConversation(_, let user, _), .ownReactions(_, let user, _, _):
             byUser[user] ?? []
         case .joined(let conversation, let user):
             (byUser[user] ?? []).union(byConversation[conversation] ?? [])
@@ -214,7 +214,8 @@ extension Fanout {
         case .openingPresence(let conversation, let user, _):
             others(in: conversation, than: user).subtracting(presenceHidden)
         case .conversation(let conversation, _), .message(let conversation, _, _), .read(let conversation, _, _),
-            .openingMessage(let conversation, _, _):
+            .openingMessage(let conversation, _, _), .reactions(let conversation, _, _),
+            .openingReactions(let conversation, _, _):
             byConversation[conversation] ?? []
         case .openingProfile(let conversation, let user, _):
             others(in: conversation, than: user)
@@ -256,6 +257,14 @@ extension Fanout {
         var profiled: Set<ID> = []
         var presented: Set<ID> = []
 
+        /// Messages whose reactions are included.
+        var reacted: Set<MessageKey> = []
+
+        struct MessageKey: Hashable {
+            let conversation: ID
+            let seq: Int64
+        }
+
         var isShared: Bool { conversations.isEmpty && left.isEmpty && opened.isEmpty }
 
         mutating func add(_ fact: Change.Fact, at index: Int, isOwn: Bool) {
@@ -278,6 +287,13 @@ extension Fanout {
             case .message(let conversation, _, _):
                 if opened[conversation] == nil { shared.messages.append(index) }
             case .openingMessage(let conversation, _, _): opened[conversation]?.append(index)
+            // A user's own reactions come before those for all members.
+            case .reactions(let conversation, let seq, _), .ownReactions(let conversation, _, let seq, _):
+                addReactions(to: MessageKey(conversation: conversation, seq: seq), at: index)
+            case .openingReactions(let conversation, let seq, _):
+                if opened[conversation] != nil {
+                    addReactions(to: MessageKey(conversation: conversation, seq: seq), at: index)
+                }
             case .read(let conversation, _, _):
                 if opened[conversation] == nil { shared.reads.append(index) }
             }
@@ -291,6 +307,10 @@ extension Fanout {
             if profiled.insert(owner).inserted { shared.profiles.append(index) }
         }
 
+        private mutating func addReactions(to message: MessageKey, at index: Int) {
+            if reacted.insert(message).inserted { shared.reactions.append(index) }
+        }
+
         private mutating func addPresence(of owner: ID, at index: Int) {
             if presented.insert(owner).inserted { shared.presence.append(index) }
         }
@@ -300,10 +320,12 @@ extension Fanout {
             var profiles: [Int] = []
             var presence: [Int] = []
             var messages: [Int] = []
+            var reactions: [Int] = []
             var reads: [Int] = []
 
             var isEmpty: Bool {
-                me == nil && profiles.isEmpty && presence.isEmpty && messages.isEmpty && reads.isEmpty
+                me == nil && profiles.isEmpty && presence.isEmpty && messages.isEmpty && reactions.isEmpty
+                    && reads.isEmpty
             }
         }
     }
@@ -351,7 +373,7 @@ extension Fanout {
 
     /// Returns the size of the larger objects that receivers share, in bytes.
     private func size(of shared: Selection.Shared, in batch: ChangeBatch) -> Int {
-        [shared.profiles, shared.presence, shared.messages].joined()
+        [shared.profiles, shared.presence, shared.messages, shared.reactions].joined()
             .reduce(0) { $0 + batch.changes[$1].fact.byteCount }
     }
 
@@ -404,6 +426,7 @@ extension Fanout {
         line.list("presence", selection.shared.presence.lazy.map { batch.changes[$0].fact.object })
         line.list("conversations", conversations)
         line.list("messages", messages.lazy.map { batch.changes[$0].fact.object })
+        line.list("reactions", selection.shared.reactions.lazy.map { batch.changes[$0].fact.object })
         line.list("reads", selection.shared.reads.lazy.map { batch.changes[$0].fact.object })
         line.list("left", selection.left.lazy.map { ByteBuffer(string: #""\#($0)""#) })
         line.list("limited", limited.lazy.map { ByteBuffer(string: #""\#($0)""#) })

@@ -20,7 +20,7 @@ struct PollResult: Sendable {
         "feed.poll_changes",
         """
         select epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks \
-        from feed.poll_changes($1::pg_snapshot, '{presence,mutes,packed}')
+        from feed.poll_changes($1::pg_snapshot, '{presence,mutes,reactions,packed}')
         """)
 
     init(_ rows: Rows) throws(FeedError) {
@@ -123,6 +123,12 @@ extension Change {
             fact = .presence(user: user, audience: audience(), object: object())
         case ("opening_presence", let conversation?, let user?, _):
             fact = .openingPresence(conversation: conversation, user: user, object: object())
+        case ("reaction", let conversation?, _, let seq?):
+            fact = .reactions(conversation: conversation, seq: seq, object: object())
+        case ("own_reaction", let conversation?, let user?, let seq?):
+            fact = .ownReactions(conversation: conversation, user: user, seq: seq, object: object())
+        case ("opening_reaction", let conversation?, _, let seq?):
+            fact = .openingReactions(conversation: conversation, seq: seq, object: object())
         case ("opening_message", let conversation?, _, let seq?):
             fact = .openingMessage(conversation: conversation, seq: seq, object: object())
         default: return nil

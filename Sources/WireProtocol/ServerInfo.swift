@@ -9,7 +9,9 @@ package struct ServerInfo: Sendable {
     package let features: [String]
 
     /// The features that need no setting.
-    package static let features = ["presence", "typing", "mute", "replies", "mentions", "pins", "data", "settings"]
+    package static let features = [
+        "presence", "typing", "mute", "replies", "mentions", "pins", "data", "settings", "reactions",
+    ]
 
     package init(
         version: String, maxLineBytes: Int, maxInFlight: Int, pingSeconds: Int,

@@ -112,7 +112,10 @@ struct FanoutTests {
         let newcomer = try live(bob, in: [], limit: 1, &fanout)
         let conversation = ConversationObject(
             head: ByteBuffer(string: #"{"id":"\#(room)","last_read_seq":"#), tail: ByteBuffer(string: "}"), lastSeq: 2,
-            marks: [alice: 1, bob: 2], mutedUntil: [bob: 1_893_456_000_000_000])
+            members: [
+                alice: .init(lastReadSeq: 1, mutedUntil: 0, unreadMentions: 0, flags: 2),
+                bob: .init(lastReadSeq: 2, mutedUntil: 1_893_456_000_000_000, unreadMentions: 3, flags: 5),
+            ])
         let deliveries = fanout.distribute(
             try batch(
                 "13:13:",
@@ -136,7 +139,9 @@ struct FanoutTests {
                 == .array([
                     .object([
                         "id": .string(room.description), "last_read_seq": .integer(2), "unread_count": .integer(0),
-                        "muted_until": .string("2030-01-01T00:00:00.000000Z"),
+                        "unread_mentions": .integer(3), "is_marked_unread": .bool(true),
+                        "muted_until": .string("2030-01-01T00:00:00.000000Z"), "is_archived": .bool(false),
+                        "is_pinned": .bool(true),
                     ])
                 ]))
         #expect(
@@ -144,7 +149,8 @@ struct FanoutTests {
                 == .array([
                     .object([
                         "id": .string(room.description), "last_read_seq": .integer(1), "unread_count": .integer(1),
-                        "muted_until": .null,
+                        "unread_mentions": .integer(0), "is_marked_unread": .bool(false), "muted_until": .null,
+                        "is_archived": .bool(true), "is_pinned": .bool(false),
                     ])
                 ]))
     }

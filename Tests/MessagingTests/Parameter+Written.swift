@@ -61,6 +61,7 @@ extension TextRule {
         case .phoneNumber: " (E.164)"
         case .date: ": date"
         case .timestamp: ": time"
+        case .reaction: " (one emoji, or a name of a-z 0-9 _ + -)"
         case .username: " (3…30 of a-z 0-9 _ . ; starts with a letter; case-folded)"
         }
     }

@@ -186,6 +186,16 @@ export interface Message {
   }
 }
 
+/** The reactions to a message. In pushes to others than the user who reacted, own is absent. */
+export interface Reactions {
+  conversation_id: string
+  seq: number
+  version: number
+  /** The number of users by emoji. */
+  counts: Record<string, any>
+  own?: string[]
+}
+
 /** The online state of a user, and the time last seen. */
 export interface Presence {
   user_id: string
@@ -203,6 +213,7 @@ export interface Changes {
   presence?: Presence[]
   conversations?: Conversation[]
   messages?: Message[]
+  reactions?: Reactions[]
   reads?: {
     conversation_id: string
     user_id: string
@@ -741,6 +752,30 @@ export interface MethodParams {
     /** The message's number in its conversation. */
     seq: number
   }
+  /** Sets a reaction of the caller to a message, or takes it back. */
+  'messages.react': {
+    /** A conversation of the caller. */
+    conversation_id: string
+    /** The message's number in its conversation. */
+    seq: number
+    /** One emoji, or a name of the app: a-z, 0-9, "_", "+" and "-". At most 32 bytes. */
+    emoji: string
+    /** False to take the reaction back. */
+    is_set?: boolean | null
+  }
+  /** Lists the users who have reacted to a message, the first ones first. */
+  'messages.reactions': {
+    /** A conversation of the caller. */
+    conversation_id: string
+    /** The message's number in its conversation. */
+    seq: number
+    /** Lists only this reaction. At most 32 bytes. */
+    emoji?: string | null
+    /** The most results. */
+    limit?: number | null
+    /** The "next" of the previous page. */
+    after?: string | null
+  }
   /** Pins a message for all members, or unpins it. */
   'messages.pin': {
     /** A conversation of the caller. */
@@ -888,9 +923,19 @@ export interface MethodResults {
   'messages.send': Message
   'messages.list': {
     messages: Message[]
+    reactions: Reactions[]
   }
   'messages.edit': Message
   'messages.delete': Message
+  'messages.react': Reactions
+  'messages.reactions': {
+    reactions: {
+      user_id: string
+      emoji: string
+      created_at: string
+    }[]
+    next: string | null
+  }
   'messages.pin': Conversation
   'messages.mark_read': {
     conversation_id: string

@@ -65,6 +65,10 @@ $$, array[
     'conversations select: alice 2, mallory 0, postline_feed 2, service_role 2',
     'conversations update: service_role 2',
     'message_mentions select: alice 0, mallory 0, postline_feed 0, service_role 0',
+    'message_reactions delete: service_role 0',
+    'message_reactions insert: alice PL008, mallory PL008, service_role PL008',
+    'message_reactions select: alice 0, mallory 0, postline_feed 0, service_role 0',
+    'message_reactions update: service_role 0',
     'messages delete: service_role 23001',
     'messages insert: alice PL008, mallory PL008, service_role PL008',
     'messages select: alice 2, mallory 0, postline_feed 2, service_role 2',
@@ -74,6 +78,7 @@ $$, array[
     'media select: alice 1, mallory 0, service_role 1',
     'media update: service_role 1',
     'presence select: alice 3, mallory 1, postline_feed 4, service_role 4',
+    'reaction_counts select: alice 0, mallory 0, postline_feed 0, service_role 0',
     'rest.conversations insert: alice PL001, mallory PL001',
     'rest.conversations select: alice 2, mallory 0',
     'rest.messages insert: alice PL008, mallory PL008',
@@ -98,7 +103,7 @@ select is((select array_agg(distinct name order by name) from attempts
     array['built_in_avatars'], 'row 39: anon reads only the catalogue of avatars');
 
 select is((select count(*) filter (where outcome in ('42501', '55000')) || ' of ' || count(*) from attempts),
-    '1414 of 1536', 'row 39: 1414 of 1536 attempts are refused');
+    '1465 of 1600', 'row 39: 1465 of 1600 attempts are refused');
 
 -- TRUNCATE ignores policies. MAINTAIN exists from 17 on.
 select is_empty($$

@@ -411,11 +411,41 @@ drop function tests.call_beside, tests.noted();
 delete from app.devices where token like 'race %';
 delete from app.push_cursor;
 
+-- Reactions, and the deletion of their message.
+create function tests.reacted() returns text language sql as $$
+    select coalesce((select c.counts::text from public.reaction_counts c where c.conversation_id = tests.id('group')),
+                    'none') || ' ' || count(*) from public.message_reactions r
+     where r.conversation_id = tests.id('group') and r.is_set
+$$;
+select tests.fresh_world();
+select is(tests.race('alice', 'select api.react($, 1, ''+1'')', 'bob', 'select api.react($, 1, ''+1'')'),
+    'ok waits ok', 'two reactions are counted one after the other');
+select is(tests.reacted(), '{"+1": 2} 2');
+select is(tests.race('alice', 'select api.react($, 1, ''+1'', false)', 'carol', 'select api.delete_message($, 1)'),
+    'ok waits ok', 'a deletion waits for a reaction');
+select is(tests.reacted(), '{} 0', 'and removes it');
+select tests.fresh_world();
+select is(tests.race('alice', 'select api.react($, 1, ''+1'')', 'carol', 'select api.delete_message($, 1)'),
+    'ok waits ok', 'a deletion waits for the first reaction');
+select is(tests.reacted(), '{} 0', 'and removes it');
+select tests.fresh_world();
+select is(tests.race('carol', 'select api.delete_message($, 1)', 'alice', 'select api.react($, 1, ''+1'')'),
+    'ok waits PL007', 'a reaction waits for the deletion, and is refused');
+select is(tests.reacted(), 'none 0', 'and leaves nothing');
+select tests.fresh_world();
+select is(tests.race('alice', 'select api.react($, 1, ''+1'')', 'bob', 'select api.send_message($, ''x'')'),
+    'ok done ok', 'a send does not wait for a reaction');
+select is(tests.race('bob', 'select api.edit_message($, 2, ''y'')', 'alice', 'select api.react($, 2, ''+1'')'),
+    'ok done ok', 'a reaction does not wait for an edit');
+drop function tests.reacted();
+
 -- Cleanup.
 select dblink_disconnect('one'), dblink_disconnect('two');
 set session_replication_role = replica;
 delete from app.sessions where user_id in (select id from tests.ids);
 delete from admin.audit;
+delete from public.message_reactions where conversation_id in (select id from tests.ids);
+delete from public.reaction_counts where conversation_id in (select id from tests.ids);
 delete from public.messages where sender_id in (select id from tests.ids);
 delete from public.conversation_members where user_id in (select id from tests.ids);
 delete from app.former_members where user_id in (select id from tests.ids);

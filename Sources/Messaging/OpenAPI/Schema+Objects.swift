@@ -31,6 +31,11 @@ extension Schema {
             object(messageMembers, optional: [("event", event)])
                 .described("A message, with its sender at the time of the response.")
         ),
+        (
+            "Reactions",
+            object(reactionsMembers, optional: [("own", .array(of: .string))])
+                .described("The reactions to a message. In pushes to others than the user who reacted, own is absent.")
+        ),
         ("Presence", object(presenceMembers).described("The online state of a user, and the time last seen.")),
         ("Changes", object(changesMembers, optional: changesLists).described("The changes for a user.")),
         ("Tokens", object(tokensMembers).described("The tokens of a session.")),
@@ -128,6 +133,11 @@ extension Schema {
         [("type", .string)], optional: [("user_ids", .array(of: .uuid)), ("title", .string)]
     ).described("The group change of a system message.")
 
+    private static let reactionsMembers: [(String, Schema)] = [
+        ("conversation_id", .uuid), ("seq", .integer), ("version", .integer),
+        ("counts", .anyObject.described("The number of users by emoji.")),
+    ]
+
     private static let presenceMembers: [(String, Schema)] = [
         ("user_id", .uuid), ("is_online", .bool), ("last_seen_at", .timestamp.nullable),
     ]
@@ -138,6 +148,7 @@ extension Schema {
         ("me", .me), ("profiles", .array(of: .profile)), ("presence", .array(of: .presence)),
         ("conversations", .array(of: .conversation)),
         ("messages", .array(of: .message)),
+        ("reactions", .array(of: .reactions)),
         (
             "reads",
             .array(of: .object([("conversation_id", .uuid), ("user_id", .uuid), ("last_read_seq", .integer)]))

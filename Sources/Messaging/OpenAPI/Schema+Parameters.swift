@@ -68,6 +68,7 @@ extension Schema {
         case .phoneNumber: self = .string.adding(["pattern": .string(#"^\+[1-9][0-9]{6,14}$"#)])
         case .date: self = .date
         case .timestamp: self = .anyTimestamp
+        case .reaction: self = .text(1, 32)
         case .username: self = .string.adding(["pattern": .string("^[A-Za-z][A-Za-z0-9_.]{2,29}$")])
         }
     }
@@ -101,6 +102,7 @@ extension ParameterType {
                 ? "At most \(limits.upperBound) bytes." : "\(limits.lowerBound) to \(limits.upperBound) bytes."
         case .string(.languageTag, _): "A BCP 47 tag."
         case .string(.phoneNumber, _): "An E.164 number."
+        case .string(.reaction, _): "At most 32 bytes."
         case .string(.username, _): "It is stored in lower case."
         case .object(let maxBytes?, _): "At most \(maxBytes / 1024) KiB, encoded without whitespace."
         case .string, .integer, .number, .bool, .uuid, .uuids, .object, .fields: nil

@@ -113,6 +113,7 @@ extension Schema {
     static let conversation = reference("Conversation")
     static let conversationOrLeft = reference("ConversationOrLeft")
     static let message = reference("Message")
+    static let reactions = reference("Reactions")
     static let changes = reference("Changes")
     static let tokens = reference("Tokens")
     static let error = reference("Error")

@@ -3,7 +3,7 @@ import WireProtocol
 
 extension Operation {
     /// The methods `messages.*`.
-    static let messages = [send, list, edit, delete, pin, markRead]
+    static let messages = [send, list, edit, delete, react, reactions, pin, markRead]
 
     static let send = Operation(
         "messages.send", .user, "Sends a message. With the client_id of an earlier message, returns that message.",
@@ -59,7 +59,8 @@ extension Operation {
                 "reply_to_seq", .integer(1 ... .max), .optional, "Lists only the replies to the message of this number."),
         ],
         alternatives: Alternatives(first: "before_seq", second: "after_seq", isRequired: false),
-        result: .object([("messages", .array(of: .message))]), errors: [.notFound]
+        result: .object([("messages", .array(of: .message)), ("reactions", .array(of: .reactions))]),
+        errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         let range = [params.digits("before_seq"), params.digits("after_seq"), params.digits("limit")]
         guard let replyTo = params.digits("reply_to_seq") else {
@@ -96,6 +97,48 @@ extension Operation {
                 params.uuid("conversation_id"), params.digits("seq"), params.string("content"),
                 params.uuids("mentions"), params.optionalBool("mentions_everyone"), params.object("data")?.text,
                 String(!params.isGiven("data")),
+            ])
+    }
+
+    private static let react = Operation(
+        "messages.react", .user, "Sets a reaction of the caller to a message, or takes it back.",
+        [
+            .conversation, .message,
+            Parameter("emoji", .string(.reaction), "One emoji, or a name of the app: a-z, 0-9, \"_\", \"+\" and \"-\"."),
+            Parameter("is_set", .bool, .optional, default: .bool(true), "False to take the reaction back."),
+        ],
+        result: .reactions, errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.react", "select api.react($1::uuid, $2::bigint, $3, $4::boolean)"),
+            [
+                params.uuid("conversation_id"), params.digits("seq"), params.string("emoji"),
+                String(params.bool("is_set")),
+            ])
+    }
+
+    private static let reactions = Operation(
+        "messages.reactions", .user, "Lists the users who have reacted to a message, the first ones first.",
+        [
+            .conversation, .message,
+            Parameter("emoji", .string(.reaction), .optional, "Lists only this reaction."),
+            Parameter("limit", .integer(1...200), .optional, default: .integer(50), "The most results."),
+            Parameter("after", .string(.any), .optional, "The \"next\" of the previous page."),
+        ],
+        result: .object([
+            (
+                "reactions",
+                .array(of: .object([("user_id", .uuid), ("emoji", .string), ("created_at", .timestamp)]))
+            ),
+            ("next", .string.nullable),
+        ]),
+        errors: [.notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.readPreferringStandby(
+            Statement("api.reactions", "select api.reactions($1::uuid, $2::bigint, $3, $4::int, $5)"),
+            [
+                params.uuid("conversation_id"), params.digits("seq"), params.string("emoji"), params.digits("limit"),
+                params.string("after"),
             ])
     }
 

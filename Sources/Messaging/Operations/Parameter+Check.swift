@@ -121,8 +121,29 @@ extension TextRule {
                 let others = choices.dropLast().joined(separator: ", ")
                 throw .invalid(location, "must be \(others) or \(choices.last ?? "")")
             }
+        case .reaction:
+            guard Self.isReaction(text) else { throw .invalid(location, "must be one emoji, or a name of a-z 0-9 _ + -") }
         case .email:
             guard Self.isEmail(text) else { throw .invalid(location, "must be an email address") }
+        }
+    }
+
+    /// Returns true for a name, and for one grapheme cluster that is displayed as an emoji (Unicode Technical Standard
+    /// #51). SQL checks the characters too, but knows no grapheme clusters.
+    private static func isReaction(_ text: String) -> Bool {
+        guard (1...32).contains(text.utf8.count) else { return false }
+        if text.utf8.allSatisfy({ isNameByte($0) }) { return true }
+        guard text.count == 1, let first = text.unicodeScalars.first else { return false }
+        return first.properties.isEmojiPresentation
+            || first.properties.isEmoji && text.unicodeScalars.dropFirst().contains { $0.value >= 0x20E3 }
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"),
+            UInt8(ascii: "+"), UInt8(ascii: "-"):
+            true
+        default: false
         }
     }
 

@@ -42,4 +42,6 @@ enum TextRule: Sendable {
     /// A time in RFC 3339, from 1970 to 9999.
     case timestamp
     case username
+    /// One emoji, or a name of `a-z 0-9 _ + -`, of at most 32 bytes.
+    case reaction
 }

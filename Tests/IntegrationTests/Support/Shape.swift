@@ -20,7 +20,7 @@ enum Shape {
     static let conversation = [
         "id", "kind", "title", "created_by", "participant1_id", "participant2_id", "members", "last_seq", "version",
         "last_message_content", "last_message_time", "last_message_sender_id", "last_read_seq", "unread_count",
-        "muted_until",
+        "unread_mentions", "is_marked_unread", "muted_until", "is_archived", "is_pinned", "pinned_seqs", "data",
         "created_at", "updated_at",
     ]
 
@@ -28,7 +28,7 @@ enum Shape {
 
     static let message = [
         "id", "conversation_id", "seq", "sender_id", "sender", "client_id", "kind", "content", "attachment", "is_read",
-        "version", "created_at", "edited_at", "deleted_at",
+        "version", "reply_to", "mentions", "mentions_everyone", "data", "created_at", "edited_at", "deleted_at",
     ]
 
     static let sender = ["id", "username", "full_name", "avatar_type", "avatar_id", "avatar_url", "version"]
@@ -43,8 +43,8 @@ enum Shape {
 
     /// All members of Changes. The first three are required and come first; the others have no order.
     static let changes = [
-        "cursor", "reset", "more", "me", "profiles", "presence", "conversations", "messages", "reads", "left",
-        "limited",
+        "cursor", "reset", "more", "me", "profiles", "presence", "conversations", "messages", "reactions", "reads",
+        "left", "limited",
     ]
 }
 

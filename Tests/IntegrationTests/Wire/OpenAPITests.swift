@@ -349,6 +349,7 @@ extension TextRule {
                 )
             case .bytes(let limits): ([Self.text(limits.upperBound + 1)], [Self.text(limits.upperBound)])
             case .choice(let choices): (["nonsense", choices[0].uppercased()], choices)
+            case .reaction: (["Like", "👍👍"], ["👍🏽", "ship_it"])
             case .email: (["a"], ["a@b.example.com"])
             case .httpsURL(let maxBytes):
                 (

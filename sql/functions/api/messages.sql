@@ -136,6 +136,8 @@ declare
     senders text[];
     objects text;
     found_rows bigint;
+    newest bigint;
+    reactions text;
 begin
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 200.');
@@ -152,8 +154,8 @@ begin
       from unnest(page.sender_ids) as i (id)
      cross join lateral (select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s;
     loop
-        select pg_catalog.string_agg(o.object, ','), count(*) into objects, found_rows
-          from (select app.message_object(
+        select pg_catalog.string_agg(o.object, ','), count(*), max(o.seq) into objects, found_rows, newest
+          from (select m.seq, app.message_object(
                            m, conversation,
                            coalesce(senders[pg_catalog.array_position(sender_ids, m.sender_id)],
                                     app.sender_of(m.sender_id)),
@@ -178,7 +180,9 @@ begin
              where o.conversation_id = messages.conversation_id and o.seq > page.beyond and o.seq < bound
              order by o.seq limit messages.max_results), from_last => after_seq is null, room => app.page_bytes());
     end if;
-    return '{"messages":[' || coalesce(objects, '') || ']}';
+    select pg_catalog.string_agg(r.object, ',' order by r.seq) into reactions
+      from app.seen_reactions(messages.conversation_id, page.beyond, newest) r;
+    return pg_catalog.concat('{"messages":[', objects, '],"reactions":[', reactions, ']}');
 end
 $$;
 
@@ -192,6 +196,7 @@ declare
     upper bigint := coalesce(before_seq, 9223372036854775807);
     lower bigint := coalesce(after_seq, 0);
     seqs bigint[];
+    reactions text;
 begin
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', '"limit" must be 1 to 200.');
@@ -211,10 +216,15 @@ begin
                              where m.conversation_id = replies.conversation_id
                                and m.reply_to_seq = replies.reply_to_seq and m.seq > lower
                              order by m.seq limit max_results) end;
-    return '{"messages":[' || app.joined(array(
-        select o.object from app.message_objects o
-         where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
-         order by o.seq), from_last => after_seq is null, room => app.page_bytes()) || ']}';
+    select pg_catalog.string_agg(r.object, ',' order by r.seq) into reactions
+      from unnest(seqs) as s (seq)
+     cross join lateral app.seen_reactions(replies.conversation_id, s.seq - 1, s.seq) r;
+    return pg_catalog.concat(
+        '{"messages":[', app.joined(array(
+            select o.object from app.message_objects o
+             where o.conversation_id = replies.conversation_id and o.seq = any (seqs)
+             order by o.seq), from_last => after_seq is null, room => app.page_bytes()),
+        '],"reactions":[', reactions, ']}');
 end
 $$;
 

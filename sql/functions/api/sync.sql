@@ -1,7 +1,7 @@
 -- Returns one page of a user's view: all of it (a reset), or the changes since a snapshot.
 --
 -- The view contains what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by
--- id; presence by user; conversations by id; messages by conversation and seq; reads by conversation and user), so that
+-- id; presence by user; conversations by id; messages and reactions by conversation and seq; reads by conversation and user), so that
 -- the last key is a position. Each section is a function in app/sync.sql. The function is STABLE: all its queries use
 -- the caller's snapshot. Changes after `until` are not on later pages, and the next delta contains them. Params that
 -- this function did not return cause a reset.
@@ -43,7 +43,9 @@ declare
     conversations text;
     messages text;
     limited text;
+    reactions text;
     reads text;
+    reacted uuid[] := '{}';     -- the conversations in which reactions have changed
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
@@ -82,7 +84,8 @@ begin
           into changed;
     else
         changed := app.changes_since(since, until);
-        if "position" is null and not changed.has_any then
+        reacted := app.conversations_with_reactions(since, changed.mine);
+        if "position" is null and not changed.has_any and reacted = '{}' then
             changes := '{}';
             conversation_ids := changed.mine::text;
             return;
@@ -156,6 +159,17 @@ begin
                 limited := page.limited_ids;
                 exit view when page.next_position is not null;
             end if;
+            section := 'reactions';
+            after_id := null;
+        end if;
+
+        if section = 'reactions' then
+            if entered <> '{}' or reacted <> '{}' then
+                page := app.sync_reactions(
+                    since, until, entered, reacted, per_conversation, after_id, after_seq, ending, page.room);
+                reactions := page.objects;
+                exit view when page.next_position is not null;
+            end if;
             section := 'reads';
             after_id := null;
         end if;
@@ -177,7 +191,8 @@ begin
     end if;
     changes := '{' || pg_catalog.concat_ws(',',
         '"me":' || me_object, '"profiles":[' || profiles || ']', '"presence":[' || presence || ']',
-        '"conversations":[' || conversations || ']', '"messages":[' || messages || ']', '"reads":[' || reads || ']',
+        '"conversations":[' || conversations || ']', '"messages":[' || messages || ']',
+        '"reactions":[' || reactions || ']', '"reads":[' || reads || ']',
         '"left":[' || left_ids || ']', '"limited":[' || limited || ']') || '}';
 end
 $$;

@@ -282,6 +282,7 @@ create or replace function app.propagate_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.deleted_at is not null then
+        perform app.remove_reactions(new.conversation_id, new.seq);
         update public.conversations c set pinned_seqs = pg_catalog.array_remove(c.pinned_seqs, new.seq)
          where c.id = new.conversation_id and new.seq = any (c.pinned_seqs);
     end if;

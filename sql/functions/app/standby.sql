@@ -99,7 +99,11 @@ begin
             union all
             select unnest(array[p.changed_xid, p.hidden_xid]) from public.presence p where p.changed_xid = any(asked)
             union all
-            select x.changed_xid from public.conversation_mutes x where x.changed_xid = any(asked));
+            select x.changed_xid from public.conversation_mutes x where x.changed_xid = any(asked)
+            union all
+            select r.changed_xid from public.reaction_counts r where r.changed_xid = any(asked)
+            union all
+            select r.changed_xid from public.message_reactions r where r.changed_xid = any(asked));
         -- Nulls in `seen` must not make the comparison null.
         open := open || array(
             select u::text::bigint from unnest(unsure) u where not coalesce(u = any(seen), false));

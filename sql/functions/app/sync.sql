@@ -141,13 +141,13 @@ create or replace function app.sync_position(
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if "position" !~ pg_catalog.replace(
-           '^((left|profiles|presence|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
+           '^((left|profiles|presence|conversations):@|(messages|reactions):@:[0-9]{1,18}|reads:@:@)$',
            '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
         return;
     end if;
     section := pg_catalog.split_part("position", ':', 1);
     after_id := pg_catalog.split_part("position", ':', 2)::uuid;
-    if section = 'messages' then
+    if section in ('messages', 'reactions') then
         after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
     elsif section = 'reads' then
         after_user := pg_catalog.split_part("position", ':', 3)::uuid;
@@ -565,6 +565,66 @@ begin
     end loop;
     objects := nullif(pg_catalog.array_to_string(found_messages, ','), '');
     limited_ids := nullif(pg_catalog.array_to_string(found_limited, ','), '');
+end
+$$;
+
+-- Returns those of the user's conversations in which reactions may have changed since a snapshot. Recent changes of all
+-- users are walked, as in app.changes_since. Security definer: row-level security would hide others' changes, which the
+-- walk counts.
+create or replace function app.conversations_with_reactions(since pg_snapshot, mine uuid[]) returns uuid[]
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    most constant integer := 64;
+    oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
+    changed uuid[] := array(
+        select c.conversation_id from public.reaction_counts c
+         where c.changed_xid >= oldest order by c.changed_xid limit most);
+begin
+    return case when pg_catalog.cardinality(changed) = most then mine
+                else array(select m.id from unnest(mine) as m (id) where m.id = any (changed)) end;
+end
+$$;
+
+-- Returns the reactions in the view, by conversation and seq: of the conversations `entered` those to the newest
+-- messages, of `reacted` those that have changed.
+create or replace function app.sync_reactions(
+    since pg_snapshot, until pg_snapshot, entered uuid[], reacted uuid[], per_conversation integer, after_id uuid,
+    after_seq bigint, ending timestamptz, inout room bigint, out objects text, out next_position text)
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+    found_objects text[] := '{}';
+    room_id uuid;
+    part record;
+begin
+    foreach room_id in array array(
+        select a.id from unnest(entered || reacted) as a (id)
+         where after_id is null or a.id >= after_id group by a.id order by a.id)
+    loop
+        for part in
+            select r.seq, r.object
+              from public.conversations c
+             cross join lateral app.seen_reactions(
+                    c.id,
+                    greatest(case when c.id = any (entered) then c.last_seq - per_conversation else 0 end,
+                             case when c.id = after_id then after_seq else 0 end),
+                    9223372036854775807, case when c.id = any (entered) then null else since end, until) r
+             where c.id = room_id
+             order by r.seq
+        loop
+            found_objects := found_objects || part.object;
+            room := room - pg_catalog.octet_length(part.object);
+            if room < 0 then
+                exit;
+            end if;
+        end loop;
+        if room < 0 or pg_catalog.clock_timestamp() > ending then
+            next_position := 'reactions:' || room_id || ':' || case when room < 0 then part.seq else 999999999999999999 end;
+            exit;
+        end if;
+    end loop;
+    objects := nullif(pg_catalog.array_to_string(found_objects, ','), '');
 end
 $$;
 

@@ -1,3 +1,6 @@
+drop function if exists feed.count_changes(
+    pg_snapshot, xid8[], xid8[], integer, integer, integer, integer, integer, integer, integer);
+
 -- Counts the changes of one poll up to its bounds. `has_too_many` is true if a bound is exceeded.
 --
 -- A param named after a table is 0 if the table has no changed row; otherwise it returns the number of changed rows.
@@ -6,7 +9,7 @@
 create or replace function feed.count_changes(
     since pg_snapshot, lows xid8[], highs xid8[], inout members integer, inout profiles integer,
     inout conversations integer, inout former_members integer, inout messages integer, inout presence integer,
-    inout mutes integer, out has_deletions boolean, out entered uuid[], out is_opened boolean,
+    inout mutes integer, inout reactions integer, out has_deletions boolean, out entered uuid[], out is_opened boolean,
     out has_too_many boolean)
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
@@ -26,6 +29,7 @@ declare
     bytes bigint := 0;
     profile_audience integer := 0;
     audience integer := 0;
+    own_reactions integer := 0;
     -- Former members, of conversations in `entered`, who wrote in them.
     writers integer := 0;
 begin
@@ -94,9 +98,18 @@ begin
         select count(*) into mutes from (
             select from feed.changed_mutes(lows, highs) limit most_mutes + 1) n;
     end if;
+    if reactions > 0 then
+        select count(*) into reactions from (
+            select from feed.changed_reactions(lows, highs) limit most_rows + 1) n;
+        if reactions <= most_rows then
+            select count(*) into own_reactions from (
+                select from feed.changed_own_reactions(lows, highs) limit most_rows + 1) n;
+        end if;
+    end if;
     has_too_many := members > most_rows or profiles > most_profiles or profile_audience > most_profile_audience
         or conversations > most_conversations or messages > most_rows or bytes > most_bytes
         or former_members > most_rows or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
-        or presence > most_presence or audience > most_audience or mutes > most_mutes;
+        or presence > most_presence or audience > most_audience or mutes > most_mutes
+        or reactions > most_rows or own_reactions > most_rows;
 end
 $$;

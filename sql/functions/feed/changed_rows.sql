@@ -79,6 +79,30 @@ begin atomic
          where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) r;
 end;
 
+create or replace function feed.changed_reactions(lows xid8[], highs xid8[])
+returns table (conversation_id uuid, seq bigint)
+language sql stable
+begin atomic
+    select r.conversation_id, r.seq
+      from unnest(changed_reactions.lows, changed_reactions.highs) as s (low, high)
+     cross join lateral (
+        select t.conversation_id, t.seq
+          from public.reaction_counts t
+         where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) r;
+end;
+
+create or replace function feed.changed_own_reactions(lows xid8[], highs xid8[])
+returns table (conversation_id uuid, user_id uuid, seq bigint)
+language sql stable
+begin atomic
+    select r.conversation_id, r.user_id, r.seq
+      from unnest(changed_own_reactions.lows, changed_own_reactions.highs) as s (low, high)
+     cross join lateral (
+        select t.conversation_id, t.user_id, t.seq
+          from public.message_reactions t
+         where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) r;
+end;
+
 create or replace function feed.changed_mutes(lows xid8[], highs xid8[])
 returns table (conversation_id uuid, user_id uuid, changed_xid xid8)
 language sql stable

@@ -34,6 +34,8 @@ drop function if exists feed.look_for_mutes(pg_snapshot);
 --   opening_presence  the presence of a member of a conversation that a user has joined, with the receivers of
 --                     opening_profile, except those who see no presence
 --   own_conversation  `object` is the conversation as `user_id` sees it, for that user only
+--   own_reaction      `object` is the reactions to the message `seq` as `user_id` sees them, for that user only
+--   opening_reaction  the reactions to one of the newest messages of a conversation that a user has joined
 --
 -- A session's right to see presence is fixed for its subscription, since a user who changes it must resync. Nodes need
 -- not know who hides, and polls need not check it.
@@ -60,6 +62,7 @@ declare
     messages integer := 1;
     presence integer := 1;
     mutes integer := 1;
+    reactions integer := 1;
     counts record;  -- feed.count_changes
 begin
     if pg_catalog.pg_snapshot_xmin(since) <> beyond then
@@ -80,15 +83,17 @@ begin
                exists (select from public.presence t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
                exists (select from public.conversation_mutes t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from public.reaction_counts t
                         where t.changed_xid >= beyond and t.changed_xid < bound)::integer
-          into members, profiles, conversations, former_members, messages, presence, mutes;
+          into members, profiles, conversations, former_members, messages, presence, mutes, reactions;
     end if;
-    if members + profiles + conversations + former_members + messages + presence + mutes = 0 then
+    if members + profiles + conversations + former_members + messages + presence + mutes + reactions = 0 then
         return;
     end if;
 
     counts := feed.count_changes(
-        since, lows, highs, members, profiles, conversations, former_members, messages, presence, mutes);
+        since, lows, highs, members, profiles, conversations, former_members, messages, presence, mutes, reactions);
     if counts.has_deletions then
         return query select * from feed.read_deleted(lows, highs);
     end if;
@@ -134,6 +139,10 @@ begin
     end if;
     if counts.entered <> '{}' then
         return query select * from feed.read_openings(since, counts.entered, counts.is_opened);
+    end if;
+    if counts.reactions > 0 then
+        return query select * from feed.read_own_reactions(lows, highs);
+        return query select * from feed.read_reactions(lows, highs);
     end if;
     if counts.presence > 0 then
         return query select * from feed.read_presence_behind(since, lows, highs);

@@ -43,6 +43,9 @@ begin
     presences as materialized (
         select p.user_id, p.changed_xid as xid from public.presence p
          where p.changed_xid >= oldest order by p.changed_xid desc limit most),
+    reactions as materialized (
+        select r.conversation_id, r.changed_xid as xid from public.reaction_counts r
+         where r.changed_xid >= oldest order by r.changed_xid desc limit most),
     -- The last transaction of the walks that did not reach their end; null if all did.
     reached as materialized (
         select max(e.xid) as xid from (
@@ -52,9 +55,12 @@ begin
             union all
             select min(w.xid) from profiles w having count(*) = most
             union all
-            select min(w.xid) from presences w having count(*) = most) e),
+            select min(w.xid) from presences w having count(*) = most
+            union all
+            select min(w.xid) from reactions w having count(*) = most) e),
     xids as materialized (
-        select m.xid from members m union select p.xid from profiles p union select p.xid from presences p),
+        select m.xid from members m union select p.xid from profiles p union select p.xid from presences p
+        union select r.xid from reactions r),
     asked as materialized (
         select a.place, a.id, a.since, s.xmin, (
                 select min(x.xid) from xids x
@@ -92,6 +98,8 @@ begin
     changed as materialized (
         select w.conversation_id, null::uuid as user_id, max(w.xid) as xid
           from (select m.conversation_id, m.xid from members m
+                union all
+                select r.conversation_id, r.xid from reactions r
                 union all
                 select p.conversation_id, p.xid from conversations_of_profiles p) w
          group by w.conversation_id

@@ -1,7 +1,7 @@
--- The profiles, messages and presence of a conversation for users who join it.
+-- The profiles, messages, reactions and presence of a conversation for users who join it.
 
--- Returns the profiles of the members and the newest messages of the conversations `entered`: kinds `opening_profile`
--- and `opening_message`. If the users who joined must resync (`is_opened` is false), only their profiles, for the other
+-- Returns the profiles of the members and the newest messages of the conversations `entered`, with their reactions: kinds
+-- `opening_profile`, `opening_message`, `opening_reaction` and `own_reaction`. If the users who joined must resync (`is_opened` is false), only their profiles, for the other
 -- members.
 create or replace function feed.read_openings(since pg_snapshot, entered uuid[], is_opened boolean) returns table (
     kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
@@ -30,6 +30,28 @@ begin
       join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
      where is_opened
      order by o.conversation_id, o.seq;
+    return query
+    select 'opening_reaction', null::text, r.conversation_id, null::uuid, r.seq, null::uuid[], app.reactions_object(r),
+           null::text, null::bigint[]
+      from unnest(entered) as e (id)
+      join public.conversations c on c.id = e.id
+      join public.reaction_counts r on r.conversation_id = c.id and r.seq > c.last_seq - 100
+     where is_opened and r.counts <> '{}'
+     order by r.conversation_id, r.seq;
+    -- A user who has returned may have set some of them.
+    return query
+    select 'own_reaction', null::text, r.conversation_id, w.user_id, r.seq, null::uuid[],
+           app.own_reactions_object(r, w.user_id), null::text, null::bigint[]
+      from (select distinct m.conversation_id, m.user_id, o.seq
+              from unnest(entered) as e (id)
+              join public.conversations c on c.id = e.id
+              join public.conversation_members m on m.conversation_id = c.id
+              join public.message_reactions o
+                on o.conversation_id = c.id and o.user_id = m.user_id and o.seq > c.last_seq - 100 and o.is_set
+             where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)) w
+      join public.reaction_counts r on r.conversation_id = w.conversation_id and r.seq = w.seq
+     where is_opened
+     order by r.conversation_id, r.seq, w.user_id;
 end
 $$;
 

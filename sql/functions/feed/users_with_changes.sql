@@ -47,6 +47,13 @@ begin
                         and pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
                         and coalesce(pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since), true)))
         or exists (
+            select from public.conversation_members m
+             cross join lateral (
+                select r.changed_xid from public.reaction_counts r
+                 where r.conversation_id = m.conversation_id
+                   and r.changed_xid >= pg_catalog.pg_snapshot_xmin(since) offset 0) r
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(r.changed_xid, since))
+        or exists (
             select from public.conversation_mutes x
              where x.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
         or exists (

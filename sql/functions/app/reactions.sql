@@ -1,0 +1,247 @@
+-- Reactions to messages. The triggers hold for all writers: they check each reaction, and count it under the lock of the
+-- message's row of public.reaction_counts.
+
+-- Returns true if a text is a reaction: a short name of the app, or an emoji of at most 32 bytes. The server checks
+-- besides that an emoji is one character as users see it.
+create or replace function app.is_reaction(emoji text) returns boolean
+language sql immutable parallel safe
+begin atomic
+    select pg_catalog.octet_length(emoji) <= 32
+           and (emoji operator(pg_catalog.~) '^[a-z0-9_+-]+$'
+                or emoji operator(pg_catalog.~) U&'[\00A9\00AE\203C-\3299\+01F000-\+01FAFF\20E3]'
+                   and emoji operator(pg_catalog.!~)
+                       U&'[^0-9#*\00A9\00AE\200D\203C-\3299\FE0F\+01F000-\+01FAFF\+0E0020-\+0E007F]');
+end;
+
+-- Returns the reactions to a message as an object, without what the user has set itself.
+create or replace function app.reactions_object(reactions public.reaction_counts) returns text
+language sql immutable parallel safe
+begin atomic
+    select '{"conversation_id":"' || reactions.conversation_id::text || '","seq":' || reactions.seq
+           || ',"version":' || reactions.version || ',"counts":' || reactions.counts::text || '}';
+end;
+
+-- Returns what a user has set for a message, as JSON. For the feed: to users row-level security would cost too much.
+create or replace function app.own_reactions(conversation_id uuid, user_id uuid, seq bigint) returns text
+language sql stable parallel safe
+begin atomic
+    select coalesce(pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text, '[]')
+      from public.message_reactions r
+     where r.conversation_id = own_reactions.conversation_id and r.user_id = own_reactions.user_id
+       and r.seq = own_reactions.seq and r.is_set;
+end;
+
+-- Returns the reactions to a message as a user sees them. For the feed, as app.own_reactions.
+create or replace function app.own_reactions_object(reactions public.reaction_counts, user_id uuid) returns text
+language sql stable parallel safe
+begin atomic
+    select pg_catalog."left"(app.reactions_object(reactions), -1) || ',"own":'
+           || case when reactions.counts = '{}' then '[]'
+                   else app.own_reactions(reactions.conversation_id, user_id, reactions.seq) end || '}';
+end;
+
+-- Returns the reactions to the messages of a page as the caller sees them: those to messages with numbers above `low`, up
+-- to `high`, in a view that contains what `until` sees (null: everything) and `since` does not (null: nothing). Without
+-- `since`, only messages that have any. Nothing if the caller is not a member.
+--
+-- The walks begin with variables: under row-level security all reactions to a message would be read, to find one's own.
+create or replace function app.seen_reactions(
+    conversation_id uuid, low bigint, high bigint, since pg_snapshot default null, until pg_snapshot default null)
+    returns table (seq bigint, object text)
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off rows 10 as $$
+#variable_conflict use_column
+declare
+    me uuid := auth.uid();
+    oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
+    changed public.reaction_counts[];
+begin
+    if since is null then
+        changed := array(
+            select c from public.reaction_counts c
+             where c.conversation_id = seen_reactions.conversation_id and c.seq > low and c.seq <= high
+               and c.counts <> '{}' and (until is null or pg_catalog.pg_visible_in_snapshot(c.changed_xid, until)));
+    else
+        changed := array(
+            select c from public.reaction_counts c
+             where c.conversation_id = seen_reactions.conversation_id and c.changed_xid >= oldest
+               and c.seq > low and c.seq <= high and app.is_change(c.changed_xid, since, until) offset 0);
+    end if;
+    -- Most pages have none.
+    if changed = '{}' or not exists (
+        select from public.conversation_members m
+         where m.conversation_id = seen_reactions.conversation_id and m.user_id = me and not m.is_deleted) then
+        return;
+    end if;
+    return query
+    select c.seq, pg_catalog."left"(app.reactions_object(c), -1) || ',"own":'
+                  || case when c.counts = '{}' then '[]' else coalesce(o.own, '[]') end || '}'
+      from unnest(changed) c
+     cross join lateral (
+            select pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text as own
+              from public.message_reactions r
+             where r.conversation_id = seen_reactions.conversation_id and r.user_id = me and r.seq = c.seq
+               and r.is_set) o
+     order by c.seq;
+end
+$$;
+
+-- Checks a reaction before it is written. Deleted messages have none.
+create or replace function app.validate_reaction() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    message public.messages;
+begin
+    if tg_op = 'UPDATE' and row(new.conversation_id, new.user_id, new.seq, new.emoji)
+       is distinct from row(old.conversation_id, old.user_id, old.seq, old.emoji) then
+        raise exception using errcode = 'restrict_violation',
+            message = 'The message, user and emoji of a reaction cannot be changed.';
+    end if;
+    if app.is_merging() then
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        return new;
+    end if;
+    -- The policy checks it too, but only after this trigger, whose errors would reveal messages.
+    if coalesce(new.user_id <> auth.uid(), false) or not exists (
+        select from public.conversation_members m
+         where m.conversation_id = new.conversation_id and m.user_id = new.user_id and not m.is_deleted) then
+        perform app.refuse_hidden('There is no such conversation.');
+    elsif not coalesce(app.is_reaction(new.emoji), false) then
+        perform app.refuse_param('emoji', '"emoji" must be one emoji, or a name of a-z 0-9 _ + - of at most 32 bytes.');
+    end if;
+    select m.* into message from public.messages m
+     where m.conversation_id = new.conversation_id and m.seq = new.seq;
+    if message.id is null then
+        perform app.refuse_hidden('There is no such message.');
+    elsif message.deleted_at is not null or message.kind = 'system' then
+        perform app.refuse_forbidden('Nobody can react to this message.');
+    end if;
+    if tg_op = 'UPDATE' and new.is_set and not old.is_set then
+        new.created_at := pg_catalog.clock_timestamp();
+    end if;
+    new.changed_xid := pg_catalog.pg_current_xact_id();
+    return new;
+end
+$$;
+create or replace trigger keep before insert or update on public.message_reactions
+    for each row execute function app.validate_reaction();
+
+-- Returns the numbers of reactions after a change: `steps` has, for each emoji that changes, by how much.
+create or replace function app.stepped_counts(counts jsonb, steps jsonb) returns jsonb
+language sql immutable parallel safe
+begin atomic
+    select coalesce(pg_catalog.jsonb_object_agg(n.emoji, n.number) filter (where n.number > 0), '{}')
+      from (select w.emoji, sum(w.number) as number
+              from (select e.key as emoji, e.value::bigint as number from pg_catalog.jsonb_each_text(counts) e
+                    union all
+                    select e.key, e.value::bigint from pg_catalog.jsonb_each_text(steps) e) w
+             group by w.emoji) n;
+end;
+
+-- Changes the numbers of reactions to a message.
+create or replace function app.add_reaction_counts(conversation_id uuid, seq bigint, steps jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    reactions public.reaction_counts;
+begin
+    insert into public.reaction_counts as c (conversation_id, seq, counts)
+    values (add_reaction_counts.conversation_id, add_reaction_counts.seq, app.stepped_counts('{}', steps))
+    on conflict on constraint reaction_counts_pkey do update
+       set counts = app.stepped_counts(c.counts, steps), version = c.version + 1,
+           changed_xid = pg_catalog.pg_current_xact_id()
+    returning c.* into reactions;
+    if (select count(*) from pg_catalog.jsonb_object_keys(reactions.counts)) > 20 then
+        perform app.refuse_forbidden('A message can have at most 20 different reactions.');
+    end if;
+end
+$$;
+
+-- Counts the reactions that a statement has set or taken back.
+create or replace function app.count_reactions() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    changes jsonb[] := '{}';
+    change record;
+begin
+    if tg_op in ('UPDATE', 'DELETE') then
+        changes := changes || array(
+            select pg_catalog.jsonb_build_array(o.conversation_id, o.user_id, o.seq, o.emoji, -1)
+              from before o where o.is_set);
+    end if;
+    if tg_op in ('UPDATE', 'INSERT') then
+        changes := changes || array(
+            select pg_catalog.jsonb_build_array(n.conversation_id, n.user_id, n.seq, n.emoji, 1)
+              from after n where n.is_set);
+    end if;
+    for change in
+        select w.conversation_id, w.seq, pg_catalog.jsonb_object_agg(w.emoji, w.step) as steps
+          from (select (c ->> 0)::uuid as conversation_id, (c ->> 2)::bigint as seq, c ->> 3 as emoji,
+                       sum((c ->> 4)::integer) as step
+                  from unnest(changes) c group by 1, 2, 3) w
+         where w.step <> 0
+         group by 1, 2 order by 1, 2
+    loop
+        perform app.add_reaction_counts(change.conversation_id, change.seq, change.steps);
+    end loop;
+    if tg_op = 'DELETE' then
+        return null;
+    elsif exists (
+        -- Deleted meanwhile: a deletion locks the numbers too (app.remove_reactions).
+        select from after n join public.messages m on m.conversation_id = n.conversation_id and m.seq = n.seq
+         where m.deleted_at is not null and n.is_set) then
+        perform app.refuse_forbidden('Nobody can react to this message.');
+    elsif exists (
+        select from after n
+         where (select count(*) from public.message_reactions r
+                 where r.conversation_id = n.conversation_id and r.user_id = n.user_id and r.seq = n.seq
+                   and r.is_set) > 10) then
+        perform app.refuse_forbidden('A user can set at most 10 reactions to a message.');
+    end if;
+    return null;
+end
+$$;
+create or replace trigger count_new after insert on public.message_reactions
+    referencing new table as after for each statement execute function app.count_reactions();
+create or replace trigger count_changed after update on public.message_reactions
+    referencing old table as before new table as after for each statement execute function app.count_reactions();
+create or replace trigger count_removed after delete on public.message_reactions
+    referencing old table as before for each statement execute function app.count_reactions();
+create or replace trigger ring after insert or update or delete on public.reaction_counts
+    for each statement execute function app.notify_change();
+
+-- Removes the reactions to a deleted message. It locks the row of their numbers, or makes one for this transaction: a
+-- reaction that is being set has counted and is removed, or waits and finds the message deleted.
+create or replace function app.remove_reactions(conversation_id uuid, seq bigint) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    insert into public.reaction_counts (conversation_id, seq, counts)
+    values (remove_reactions.conversation_id, remove_reactions.seq, '{}')
+    on conflict on constraint reaction_counts_pkey do nothing;
+    if found then
+        delete from public.reaction_counts c
+         where c.conversation_id = remove_reactions.conversation_id and c.seq = remove_reactions.seq;
+    else
+        delete from public.message_reactions r
+         where r.conversation_id = remove_reactions.conversation_id and r.seq = remove_reactions.seq;
+    end if;
+end
+$$;
+
+-- Moves the reactions of a conversation's members to another conversation, `base` added to their numbers, or makes those
+-- of a merged guest its account's. A reaction that the account has set too is one.
+create or replace function app.move_reactions(from_id uuid, into_id uuid, base bigint, guest uuid, account uuid)
+returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    insert into public.message_reactions as r (conversation_id, user_id, seq, emoji, is_set, created_at)
+    select into_id, case when m.user_id = guest then account else m.user_id end, base + m.seq, m.emoji, m.is_set,
+           m.created_at
+      from public.message_reactions m
+     where m.conversation_id = from_id and (from_id <> into_id or m.user_id = guest)
+    on conflict on constraint message_reactions_pkey do update set is_set = true
+     where excluded.is_set and not r.is_set;
+    delete from public.message_reactions m
+     where m.conversation_id = from_id and (from_id <> into_id or m.user_id = guest);
+end
+$$;
