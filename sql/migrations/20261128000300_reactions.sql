@@ -1,6 +1,7 @@
 -- Reactions to messages (sql/functions/app/reactions.sql): a row for each, and a row for each message with the numbers
--- that all members see. A message's own row is not written, and no send waits for a reaction. There are no foreign keys,
--- which would lock the conversation: the triggers check what a reaction refers to, and nothing of that is ever removed.
+-- that all members see. A message's own row is not written, and no send waits for a reaction. There are no foreign
+-- keys, which would lock the conversation: the triggers check what a reaction refers to, and nothing of that is ever
+-- removed.
 
 -- A reaction that was taken back stays, without is_set: its user's other devices must be told.
 create table public.message_reactions (

@@ -67,7 +67,8 @@ select tests.age();
 update public.conversations set title = 'Neu' where id = tests.id('group');
 select is(tests.poll(), array['conversation group 4'], 'returns a changed title');
 select results_eq($$
-    select (object || '7' || app.own_members(8, 0, false, null, false, false) || tail)::jsonb - '{last_read_seq,unread_count}'::text[]
+    select (object || '7' || app.own_members(8, 0, false, null, false, false) || tail)::jsonb
+             - '{last_read_seq,unread_count}'::text[]
            = tests.as('alice', format('api.conversation(%L)', tests.id('group')))::jsonb
              - '{last_read_seq,unread_count}'::text[],
            audience = array[tests.id('alice'), tests.id('bob'), tests.id('carol')],

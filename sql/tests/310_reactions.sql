@@ -54,7 +54,8 @@ begin
     return words;
 end $$;
 
-select is(pg_temp.react(who, room, seq, emoji, is_set), answer, format('%s %s %s: %s %s', who, room, seq, emoji, is_set))
+select is(pg_temp.react(who, room, seq, emoji, is_set), answer,
+    format('%s %s %s: %s %s', who, room, seq, emoji, is_set))
   from (values
     ('alice', 'group', 2, '👍', true, '1 {"👍": 1} ["👍"]'), ('bob', 'group', 2, '👍', true, '2 {"👍": 2} ["👍"]'),
     ('bob', 'group', 2, '❤️', true, '3 {"👍": 2, "❤️": 1} ["👍", "❤️"]'),
@@ -69,14 +70,16 @@ select is(pg_temp.react(who, room, seq, emoji, is_set), answer, format('%s %s %s
     ('alice', 'group', 99, '👍', false, 'PL008 There is no such message.'))
     w (who, room, seq, emoji, is_set, answer);
 select is(left(pg_temp.react('alice', 'direct', 1, emoji), 5), 'PL001', format('%s is no reaction', to_json(emoji)))
-  from unnest(array['', ' ', 'A', 'like!', repeat('a', 33), E'\u202e', 'é', '<b>', '👍 👍', E'👍\n', repeat('👍', 9)]) emoji;
+  from unnest(array['', ' ', 'A', 'like!', repeat('a', 33), E'\u202e', 'é', '<b>', '👍 👍', E'👍\n',
+                    repeat('👍', 9)]) emoji;
 select is(pg_temp.react('alice', 'direct', 1, emoji) like 'PL%', false, format('%L is a reaction', emoji))
   from unnest(array['👍', '👍🏽', '🇩🇪', '1️⃣', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '©️', '+1']) emoji;
 select is(pg_temp.react('bob', 'direct', 1, '👩‍👩‍👧‍👦') like 'PL%', false, 'a family is a reaction');
 
 -- The bounds.
 select pg_temp.react('bob', 'group', 5, 'n' || n) from generate_series(1, 10) n;
-select is(pg_temp.react('bob', 'group', 5, 'n11'), 'PL007 A user can set at most 10 reactions to a message.', '11 of one');
+select is(pg_temp.react('bob', 'group', 5, 'n11'), 'PL007 A user can set at most 10 reactions to a message.',
+    '11 of one');
 select pg_temp.react('carol', 'group', 5, 'n' || n) from generate_series(11, 20) n;
 select is(pg_temp.react('alice', 'group', 5, 'n21'), 'PL007 A message can have at most 20 different reactions.',
     '21 different ones');
@@ -149,7 +152,8 @@ insert into public.conversation_members (conversation_id, user_id) values (tests
 select is((select array_agg(l order by l) from unnest(pg_temp.poll()) l where l like '% 2 %'),
     array['opening_reaction group 2 {"👍": 2, "❤️": 1}', 'own_reaction group bob 2 {"👍": 2, "❤️": 1} ["❤️"]'],
     'who joins gets the reactions, and who returns its own');
-select is(pg_temp.page('mallory', '4:4:') @> array['group 2 {"👍": 2, "❤️": 1} []'], true, 'a delta with a new conversation');
+select is(pg_temp.page('mallory', '4:4:') @> array['group 2 {"👍": 2, "❤️": 1} []'], true,
+    'a delta with a new conversation');
 
 -- Deletion of the message.
 select tests.age();
@@ -161,11 +165,13 @@ select is(pg_temp.react('alice', 'group', 2, '👍'), 'PL007 Nobody can react to
 -- SQL, as users and trusted backends write it.
 select is(tests.attempt(who, format(statement, tests.id('group'), tests.id(who))), outcome, who || ': ' || statement)
   from (values
-    ('alice', 'insert into public.message_reactions (conversation_id, user_id, seq, emoji) values (%L, %L, 3, ''👍'')', '1'),
+    ('alice', 'insert into public.message_reactions (conversation_id, user_id, seq, emoji)
+                values (%L, %L, 3, ''👍'')', '1'),
     ('alice', 'update public.message_reactions set is_set = false where emoji = ''n20'' -- %L %L', '1'),
     ('alice', 'delete from public.message_reactions -- %L %L', '42501'),
     ('alice', 'update public.reaction_counts set counts = ''{}'' -- %L %L', '42501'),
-    ('alice', 'insert into public.reaction_counts (conversation_id, seq, counts) values (%L, 1, ''{}'') -- %L', '42501'))
+    ('alice', 'insert into public.reaction_counts (conversation_id, seq, counts)
+                values (%L, 1, ''{}'') -- %L', '42501'))
     w (who, statement, outcome);
 select is(tests.attempt('bob', format('insert into public.message_reactions (conversation_id, user_id, seq, emoji)
     values (%L, %L, 3, ''👍'')', tests.id('group'), tests.id('alice'))), 'PL008', 'nobody reacts for another');

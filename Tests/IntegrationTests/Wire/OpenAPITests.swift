@@ -147,7 +147,9 @@ struct OpenAPITests {
         try await calls.call(alice, "conversations.typing", ["conversation_id": id])
         try await calls.call(alice, "conversations.mute", ["conversation_id": id, "until": "2030-01-01T00:00:00Z"])
         try await calls.call(alice, "conversations.mute", ["conversation_id": id, "until": .null])
-        try await calls.call(alice, "conversations.update", ["conversation_id": id, "title": "Newer"])
+        try await calls.call(alice, "conversations.set", ["conversation_id": id, "is_archived": true])
+        try await calls.call(
+            alice, "conversations.update", ["conversation_id": id, "title": "Newer", "data": ["a": 1]])
         try await calls.call(
             alice, "conversations.add_members", ["conversation_id": id, "user_ids": [frank], "profiles": true])
         try await calls.call(
@@ -179,6 +181,15 @@ struct OpenAPITests {
         try await calls.call(alice, "media.urls", ["ids": .array([media])])
         let seq = text["seq"] ?? .null
         try await calls.call(alice, "messages.edit", ["conversation_id": room, "seq": seq, "content": "y"])
+        let details: JSONObject = [
+            "conversation_id": room, "content": "A reply", "reply_to_seq": seq,
+            "mentions": [.string(Person.bob.id)], "data": ["a": 1],
+        ]
+        try await calls.call(alice, "messages.send", details)
+        try await calls.call(alice, "messages.react", ["conversation_id": room, "seq": seq, "emoji": "👍"])
+        try await calls.call(alice, "messages.reactions", ["conversation_id": room, "seq": seq])
+        try await calls.call(alice, "messages.list", ["conversation_id": room, "reply_to_seq": seq])
+        try await calls.call(alice, "messages.pin", ["conversation_id": room, "seq": seq])
         try await calls.call(alice, "messages.delete", ["conversation_id": room, "seq": seq])
         try await calls.call(alice, "messages.list", ["conversation_id": room, "limit": 200])
         try await calls.call(alice, "messages.list", ["conversation_id": .string(Room.alps), "after_seq": 0])
@@ -196,6 +207,8 @@ struct OpenAPITests {
         try await carol.sync()
         try await bob.send("a push", to: Room.aliceBob)
         try await bob.call("messages.mark_read", ["conversation_id": .string(Room.aliceBob), "seq": 1_000])
+        try await bob.call(
+            "messages.react", ["conversation_id": .string(Room.alps), "seq": 1, "emoji": "👍"])
         try await bob.call("me.update", ["bio": "pushed"])
         try await bob.call(
             "conversations.remove_member",

@@ -51,16 +51,17 @@ begin
         after_emoji := pg_catalog.split_part(after, '.', 3);
     end if;
     if not exists (
-        select from public.messages m where m.conversation_id = reactions.conversation_id and m.seq = reactions.seq) then
+        select from public.messages m
+         where m.conversation_id = reactions.conversation_id and m.seq = reactions.seq) then
         perform app.refuse_hidden('There is no such message.');
     end if;
     select count(*), pg_catalog.string_agg(
                '{"user_id":"' || w.user_id::text || '","emoji":' || pg_catalog.to_json(w.emoji)::text
                || ',"created_at":' || app.quoted_utc(w.created_at) || '}', ','
                order by w.created_at, w.user_id, w.emoji),
-           (pg_catalog.array_agg(w.created_at order by w.created_at desc, w.user_id desc, w.emoji desc))[1] as created_at,
-           (pg_catalog.array_agg(w.user_id order by w.created_at desc, w.user_id desc, w.emoji desc))[1] as user_id,
-           (pg_catalog.array_agg(w.emoji order by w.created_at desc, w.user_id desc, w.emoji desc))[1] as emoji
+           -- Exact in integers: a double would lose microseconds.
+           (pg_catalog.array_agg((extract(epoch from w.created_at) * 1000000)::bigint || '.' || w.user_id::text || '.'
+                                 || w.emoji order by w.created_at desc, w.user_id desc, w.emoji desc))[1] as place
       into last
       from (select r.user_id, r.emoji, r.created_at from public.message_reactions r
              where r.conversation_id = reactions.conversation_id and r.seq = reactions.seq and r.is_set
@@ -68,9 +69,6 @@ begin
                and (reactions.emoji is null or r.emoji = reactions.emoji)
              order by r.created_at, r.user_id, r.emoji limit max_results) w;
     return pg_catalog.format('{"reactions":[%s],"next":%s}', last.string_agg,
-        case when last.count = max_results
-             then pg_catalog.to_json((extract(epoch from last.created_at) * 1000000)::bigint || '.' || last.user_id::text
-                                     || '.' || last.emoji)::text
-             else 'null' end)::json;
+        case when last.count = max_results then pg_catalog.to_json(last.place)::text else 'null' end)::json;
 end
 $$;

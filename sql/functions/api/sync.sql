@@ -1,10 +1,10 @@
 -- Returns one page of a user's view: all of it (a reset), or the changes since a snapshot.
 --
 -- The view contains what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by
--- id; presence by user; conversations by id; messages and reactions by conversation and seq; reads by conversation and user), so that
--- the last key is a position. Each section is a function in app/sync.sql. The function is STABLE: all its queries use
--- the caller's snapshot. Changes after `until` are not on later pages, and the next delta contains them. Params that
--- this function did not return cause a reset.
+-- id; presence by user; conversations by id; messages and reactions by conversation and seq; reads by conversation
+-- and user), so that the last key is a position. Each section is a function in app/sync.sql. The function is STABLE:
+-- all its queries use the caller's snapshot. Changes after `until` are not on later pages, and the next delta contains
+-- them. Params that this function did not return cause a reset.
 --
 -- A page ends when it is full, or after app.page_time, wherever it is then.
 --

@@ -1,5 +1,5 @@
--- Reactions to messages. The triggers hold for all writers: they check each reaction, and count it under the lock of the
--- message's row of public.reaction_counts.
+-- Reactions to messages. The triggers hold for all writers: they check each reaction, and count it under the lock of
+-- the message's row of public.reaction_counts.
 
 -- Returns true if a text is a reaction: a short name of the app, or an emoji of at most 32 bytes. The server checks
 -- besides that an emoji is one character as users see it.
@@ -40,9 +40,9 @@ begin atomic
                    else app.own_reactions(reactions.conversation_id, user_id, reactions.seq) end || '}';
 end;
 
--- Returns the reactions to the messages of a page as the caller sees them: those to messages with numbers above `low`, up
--- to `high`, in a view that contains what `until` sees (null: everything) and `since` does not (null: nothing). Without
--- `since`, only messages that have any. Nothing if the caller is not a member.
+-- Returns the reactions to the messages of a page as the caller sees them: those to messages with numbers above `low`,
+-- up to `high`, in a view that contains what `until` sees (null: everything) and `since` does not (null: nothing).
+-- Without `since`, only messages that have any. Nothing if the caller is not a member.
 --
 -- The walks begin with variables: under row-level security all reactions to a message would be read, to find one's own.
 create or replace function app.seen_reactions(
@@ -228,8 +228,8 @@ begin
 end
 $$;
 
--- Moves the reactions of a conversation's members to another conversation, `base` added to their numbers, or makes those
--- of a merged guest its account's. A reaction that the account has set too is one.
+-- Moves the reactions of a conversation's members to another conversation, `base` added to their numbers, or makes
+-- those of a merged guest its account's. A reaction that the account has set too is one.
 create or replace function app.move_reactions(from_id uuid, into_id uuid, base bigint, guest uuid, account uuid)
 returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -620,7 +620,8 @@ begin
             end if;
         end loop;
         if room < 0 or pg_catalog.clock_timestamp() > ending then
-            next_position := 'reactions:' || room_id || ':' || case when room < 0 then part.seq else 999999999999999999 end;
+            next_position := 'reactions:' || room_id || ':'
+                || case when room < 0 then part.seq else 999999999999999999 end;
             exit;
         end if;
     end loop;

@@ -1,8 +1,8 @@
 -- The profiles, messages, reactions and presence of a conversation for users who join it.
 
--- Returns the profiles of the members and the newest messages of the conversations `entered`, with their reactions: kinds
--- `opening_profile`, `opening_message`, `opening_reaction` and `own_reaction`. If the users who joined must resync (`is_opened` is false), only their profiles, for the other
--- members.
+-- Returns the profiles of the members and the newest messages of the conversations `entered`, with their reactions:
+-- kinds `opening_profile`, `opening_message`, `opening_reaction` and `own_reaction`. If the users who joined must
+-- resync (`is_opened` is false), only their profiles, for the other members.
 create or replace function feed.read_openings(since pg_snapshot, entered uuid[], is_opened boolean) returns table (
     kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
     marks bigint[])
