@@ -59,7 +59,7 @@ struct FanoutSharingTests {
             let seq = Int64.random(in: 1...9, using: &random)
             let object = ByteBuffer(string: "{\(facts.count)}")
             let audience = rooms.filter { _ in Bool.random(using: &random) } + [room, room]
-            switch Int.random(in: 0..<13, using: &random) {
+            switch Int.random(in: 0..<16, using: &random) {
             case 0: facts.append(.left(conversation: room, user: user))
             case 1: facts.append(.joined(conversation: room, user: user))
             case 2: facts.append(.me(user: user, object: object))
@@ -75,6 +75,9 @@ struct FanoutSharingTests {
             case 9: facts.append(.openingProfile(conversation: room, user: user, object: object))
             case 10: facts.append(.presence(user: user, audience: audience, object: object))
             case 11: facts.append(.openingPresence(conversation: room, user: user, object: object))
+            case 12: facts.append(.reactions(conversation: room, seq: seq, object: object))
+            case 13: facts.append(.ownReactions(conversation: room, user: user, seq: seq, object: object))
+            case 14: facts.append(.openingReactions(conversation: room, seq: seq, object: object))
             default: facts.append(.openingMessage(conversation: room, seq: seq, object: object))
             }
         }
@@ -93,7 +96,7 @@ extension Change.Fact {
 
     fileprivate var isOpening: Bool {
         switch self {
-        case .openingProfile, .openingPresence, .openingMessage: true
+        case .openingProfile, .openingPresence, .openingMessage, .openingReactions: true
         default: false
         }
     }

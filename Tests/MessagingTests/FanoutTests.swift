@@ -155,6 +155,25 @@ struct FanoutTests {
                 ]))
     }
 
+    @Test("delivers a user's own reactions to its sessions, those without to others, and none to strangers")
+    func reactions() throws {
+        var fanout = Fanout()
+        let alices = try (1...2).map { _ in try live(alice, in: [room], &fanout) }
+        let member = try live(bob, in: [room], &fanout)
+        _ = try live(.random(), in: [other], &fanout)
+        let deliveries = fanout.distribute(
+            try batch(
+                "13:13:",
+                [
+                    change(.ownReactions(conversation: room, user: alice, seq: 1, object: object(10)), by: 12),
+                    change(.reactions(conversation: room, seq: 1, object: object(1)), by: 12),
+                    change(.reactions(conversation: room, seq: 2, object: object(2)), by: 12),
+                ]))
+        let pushed = Dictionary(uniqueKeysWithValues: deliveries.map { (Set($0.subscribers), $0.params["reactions"]) })
+        func list(_ seqs: Int...) -> JSON { .array(seqs.map { .object(["seq": .integer($0)]) }) }
+        #expect(pushed == [Set(alices): list(10, 2), [member]: list(1, 2)])
+    }
+
     @Test("delivers a profile once to each contact, not to its owner")
     func profiles() throws {
         var fanout = Fanout()

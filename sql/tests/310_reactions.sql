@@ -144,6 +144,14 @@ select is(pg_temp.page('bob', null, bytes => 100), pg_temp.page('bob', null), 'i
 select is(pg_temp.page('bob', null, messages => 2) && array['group 2 {"👍": 2, "❤️": 1} ["❤️"]'], false,
     'a reset has none to messages that it leaves out');
 
+-- A user who leaves after it has reacted.
+select tests.age();
+select pg_temp.react('carol', 'group', 4, '👍');
+savepoint stays;
+delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
+select is(pg_temp.poll(), array['reaction group 4 {"👍": 1}'], 'who has left is not told the numbers');
+rollback to stays;
+
 -- A user who joins, or returns.
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));

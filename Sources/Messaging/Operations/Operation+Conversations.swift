@@ -3,7 +3,9 @@ import WireProtocol
 
 extension Operation {
     /// The methods `conversations.*`.
-    static let conversations = [open, get, list, createGroup, update, addMembers, removeMember, setRole, mute, set, typing]
+    static let conversations = [
+        open, get, list, createGroup, update, addMembers, removeMember, setRole, mute, set, typing,
+    ]
 
     private static let open = Operation(
         "conversations.open", .user,
@@ -120,7 +122,8 @@ extension Operation {
             .profiles,
             Parameter(
                 "data", .object(maxBytes: 4_096), .clearable,
-                "The app's own data. Both members of a direct conversation may change it, of a group its owner and admins."),
+                "The app's own data. Both members of a direct conversation may change it, of a group its owner and admins."
+            ),
         ],
         result: .conversationWithProfiles, errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
@@ -130,7 +133,8 @@ extension Operation {
                 "api.update_conversation",
                 "select api.update_conversation($1::uuid, $2, $3::boolean, $4::jsonb, $5::boolean)"),
             [
-                params.uuid("conversation_id"), params.string("title"), params.withProfiles, params.object("data")?.text,
+                params.uuid("conversation_id"), params.string("title"), params.withProfiles,
+                params.object("data")?.text,
                 String(!params.isGiven("data")),
             ])
     }

@@ -10,7 +10,8 @@ extension Operation {
         [
             .conversation,
             Parameter(
-                "content", .string(.characters(1...8_000)), unless: .init(parameter: "kind", values: ["image", "custom"]),
+                "content", .string(.characters(1...8_000)),
+                unless: .init(parameter: "kind", values: ["image", "custom"]),
                 "The content, stored unchanged."),
             Parameter("client_id", .uuid, .optional, "The client's idempotency key of this message."),
             Parameter(
@@ -56,7 +57,8 @@ extension Operation {
             Parameter("after_seq", .integer(0 ... .max), .optional, "Lists the oldest messages after this number."),
             Parameter("limit", .integer(1...200), .optional, default: .integer(50), "The most results."),
             Parameter(
-                "reply_to_seq", .integer(1 ... .max), .optional, "Lists only the replies to the message of this number."),
+                "reply_to_seq", .integer(1 ... .max), .optional, "Lists only the replies to the message of this number."
+            ),
         ],
         alternatives: Alternatives(first: "before_seq", second: "after_seq", isRequired: false),
         result: .object([("messages", .array(of: .message)), ("reactions", .array(of: .reactions))]),
@@ -104,7 +106,8 @@ extension Operation {
         "messages.react", .user, "Sets a reaction of the caller to a message, or takes it back.",
         [
             .conversation, .message,
-            Parameter("emoji", .string(.reaction), "One emoji, or a name of the app: a-z, 0-9, \"_\", \"+\" and \"-\"."),
+            Parameter(
+                "emoji", .string(.reaction), "One emoji, or a name of the app: a-z, 0-9, \"_\", \"+\" and \"-\"."),
             Parameter("is_set", .bool, .optional, default: .bool(true), "False to take the reaction back."),
         ],
         result: .reactions, errors: [.notFound, .forbidden]

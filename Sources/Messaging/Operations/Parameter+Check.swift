@@ -122,7 +122,9 @@ extension TextRule {
                 throw .invalid(location, "must be \(others) or \(choices.last ?? "")")
             }
         case .reaction:
-            guard Self.isReaction(text) else { throw .invalid(location, "must be one emoji, or a name of a-z 0-9 _ + -") }
+            guard Self.isReaction(text) else {
+                throw .invalid(location, "must be one emoji, or a name of a-z 0-9 _ + -")
+            }
         case .email:
             guard Self.isEmail(text) else { throw .invalid(location, "must be an email address") }
         }

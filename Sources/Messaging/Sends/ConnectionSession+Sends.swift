@@ -30,10 +30,11 @@ extension ConnectionSession {
         }
         let attachment = try await params.object("attachment")?
             .locatingPicture(.message, as: "url", path: "attachment.", in: self)
-        return try await sendIndividually([
-            params.uuid("conversation_id"), params.string("content") ?? "", params.uuid("client_id"),
-            params.string("kind"), attachment?.text,
-        ] + MessageDetails(params).parameters)
+        return try await sendIndividually(
+            [
+                params.uuid("conversation_id"), params.string("content") ?? "", params.uuid("client_id"),
+                params.string("kind"), attachment?.text,
+            ] + MessageDetails(params).parameters)
     }
 
     /// Sends the texts of pipelined requests in their order, in one batch as far as they are valid.

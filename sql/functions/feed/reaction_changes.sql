@@ -27,6 +27,8 @@ begin
     select 'own_reaction', c.changed_xid::text, c.conversation_id, r.user_id, c.seq, null::uuid[],
            app.own_reactions_object(c, r.user_id), null::text, null::bigint[]
       from (select distinct o.conversation_id, o.user_id, o.seq from feed.changed_own_reactions(lows, highs) o) r
+      -- Not for users who have left meanwhile.
+      join public.conversation_members m on m.conversation_id = r.conversation_id and m.user_id = r.user_id
       join public.reaction_counts c on c.conversation_id = r.conversation_id and c.seq = r.seq
      order by c.conversation_id, c.seq, r.user_id;
 end
