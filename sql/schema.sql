@@ -1917,16 +1917,17 @@ begin
         after_emoji := pg_catalog.split_part(after, '.', 3);
     end if;
     if not exists (
-        select from public.messages m where m.conversation_id = reactions.conversation_id and m.seq = reactions.seq) then
+        select from public.messages m
+         where m.conversation_id = reactions.conversation_id and m.seq = reactions.seq) then
         perform app.refuse_hidden('There is no such message.');
     end if;
     select count(*), pg_catalog.string_agg(
                '{"user_id":"' || w.user_id::text || '","emoji":' || pg_catalog.to_json(w.emoji)::text
                || ',"created_at":' || app.quoted_utc(w.created_at) || '}', ','
                order by w.created_at, w.user_id, w.emoji),
-           (pg_catalog.array_agg(w.created_at order by w.created_at desc, w.user_id desc, w.emoji desc))[1] as created_at,
-           (pg_catalog.array_agg(w.user_id order by w.created_at desc, w.user_id desc, w.emoji desc))[1] as user_id,
-           (pg_catalog.array_agg(w.emoji order by w.created_at desc, w.user_id desc, w.emoji desc))[1] as emoji
+           -- Exact in integers: a double would lose microseconds.
+           (pg_catalog.array_agg((extract(epoch from w.created_at) * 1000000)::bigint || '.' || w.user_id::text || '.'
+                                 || w.emoji order by w.created_at desc, w.user_id desc, w.emoji desc))[1] as place
       into last
       from (select r.user_id, r.emoji, r.created_at from public.message_reactions r
              where r.conversation_id = reactions.conversation_id and r.seq = reactions.seq and r.is_set
@@ -1934,10 +1935,7 @@ begin
                and (reactions.emoji is null or r.emoji = reactions.emoji)
              order by r.created_at, r.user_id, r.emoji limit max_results) w;
     return pg_catalog.format('{"reactions":[%s],"next":%s}', last.string_agg,
-        case when last.count = max_results
-             then pg_catalog.to_json((extract(epoch from last.created_at) * 1000000)::bigint || '.' || last.user_id::text
-                                     || '.' || last.emoji)::text
-             else 'null' end)::json;
+        case when last.count = max_results then pg_catalog.to_json(last.place)::text else 'null' end)::json;
 end
 $_$;
 
@@ -7771,7 +7769,8 @@ begin
             end if;
         end loop;
         if room < 0 or pg_catalog.clock_timestamp() > ending then
-            next_position := 'reactions:' || room_id || ':' || case when room < 0 then part.seq else 999999999999999999 end;
+            next_position := 'reactions:' || room_id || ':'
+                || case when room < 0 then part.seq else 999999999999999999 end;
             exit;
         end if;
     end loop;
@@ -9554,6 +9553,8 @@ begin
     select 'own_reaction', c.changed_xid::text, c.conversation_id, r.user_id, c.seq, null::uuid[],
            app.own_reactions_object(c, r.user_id), null::text, null::bigint[]
       from (select distinct o.conversation_id, o.user_id, o.seq from feed.changed_own_reactions(lows, highs) o) r
+      -- Not for users who have left meanwhile.
+      join public.conversation_members m on m.conversation_id = r.conversation_id and m.user_id = r.user_id
       join public.reaction_counts c on c.conversation_id = r.conversation_id and c.seq = r.seq
      order by c.conversation_id, c.seq, r.user_id;
 end

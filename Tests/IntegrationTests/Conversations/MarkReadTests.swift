@@ -16,7 +16,8 @@ struct MarkReadTests {
             for number in 1...10 { try await stranger.send("\(number)", to: id) }
             func mark(_ seq: JSON) async throws -> [JSON?] {
                 let answer = try await bob.call("messages.mark_read", ["conversation_id": .string(id), "seq": seq])
-                expectShape(answer, ["conversation_id", "user_id", "last_read_seq", "unread_count"])
+                expectShape(
+                    answer, ["conversation_id", "user_id", "last_read_seq", "unread_count", "unread_mentions"])
                 #expect(answer["conversation_id"]?.stringValue == id)
                 #expect(answer["user_id"]?.stringValue == Person.bob.id)
                 return [answer["last_read_seq"], answer["unread_count"]]

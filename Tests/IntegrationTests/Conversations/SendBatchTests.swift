@@ -173,8 +173,7 @@ struct SendBatchTests {
             let bob = try await node.signedIn(.bob)
             let guests = try await Self.guests(Self.senders, of: node)
             try await bob.sync()
-            try await node.database.psql(
-                "revoke execute on function app.send_messages(uuid[], uuid[], text[], uuid[]) from postline_sender")
+            try await node.database.psql("revoke execute on function app.send_messages from postline_sender")
             try await withThrowingDiscardingTaskGroup { group in
                 for (guest, room) in guests {
                     group.addTask {
