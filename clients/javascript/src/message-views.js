@@ -120,7 +120,8 @@ function queuedView(change, userID) {
     kind: params.kind ?? 'text', content: params.content ?? null,
     attachment: params.attachment ? { url, mime_type, width, height, bytes, media_id, blurhash }
       : picture ? { ...size, url, bytes: picture.blob.size, media_id, blurhash } : null,
-    is_read: false, version: 0, created_at, edited_at: null, deleted_at: null, filename: picture?.name ?? null,
+    is_read: false, version: 0, reply_to: null, mentions: [], mentions_everyone: false, data: null, created_at,
+    edited_at: null, deleted_at: null, filename: picture?.name ?? null,
     ...deliveryOf(change),
   }
 }
