@@ -1673,6 +1673,7 @@ CREATE FUNCTION api.messages(conversation_id uuid, before_seq bigint DEFAULT NUL
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_sort TO 'off'
     SET enable_bitmapscan TO 'off'
+    SET enable_seqscan TO 'off'
     AS $$
 declare
     -- A bound in a variable becomes a condition of the index; with `coalesce`, under row-level security, it would not.
@@ -1706,12 +1707,12 @@ begin
                            m, conversation,
                            coalesce(senders[pg_catalog.array_position(sender_ids, m.sender_id)],
                                     app.sender_of(m.sender_id)),
-                           page.mark, q.object) as object
+                           page.mark,
+                           case when m.reply_to_seq is not null then (
+                               select app.reply_object(t) from public.messages t
+                                where t.conversation_id = messages.conversation_id and t.seq = m.reply_to_seq) end)
+                           as object
                   from public.messages m
-                  left join lateral (
-                        select app.reply_object(t) as object from public.messages t
-                         where t.conversation_id = messages.conversation_id and t.seq = m.reply_to_seq offset 0) q
-                    on m.reply_to_seq is not null
                  where m.conversation_id = messages.conversation_id and m.seq > page.beyond and m.seq < bound
                  order by m.seq limit messages.max_results) o;
         exit when found_rows = max_results or after_seq is not null or page.beyond <= 0;
@@ -2252,7 +2253,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb, reply_to_seq bigint DEFAULT NULL::bigint, data jsonb DEFAULT NULL::jsonb) RETURNS json
+CREATE FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb, reply_to_seq bigint DEFAULT NULL::bigint, mentions uuid[] DEFAULT NULL::uuid[], mentions_everyone boolean DEFAULT NULL::boolean, data jsonb DEFAULT NULL::jsonb) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3249,13 +3250,11 @@ CREATE FUNCTION app.check_data(data jsonb) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+    problem text := app.data_error(data);
 begin
-    if pg_catalog.jsonb_typeof(data) <> 'object' then
-        perform app.refuse_param('data', '"data" must be an object.');
-    elsif app.has_huge_number(data) then
-        perform app.refuse_param('data', '"data" has a number that is out of range.');
-    elsif app.json_bytes(data) > app.max_data_bytes() then
-        perform app.refuse_param('data', '"data" must be at most 4 KiB of JSON.');
+    if problem is not null then
+        perform app.refuse_param('data', problem);
     end if;
 end
 $$;
@@ -3544,40 +3543,37 @@ CREATE FUNCTION app.count_reactions() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    changes jsonb[] := '{}';
+    added public.message_reactions[] := '{}';
+    removed public.message_reactions[] := '{}';
     change record;
 begin
-    if tg_op in ('UPDATE', 'DELETE') then
-        changes := changes || array(
-            select pg_catalog.jsonb_build_array(o.conversation_id, o.user_id, o.seq, o.emoji, -1)
-              from before o where o.is_set);
+    if tg_op <> 'DELETE' then
+        added := array(select row(n.*)::public.message_reactions from after n where n.is_set);
     end if;
-    if tg_op in ('UPDATE', 'INSERT') then
-        changes := changes || array(
-            select pg_catalog.jsonb_build_array(n.conversation_id, n.user_id, n.seq, n.emoji, 1)
-              from after n where n.is_set);
+    if tg_op <> 'INSERT' then
+        removed := array(select row(o.*)::public.message_reactions from before o where o.is_set);
     end if;
     for change in
         select w.conversation_id, w.seq, pg_catalog.jsonb_object_agg(w.emoji, w.step) as steps
-          from (select (c ->> 0)::uuid as conversation_id, (c ->> 2)::bigint as seq, c ->> 3 as emoji,
-                       sum((c ->> 4)::integer) as step
-                  from unnest(changes) c group by 1, 2, 3) w
+          from (select r.conversation_id, r.seq, r.emoji, sum(r.step) as step
+                  from (select a.conversation_id, a.seq, a.emoji, 1 as step from unnest(added) a
+                        union all
+                        select o.conversation_id, o.seq, o.emoji, -1 from unnest(removed) o) r
+                 group by r.conversation_id, r.seq, r.emoji) w
          where w.step <> 0
-         group by 1, 2 order by 1, 2
+         group by w.conversation_id, w.seq order by w.conversation_id, w.seq
     loop
         perform app.add_reaction_counts(change.conversation_id, change.seq, change.steps);
     end loop;
-    if tg_op = 'DELETE' then
-        return null;
-    elsif exists (
+    if exists (
         -- Deleted meanwhile: a deletion locks the numbers too (app.remove_reactions).
-        select from after n join public.messages m on m.conversation_id = n.conversation_id and m.seq = n.seq
-         where m.deleted_at is not null and n.is_set) then
+        select from unnest(added) a join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
+         where m.deleted_at is not null) then
         perform app.refuse_forbidden('Nobody can react to this message.');
     elsif exists (
-        select from after n
+        select from unnest(added) a
          where (select count(*) from public.message_reactions r
-                 where r.conversation_id = n.conversation_id and r.user_id = n.user_id and r.seq = n.seq
+                 where r.conversation_id = a.conversation_id and r.user_id = a.user_id and r.seq = a.seq
                    and r.is_set) > 10) then
         perform app.refuse_forbidden('A user can set at most 10 reactions to a message.');
     end if;
@@ -3719,6 +3715,36 @@ begin
                and m.joined_xid = pg_catalog.pg_current_xact_id());
 end
 $$;
+
+CREATE FUNCTION app.has_huge_number(value jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT jsonb_path_exists(value, 'strict $.**?(@.type() == "number" && (@ > 170000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 || @ < -170000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000))'::jsonpath) AS jsonb_path_exists;
+END;
+
+CREATE FUNCTION app.json_bytes(value jsonb) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT octet_length((json_strip_nulls((replace((value)::text, 'null'::text, 'true'::text))::json))::text) AS octet_length;
+END;
+
+CREATE FUNCTION app.max_data_bytes() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 4096;
+END;
+
+CREATE FUNCTION app.data_error(data jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN (jsonb_typeof(data) <> 'object'::text) THEN '"data" must be an object.'::text
+             WHEN app.has_huge_number(data) THEN '"data" has a number that is out of range.'::text
+             WHEN (app.json_bytes(data) > app.max_data_bytes()) THEN '"data" must be at most 4 KiB of JSON.'::text
+             ELSE NULL::text
+         END AS "case";
+END;
 
 CREATE FUNCTION app.delete_session_devices() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4076,12 +4102,6 @@ CREATE FUNCTION app.has_details(message public.messages) RETURNS boolean
  SELECT (((message).reply_to_seq IS NOT NULL) OR ((message).mentions IS NOT NULL) OR ((message).mentions_everyone IS NOT NULL) OR ((message).data IS NOT NULL));
 END;
 
-CREATE FUNCTION app.has_huge_number(value jsonb) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT jsonb_path_exists(value, 'strict $.**?(@.type() == "number" && (@ > 170000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 || @ < -170000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000))'::jsonpath) AS jsonb_path_exists;
-END;
-
 CREATE FUNCTION app.hide_presence(user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4418,24 +4438,6 @@ begin
         else true end;
 end
 $$;
-
-CREATE FUNCTION app.json_bytes(value jsonb) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT octet_length((json_strip_nulls((replace((value)::text, 'null'::text, 'true'::text))::json))::text) AS octet_length;
-END;
-
-CREATE FUNCTION app.max_data_bytes() RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT 4096;
-END;
-
-CREATE FUNCTION app.is_valid_data(data jsonb) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT ((jsonb_typeof(data) = 'object'::text) AND (app.json_bytes(data) <= app.max_data_bytes()) AND (NOT app.has_huge_number(data)));
-END;
 
 CREATE FUNCTION app.joined(objects text[], from_last boolean DEFAULT false, room bigint DEFAULT app.answer_bytes()) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -4893,7 +4895,7 @@ end
 $$;
 
 CREATE FUNCTION app.message_details(message public.messages, reply text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE sql STABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT concat(',"reply_to":',
          CASE
@@ -5466,7 +5468,7 @@ begin
            and (s.reply_to_seq is null or s.reply_to_seq between 1 and (
                 select c.last_seq from public.conversations c where c.id = s.conversation_id))
            and (s.everyone is not true or app.may_mention_everyone(s.conversation_id, s.sender_id))
-           and (s.data is null or app.is_valid_data(s.data::jsonb))
+           and (s.data is null or app.data_error(s.data::jsonb) is null)
            and (s.client_id is null or not exists (
                 select from public.messages o
                  where o.conversation_id = s.conversation_id and o.sender_id = s.sender_id
@@ -5543,49 +5545,6 @@ CREATE FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_
              WHEN (muted_until > now()) THEN app.utc(muted_until)
              ELSE NULL::text
          END), ',"is_archived":', (COALESCE(is_archived, false))::text, ',"is_pinned":', (COALESCE(is_pinned, false))::text) AS concat;
-END;
-
-CREATE TABLE public.message_reactions (
-    conversation_id uuid NOT NULL,
-    user_id uuid NOT NULL,
-    seq bigint NOT NULL,
-    emoji text NOT NULL,
-    is_set boolean DEFAULT true NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
-);
-
-CREATE FUNCTION app.own_reactions(conversation_id uuid, user_id uuid, seq bigint) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT COALESCE((json_agg(r.emoji ORDER BY r.created_at, r.emoji))::text, '[]'::text) AS "coalesce"
-    FROM public.message_reactions r
-   WHERE ((r.conversation_id = own_reactions.conversation_id) AND (r.user_id = own_reactions.user_id) AND (r.seq = own_reactions.seq) AND r.is_set);
-END;
-
-CREATE TABLE public.reaction_counts (
-    conversation_id uuid NOT NULL,
-    seq bigint NOT NULL,
-    counts jsonb NOT NULL,
-    version bigint DEFAULT 1 NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
-)
-WITH (fillfactor='70');
-
-CREATE FUNCTION app.reactions_object(reactions public.reaction_counts) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT (((((((('{"conversation_id":"'::text || ((reactions).conversation_id)::text) || '","seq":'::text) || (reactions).seq) || ',"version":'::text) || (reactions).version) || ',"counts":'::text) || ((reactions).counts)::text) || '}'::text);
-END;
-
-CREATE FUNCTION app.own_reactions_object(reactions public.reaction_counts, user_id uuid) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE
-    BEGIN ATOMIC
- SELECT ((("left"(app.reactions_object(reactions), '-1'::integer) || ',"own":'::text) ||
-         CASE
-             WHEN ((reactions).counts = '{}'::jsonb) THEN '[]'::text
-             ELSE app.own_reactions((reactions).conversation_id, user_id, (reactions).seq)
-         END) || '}'::text);
 END;
 
 CREATE FUNCTION app.page_bytes() RETURNS integer
@@ -6137,6 +6096,21 @@ begin
     return null;
 end
 $$;
+
+CREATE TABLE public.reaction_counts (
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    counts jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+)
+WITH (fillfactor='70');
+
+CREATE FUNCTION app.reactions_object(reactions public.reaction_counts, own text) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT ((((((((('{"conversation_id":"'::text || ((reactions).conversation_id)::text) || '","seq":'::text) || (reactions).seq) || ',"version":'::text) || (reactions).version) || ',"counts":'::text) || ((reactions).counts)::text) || COALESCE((',"own":'::text || own), ''::text)) || '}'::text);
+END;
 
 CREATE FUNCTION app.reassign_messages(ids uuid[], from_id uuid, into_id uuid, base bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6744,9 +6718,7 @@ begin
      where sent_xid > horizon or changed_xid > horizon;
     update public.conversation_mutes set changed_xid = '3' where changed_xid > horizon;
     update public.reaction_counts set changed_xid = '3' where changed_xid > horizon;
-    alter table public.message_reactions disable trigger user;
     update public.message_reactions set changed_xid = '3' where changed_xid > horizon;
-    alter table public.message_reactions enable trigger user;
     update public.presence set changed_xid = '3' where changed_xid > horizon;
     update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;
@@ -6829,7 +6801,7 @@ end
 $$;
 
 CREATE FUNCTION app.reply_object(message public.messages) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE sql STABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT concat('{"seq":', (message).seq, ',"sender_id":"', (message).sender_id, '","kind":"', (message).kind, '","content":', COALESCE(to_json("left"(((message).content)::text, 100)), 'null'::json), ',"version":', (message).version, '}') AS concat;
 END;
@@ -6935,42 +6907,42 @@ $$;
 CREATE FUNCTION app.seen_reactions(conversation_id uuid, low bigint, high bigint, since pg_snapshot DEFAULT NULL::pg_snapshot, until pg_snapshot DEFAULT NULL::pg_snapshot) RETURNS TABLE(seq bigint, object text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
     SET search_path TO 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
     AS $$
 #variable_conflict use_column
 declare
-    me uuid := auth.uid();
+    me uuid;
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
-    changed public.reaction_counts[];
+    changed bigint[];
 begin
     if since is null then
         changed := array(
-            select c from public.reaction_counts c
+            select c.seq from public.reaction_counts c
              where c.conversation_id = seen_reactions.conversation_id and c.seq > low and c.seq <= high
                and c.counts <> '{}' and (until is null or pg_catalog.pg_visible_in_snapshot(c.changed_xid, until)));
     else
         changed := array(
-            select c from public.reaction_counts c
+            select c.seq from public.reaction_counts c
              where c.conversation_id = seen_reactions.conversation_id and c.changed_xid >= oldest
                and c.seq > low and c.seq <= high and app.is_change(c.changed_xid, since, until) offset 0);
     end if;
     -- Most pages have none.
-    if changed = '{}' or not exists (
+    if changed = '{}' then
+        return;
+    end if;
+    me := auth.uid();
+    if not exists (
         select from public.conversation_members m
          where m.conversation_id = seen_reactions.conversation_id and m.user_id = me and not m.is_deleted) then
         return;
     end if;
     return query
-    select c.seq, pg_catalog."left"(app.reactions_object(c), -1) || ',"own":'
-                  || case when c.counts = '{}' then '[]' else coalesce(o.own, '[]') end || '}'
-      from unnest(changed) c
+    select c.seq, app.reactions_object(c, coalesce(o.own, '[]'))
+      from public.reaction_counts c
      cross join lateral (
             select pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text as own
               from public.message_reactions r
-             where r.conversation_id = seen_reactions.conversation_id and r.user_id = me and r.seq = c.seq
-               and r.is_set) o
+             where r.conversation_id = c.conversation_id and r.user_id = me and r.seq = c.seq and r.is_set) o
+     where c.conversation_id = seen_reactions.conversation_id and c.seq = any (changed)
      order by c.seq;
 end
 $$;
@@ -7566,13 +7538,12 @@ begin
             select m.id, (m.message).seq,
                    app.message_object(
                        m.message, app.conversation_member(m.id),
-                       s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark, q.object) as object,
+                       s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark,
+                       case when (m.message).reply_to_seq is not null then (
+                           select app.reply_object(t) from public.messages t
+                            where t.conversation_id = m.id and t.seq = (m.message).reply_to_seq) end) as object,
                    null::boolean as limited
               from senders s cross join message m
-              left join lateral (
-                    select app.reply_object(t) as object from public.messages t
-                     where t.conversation_id = m.id and t.seq = (m.message).reply_to_seq offset 0) q
-                on (m.message).reply_to_seq is not null
             union all
             -- Limited conversations: the view contains a message that the page does not. If numbers are reserved for
             -- messages that are still to be moved, it is the next one before them.
@@ -8187,10 +8158,11 @@ CREATE FUNCTION app.validate_message() RETURNS trigger
 declare
     sent_xid xid8;
     has_details boolean := app.has_details(old) or app.has_details(new);
+    is_other boolean := row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
+        is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq);
 begin
-    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
-       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq)
-       or has_details and new.mentions is distinct from old.mentions then
+    -- A merged guest's message moves, or mentions the account in the guest's place.
+    if is_other or new.mentions is distinct from old.mentions then
         sent_xid := app.moved_xid(old, new);
         if sent_xid is not null then
             -- A message that moves to another conversation counts as sent by the transaction that reserved its number.
@@ -8203,8 +8175,7 @@ begin
             return new;
         end if;
     end if;
-    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
-       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq) then
+    if is_other then
         raise exception using errcode = 'restrict_violation',
             message = 'The ids, conversation, number, sender and reply of a message cannot be changed.';
     end if;
@@ -8749,6 +8720,16 @@ CREATE FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) RETURNS TABLE(conv
            WHERE ((t.changed_xid >= s.low) AND (t.changed_xid < s.high))
           OFFSET 0) r);
 END;
+
+CREATE TABLE public.message_reactions (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    emoji text NOT NULL,
+    is_set boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+);
 
 CREATE FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) RETURNS TABLE(conversation_id uuid, user_id uuid, seq bigint)
     LANGUAGE sql STABLE
@@ -9505,8 +9486,8 @@ begin
      where is_opened
      order by o.conversation_id, o.seq;
     return query
-    select 'opening_reaction', null::text, r.conversation_id, null::uuid, r.seq, null::uuid[], app.reactions_object(r),
-           null::text, null::bigint[]
+    select 'opening_reaction', null::text, r.conversation_id, null::uuid, r.seq, null::uuid[],
+           app.reactions_object(r, null), null::text, null::bigint[]
       from unnest(entered) as e (id)
       join public.conversations c on c.id = e.id
       join public.reaction_counts r on r.conversation_id = c.id and r.seq > c.last_seq - 100
@@ -9515,14 +9496,16 @@ begin
     -- A user who has returned may have set some of them.
     return query
     select 'own_reaction', null::text, r.conversation_id, w.user_id, r.seq, null::uuid[],
-           app.own_reactions_object(r, w.user_id), null::text, null::bigint[]
-      from (select distinct m.conversation_id, m.user_id, o.seq
+           app.reactions_object(r, w.own), null::text, null::bigint[]
+      from (select m.conversation_id, m.user_id, o.seq,
+                   json_agg(o.emoji order by o.created_at, o.emoji)::text as own
               from unnest(entered) as e (id)
               join public.conversations c on c.id = e.id
               join public.conversation_members m on m.conversation_id = c.id
               join public.message_reactions o
                 on o.conversation_id = c.id and o.user_id = m.user_id and o.seq > c.last_seq - 100 and o.is_set
-             where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)) w
+             where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+             group by m.conversation_id, m.user_id, o.seq) w
       join public.reaction_counts r on r.conversation_id = w.conversation_id and r.seq = w.seq
      where is_opened
      order by r.conversation_id, r.seq, w.user_id;
@@ -9551,11 +9534,14 @@ CREATE FUNCTION feed.read_own_reactions(lows xid8[], highs xid8[]) RETURNS TABLE
 begin
     return query
     select 'own_reaction', c.changed_xid::text, c.conversation_id, r.user_id, c.seq, null::uuid[],
-           app.own_reactions_object(c, r.user_id), null::text, null::bigint[]
+           app.reactions_object(c, coalesce(w.own, '[]')), null::text, null::bigint[]
       from (select distinct o.conversation_id, o.user_id, o.seq from feed.changed_own_reactions(lows, highs) o) r
       -- Not for users who have left meanwhile.
       join public.conversation_members m on m.conversation_id = r.conversation_id and m.user_id = r.user_id
       join public.reaction_counts c on c.conversation_id = r.conversation_id and c.seq = r.seq
+     cross join lateral (
+            select json_agg(o.emoji order by o.created_at, o.emoji)::text as own from public.message_reactions o
+             where o.conversation_id = r.conversation_id and o.user_id = r.user_id and o.seq = r.seq and o.is_set) w
      order by c.conversation_id, c.seq, r.user_id;
 end
 $$;
@@ -9628,7 +9614,7 @@ CREATE FUNCTION feed.read_reactions(lows xid8[], highs xid8[]) RETURNS TABLE(kin
 begin
     return query
     select 'reaction', c.changed_xid::text, c.conversation_id, null::uuid, c.seq, null::uuid[],
-           app.reactions_object(c), null::text, null::bigint[]
+           app.reactions_object(c, null), null::text, null::bigint[]
       from feed.changed_reactions(lows, highs) r
       join public.reaction_counts c on c.conversation_id = r.conversation_id and c.seq = r.seq
      order by c.conversation_id, c.seq;
@@ -9992,19 +9978,21 @@ CREATE VIEW app.message_objects WITH (security_invoker='true') AS
     m.sent_xid,
     m.changed_xid,
     m.reply_to_seq,
-    app.message_object(m.*, s.object, r.mark, q.object) AS object
-   FROM (((public.messages m
+    app.message_object(m.*, s.object, r.mark,
+        CASE
+            WHEN (m.reply_to_seq IS NOT NULL) THEN ( SELECT app.reply_object(t.*) AS reply_object
+               FROM public.messages t
+              WHERE ((t.conversation_id = m.conversation_id) AND (t.seq = m.reply_to_seq)))
+            ELSE NULL::text
+        END) AS object
+   FROM ((public.messages m
      CROSS JOIN LATERAL ( SELECT s_1.object
            FROM app.sender_objects s_1
           WHERE (s_1.id = m.sender_id)
          OFFSET 0) s)
      CROSS JOIN LATERAL ( SELECT min(r_1.last_read_seq) AS mark
            FROM public.conversation_members r_1
-          WHERE (r_1.conversation_id = m.conversation_id)) r)
-     LEFT JOIN LATERAL ( SELECT app.reply_object(t.*) AS object
-           FROM public.messages t
-          WHERE ((t.conversation_id = m.conversation_id) AND (t.seq = m.reply_to_seq))
-         OFFSET 0) q ON ((m.reply_to_seq IS NOT NULL)));
+          WHERE (r_1.conversation_id = m.conversation_id)) r);
 
 CREATE TABLE app.migrations (
     name text NOT NULL,
@@ -10448,7 +10436,7 @@ CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.conversation_mutes FOR EAC
 
 CREATE TRIGGER keep BEFORE INSERT ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.validate_conversation();
 
-CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.message_reactions FOR EACH ROW EXECUTE FUNCTION app.validate_reaction();
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE OF conversation_id, user_id, seq, emoji, is_set ON public.message_reactions FOR EACH ROW EXECUTE FUNCTION app.validate_reaction();
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_private FOR EACH ROW EXECUTE FUNCTION app.validate_private();
 
@@ -11091,8 +11079,8 @@ GRANT ALL ON FUNCTION api.seen_media(ids uuid[]) TO authenticated;
 REVOKE ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, data jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, data jsonb) TO authenticated;
+REVOKE ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb, reply_to_seq bigint, mentions uuid[], mentions_everyone boolean, data jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text, if_version bigint, media_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text, if_version bigint, media_id uuid) TO authenticated;
@@ -11314,6 +11302,14 @@ REVOKE ALL ON FUNCTION app.create_presence_rows(users uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.creates_event(conversation_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.has_huge_number(value jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.json_bytes(value jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.max_data_bytes() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.data_error(data jsonb) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.delete_session_devices() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) FROM PUBLIC;
@@ -11365,8 +11361,6 @@ REVOKE ALL ON FUNCTION app.has_details(message public.messages) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.has_details(message public.messages) TO postline_sender;
 GRANT ALL ON FUNCTION app.has_details(message public.messages) TO authenticated;
 GRANT ALL ON FUNCTION app.has_details(message public.messages) TO postline_feed;
-
-REVOKE ALL ON FUNCTION app.has_huge_number(value jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.hide_presence(user_id uuid) FROM PUBLIC;
 
@@ -11423,12 +11417,6 @@ REVOKE ALL ON FUNCTION app.is_similar_word(a text, b text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_similar_word(a text, b text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_still_needed(mail app.mails, account auth.users) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.json_bytes(value jsonb) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.max_data_bytes() FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.is_valid_data(data jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) TO authenticated;
@@ -11602,36 +11590,6 @@ REVOKE ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigi
 GRANT ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) TO authenticated;
 GRANT ALL ON FUNCTION app.own_members(unread_count bigint, unread_mentions bigint, is_marked_unread boolean, muted_until timestamp with time zone, is_archived boolean, is_pinned boolean) TO postline_feed;
 
-GRANT ALL ON TABLE public.message_reactions TO service_role;
-GRANT SELECT ON TABLE public.message_reactions TO authenticated;
-GRANT SELECT ON TABLE public.message_reactions TO postline_feed;
-
-GRANT INSERT(conversation_id) ON TABLE public.message_reactions TO authenticated;
-
-GRANT INSERT(user_id) ON TABLE public.message_reactions TO authenticated;
-
-GRANT INSERT(seq) ON TABLE public.message_reactions TO authenticated;
-
-GRANT INSERT(emoji) ON TABLE public.message_reactions TO authenticated;
-
-GRANT UPDATE(is_set) ON TABLE public.message_reactions TO authenticated;
-
-REVOKE ALL ON FUNCTION app.own_reactions(conversation_id uuid, user_id uuid, seq bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.own_reactions(conversation_id uuid, user_id uuid, seq bigint) TO authenticated;
-GRANT ALL ON FUNCTION app.own_reactions(conversation_id uuid, user_id uuid, seq bigint) TO postline_feed;
-
-GRANT SELECT ON TABLE public.reaction_counts TO service_role;
-GRANT SELECT ON TABLE public.reaction_counts TO authenticated;
-GRANT SELECT ON TABLE public.reaction_counts TO postline_feed;
-
-REVOKE ALL ON FUNCTION app.reactions_object(reactions public.reaction_counts) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.reactions_object(reactions public.reaction_counts) TO authenticated;
-GRANT ALL ON FUNCTION app.reactions_object(reactions public.reaction_counts) TO postline_feed;
-
-REVOKE ALL ON FUNCTION app.own_reactions_object(reactions public.reaction_counts, user_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.own_reactions_object(reactions public.reaction_counts, user_id uuid) TO authenticated;
-GRANT ALL ON FUNCTION app.own_reactions_object(reactions public.reaction_counts, user_id uuid) TO postline_feed;
-
 REVOKE ALL ON FUNCTION app.page_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.page_bytes() TO authenticated;
 
@@ -11688,6 +11646,14 @@ REVOKE ALL ON FUNCTION app.queue_pushes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.queue_pushes() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
+
+GRANT SELECT ON TABLE public.reaction_counts TO service_role;
+GRANT SELECT ON TABLE public.reaction_counts TO authenticated;
+GRANT SELECT ON TABLE public.reaction_counts TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.reactions_object(reactions public.reaction_counts, own text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.reactions_object(reactions public.reaction_counts, own text) TO authenticated;
+GRANT ALL ON FUNCTION app.reactions_object(reactions public.reaction_counts, own text) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.reassign_messages(ids uuid[], from_id uuid, into_id uuid, base bigint) FROM PUBLIC;
 
@@ -12034,6 +12000,20 @@ GRANT INSERT(pinned_at),UPDATE(pinned_at) ON TABLE public.conversation_mutes TO 
 
 REVOKE ALL ON FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) TO postline_feed;
+
+GRANT ALL ON TABLE public.message_reactions TO service_role;
+GRANT SELECT ON TABLE public.message_reactions TO authenticated;
+GRANT SELECT ON TABLE public.message_reactions TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(user_id) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(seq) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(emoji) ON TABLE public.message_reactions TO authenticated;
+
+GRANT UPDATE(is_set) ON TABLE public.message_reactions TO authenticated;
 
 REVOKE ALL ON FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) TO postline_feed;

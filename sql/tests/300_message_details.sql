@@ -45,6 +45,20 @@ begin
     return page.changes;
 end $$;
 
+-- Returns how often a page of these messages scans the table and its indexes.
+create function pg_temp.scans(most integer) returns bigint language plpgsql as $$
+declare
+    before bigint;
+    relations oid[] := array(select 'public.messages'::regclass::oid
+                             union all
+                             select i.indexrelid from pg_index i where i.indrelid = 'public.messages'::regclass);
+begin
+    before := (select sum(pg_stat_get_xact_numscans(r)) from unnest(relations) r);
+    perform tests.as('alice', format('api.messages(%L, max_results => %s)', tests.id('group'), most));
+    return (select sum(pg_stat_get_xact_numscans(r)) from unnest(relations) r) - before;
+end $$;
+select is(pg_temp.scans(6), pg_temp.scans(1), 'a list reads nothing else for a message that is no reply');
+
 -- Replies.
 select tests.age();
 select is(pg_temp.send('alice', 'direct', 'reply_to_seq => 1')::jsonb -> 'reply_to',
@@ -147,7 +161,7 @@ select is((select row(m.mentions, m.mentions_everyone, m.data) is not distinct f
              from public.messages m where m.conversation_id = tests.id('group') and m.seq = 12),
     true, 'a deleted message has no mentions and no data');
 
--- What users may select of it.
+-- Selects by users.
 select pg_temp.send('alice', 'group', format('mentions => %L', pg_temp.ids('bob')));
 select is(tests.attempt(who, 'select from public.message_mentions'), outcome, who || ' selects ' || outcome)
   from (values ('bob', '2'), ('carol', '0'), ('mallory', '0')) w (who, outcome);

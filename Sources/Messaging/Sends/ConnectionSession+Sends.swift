@@ -17,7 +17,11 @@ extension ConnectionSession {
 
     /// Returns the earlier message of the user that has this `client_id`.
     private static let sentMessage = Statement(
-        "api.sent_message", "select api.sent_message($1::uuid, $2, $3::uuid, $4, $5::jsonb, $6::bigint, $7::jsonb)")
+        "api.sent_message",
+        """
+        select api.sent_message(\
+        $1::uuid, $2, $3::uuid, $4, $5::jsonb, $6::bigint, $7::uuid[], $8::boolean, $9::jsonb)
+        """)
 
     /// Performs `messages.send`.
     func send(_ params: Params) async throws(ProtocolError) -> Answer {
@@ -114,7 +118,6 @@ extension ConnectionSession {
     /// `client_id_reused`.
     private func earlierMessage(_ message: [String?], _ error: ProtocolError) async throws(ProtocolError) -> Answer {
         guard error.code == .clientIDReused else { throw error }
-        // Mentions are not compared: of the parameters after the attachment, only the reply and the data.
-        return try await read(Self.sentMessage, Array(message[..<6]) + [message[8]])
+        return try await read(Self.sentMessage, message)
     }
 }

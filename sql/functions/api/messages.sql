@@ -19,7 +19,7 @@ $$;
 -- Overloads of an earlier version.
 drop function if exists api.send_message(uuid, text, uuid, text, jsonb);
 drop function if exists api.sent_message(uuid, text, uuid, text, jsonb);
-drop function if exists api.messages(uuid, bigint, bigint, integer);
+drop function if exists api.sent_message(uuid, text, uuid, text, jsonb, bigint, jsonb);
 drop function if exists api.edit_message(uuid, bigint, text);
 
 -- Sends a message of the caller and returns it. Raises unique_violation (messages_client_id_key) if the caller has used
@@ -55,10 +55,11 @@ end
 $$;
 
 -- Returns the caller's message with a client_id, in its present form. Raises client_id_reused unless the first sent
--- form equals these params.
+-- form equals these params, which are those of api.send_message. Mentions are not compared (app.is_first_sent).
 create or replace function api.sent_message(
     conversation_id uuid, content text, client_id uuid, kind text default 'text', attachment jsonb default null,
-    reply_to_seq bigint default null, data jsonb default null) returns json
+    reply_to_seq bigint default null, mentions uuid[] default null, mentions_everyone boolean default null,
+    data jsonb default null) returns json
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
@@ -126,7 +127,7 @@ create or replace function api.messages(
     max_results integer default 50) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_sort = off set enable_bitmapscan = off as $$
+set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off as $$
 declare
     -- A bound in a variable becomes a condition of the index; with `coalesce`, under row-level security, it would not.
     bound bigint := coalesce(before_seq, 9223372036854775807);
@@ -159,12 +160,12 @@ begin
                            m, conversation,
                            coalesce(senders[pg_catalog.array_position(sender_ids, m.sender_id)],
                                     app.sender_of(m.sender_id)),
-                           page.mark, q.object) as object
+                           page.mark,
+                           case when m.reply_to_seq is not null then (
+                               select app.reply_object(t) from public.messages t
+                                where t.conversation_id = messages.conversation_id and t.seq = m.reply_to_seq) end)
+                           as object
                   from public.messages m
-                  left join lateral (
-                        select app.reply_object(t) as object from public.messages t
-                         where t.conversation_id = messages.conversation_id and t.seq = m.reply_to_seq offset 0) q
-                    on m.reply_to_seq is not null
                  where m.conversation_id = messages.conversation_id and m.seq > page.beyond and m.seq < bound
                  order by m.seq limit messages.max_results) o;
         exit when found_rows = max_results or after_seq is not null or page.beyond <= 0;

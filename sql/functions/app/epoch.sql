@@ -64,9 +64,7 @@ begin
      where sent_xid > horizon or changed_xid > horizon;
     update public.conversation_mutes set changed_xid = '3' where changed_xid > horizon;
     update public.reaction_counts set changed_xid = '3' where changed_xid > horizon;
-    alter table public.message_reactions disable trigger user;
     update public.message_reactions set changed_xid = '3' where changed_xid > horizon;
-    alter table public.message_reactions enable trigger user;
     update public.presence set changed_xid = '3' where changed_xid > horizon;
     update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;

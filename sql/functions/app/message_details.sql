@@ -11,7 +11,7 @@ end;
 
 -- Returns the message to which another replies, as an object of that one. `content` has at most 100 characters.
 create or replace function app.reply_object(message public.messages) returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 begin atomic
     select pg_catalog.concat(
         '{"seq":', message.seq, ',"sender_id":"', message.sender_id, '","kind":"', message.kind, '","content":',
@@ -23,7 +23,7 @@ end;
 -- `reply` is the object of the message to which it replies, or null if that is not there (yet): a guest's conversation
 -- may be moving. Clients replace it by a greater version.
 create or replace function app.message_details(message public.messages, reply text) returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 begin atomic
     select pg_catalog.concat(
         ',"reply_to":',
@@ -35,24 +35,27 @@ begin atomic
         ',"data":', coalesce(message.data::text, 'null'));
 end;
 
--- Returns true if the data of an app is an object of at most 4 KiB of JSON, without numbers that a double cannot hold.
-create or replace function app.is_valid_data(data jsonb) returns boolean
+-- Function of an earlier version.
+drop function if exists app.is_valid_data(jsonb);
+
+-- Returns what is wrong with the data of an app, or null if it is an object of at most 4 KiB of JSON, without numbers
+-- that a double cannot hold.
+create or replace function app.data_error(data jsonb) returns text
 language sql immutable parallel safe
 begin atomic
-    select pg_catalog.jsonb_typeof(data) = 'object' and app.json_bytes(data) <= app.max_data_bytes()
-           and not app.has_huge_number(data);
+    select case when pg_catalog.jsonb_typeof(data) <> 'object' then '"data" must be an object.'
+                when app.has_huge_number(data) then '"data" has a number that is out of range.'
+                when app.json_bytes(data) > app.max_data_bytes() then '"data" must be at most 4 KiB of JSON.' end;
 end;
 
--- Raises invalid_params unless the data of an app is valid (app.is_valid_data).
+-- Raises invalid_params unless the data of an app is valid (app.data_error).
 create or replace function app.check_data(data jsonb) returns void
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+    problem text := app.data_error(data);
 begin
-    if pg_catalog.jsonb_typeof(data) <> 'object' then
-        perform app.refuse_param('data', '"data" must be an object.');
-    elsif app.has_huge_number(data) then
-        perform app.refuse_param('data', '"data" has a number that is out of range.');
-    elsif app.json_bytes(data) > app.max_data_bytes() then
-        perform app.refuse_param('data', '"data" must be at most 4 KiB of JSON.');
+    if problem is not null then
+        perform app.refuse_param('data', problem);
     end if;
 end
 $$;

@@ -203,10 +203,11 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     sent_xid xid8;
     has_details boolean := app.has_details(old) or app.has_details(new);
+    is_other boolean := row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
+        is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq);
 begin
-    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
-       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq)
-       or has_details and new.mentions is distinct from old.mentions then
+    -- A merged guest's message moves, or mentions the account in the guest's place.
+    if is_other or new.mentions is distinct from old.mentions then
         sent_xid := app.moved_xid(old, new);
         if sent_xid is not null then
             -- A message that moves to another conversation counts as sent by the transaction that reserved its number.
@@ -219,8 +220,7 @@ begin
             return new;
         end if;
     end if;
-    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.reply_to_seq)
-       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.reply_to_seq) then
+    if is_other then
         raise exception using errcode = 'restrict_violation',
             message = 'The ids, conversation, number, sender and reply of a message cannot be changed.';
     end if;

@@ -1,4 +1,4 @@
--- What members may change in a conversation without the right to write to its row.
+-- Pins and the app's data of a conversation. Members may change them without the right to write to its row.
 
 -- Pins or unpins a message of one of the caller's conversations.
 create or replace function app.set_pin(conversation_id uuid, seq bigint, is_pinned boolean) returns void

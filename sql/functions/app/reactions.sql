@@ -13,76 +13,65 @@ begin atomic
                        U&'[^0-9#*\00A9\00AE\200D\203C-\3299\FE0F\+01F000-\+01FAFF\+0E0020-\+0E007F]');
 end;
 
--- Returns the reactions to a message as an object, without what the user has set itself.
-create or replace function app.reactions_object(reactions public.reaction_counts) returns text
-language sql immutable parallel safe
+-- Returns the reactions to a message as an object. `own` is what the user has set, as JSON; null leaves it out. Stable,
+-- as its operators are, so that it is inlined.
+create or replace function app.reactions_object(reactions public.reaction_counts, own text) returns text
+language sql stable parallel safe
 begin atomic
     select '{"conversation_id":"' || reactions.conversation_id::text || '","seq":' || reactions.seq
-           || ',"version":' || reactions.version || ',"counts":' || reactions.counts::text || '}';
+           || ',"version":' || reactions.version || ',"counts":' || reactions.counts::text
+           || coalesce(',"own":' || own, '') || '}';
 end;
-
--- Returns what a user has set for a message, as JSON. For the feed: to users row-level security would cost too much.
-create or replace function app.own_reactions(conversation_id uuid, user_id uuid, seq bigint) returns text
-language sql stable parallel safe
-begin atomic
-    select coalesce(pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text, '[]')
-      from public.message_reactions r
-     where r.conversation_id = own_reactions.conversation_id and r.user_id = own_reactions.user_id
-       and r.seq = own_reactions.seq and r.is_set;
-end;
-
--- Returns the reactions to a message as a user sees them. For the feed, as app.own_reactions.
-create or replace function app.own_reactions_object(reactions public.reaction_counts, user_id uuid) returns text
-language sql stable parallel safe
-begin atomic
-    select pg_catalog."left"(app.reactions_object(reactions), -1) || ',"own":'
-           || case when reactions.counts = '{}' then '[]'
-                   else app.own_reactions(reactions.conversation_id, user_id, reactions.seq) end || '}';
-end;
+-- Functions of an earlier version.
+drop function if exists app.own_reactions_object(public.reaction_counts, uuid);
+drop function if exists app.own_reactions(uuid, uuid, bigint);
+drop function if exists app.reactions_object(public.reaction_counts);
 
 -- Returns the reactions to the messages of a page as the caller sees them: those to messages with numbers above `low`,
 -- up to `high`, in a view that contains what `until` sees (null: everything) and `since` does not (null: nothing).
 -- Without `since`, only messages that have any. Nothing if the caller is not a member.
 --
--- The walks begin with variables: under row-level security all reactions to a message would be read, to find one's own.
+-- Runs as the owner: under row-level security all reactions to a message would be read, to find one's own. The planner
+-- settings of the functions that call it hold here too: settings of its own would cost as much as the lookup.
 create or replace function app.seen_reactions(
     conversation_id uuid, low bigint, high bigint, since pg_snapshot default null, until pg_snapshot default null)
     returns table (seq bigint, object text)
-language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off rows 10 as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp rows 10 as $$
 #variable_conflict use_column
 declare
-    me uuid := auth.uid();
+    me uuid;
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
-    changed public.reaction_counts[];
+    changed bigint[];
 begin
     if since is null then
         changed := array(
-            select c from public.reaction_counts c
+            select c.seq from public.reaction_counts c
              where c.conversation_id = seen_reactions.conversation_id and c.seq > low and c.seq <= high
                and c.counts <> '{}' and (until is null or pg_catalog.pg_visible_in_snapshot(c.changed_xid, until)));
     else
         changed := array(
-            select c from public.reaction_counts c
+            select c.seq from public.reaction_counts c
              where c.conversation_id = seen_reactions.conversation_id and c.changed_xid >= oldest
                and c.seq > low and c.seq <= high and app.is_change(c.changed_xid, since, until) offset 0);
     end if;
     -- Most pages have none.
-    if changed = '{}' or not exists (
+    if changed = '{}' then
+        return;
+    end if;
+    me := auth.uid();
+    if not exists (
         select from public.conversation_members m
          where m.conversation_id = seen_reactions.conversation_id and m.user_id = me and not m.is_deleted) then
         return;
     end if;
     return query
-    select c.seq, pg_catalog."left"(app.reactions_object(c), -1) || ',"own":'
-                  || case when c.counts = '{}' then '[]' else coalesce(o.own, '[]') end || '}'
-      from unnest(changed) c
+    select c.seq, app.reactions_object(c, coalesce(o.own, '[]'))
+      from public.reaction_counts c
      cross join lateral (
             select pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text as own
               from public.message_reactions r
-             where r.conversation_id = seen_reactions.conversation_id and r.user_id = me and r.seq = c.seq
-               and r.is_set) o
+             where r.conversation_id = c.conversation_id and r.user_id = me and r.seq = c.seq and r.is_set) o
+     where c.conversation_id = seen_reactions.conversation_id and c.seq = any (changed)
      order by c.seq;
 end
 $$;
@@ -124,7 +113,8 @@ begin
     return new;
 end
 $$;
-create or replace trigger keep before insert or update on public.message_reactions
+create or replace trigger keep
+    before insert or update of conversation_id, user_id, seq, emoji, is_set on public.message_reactions
     for each row execute function app.validate_reaction();
 
 -- Returns the numbers of reactions after a change: `steps` has, for each emoji that changes, by how much.
@@ -161,40 +151,37 @@ $$;
 create or replace function app.count_reactions() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    changes jsonb[] := '{}';
+    added public.message_reactions[] := '{}';
+    removed public.message_reactions[] := '{}';
     change record;
 begin
-    if tg_op in ('UPDATE', 'DELETE') then
-        changes := changes || array(
-            select pg_catalog.jsonb_build_array(o.conversation_id, o.user_id, o.seq, o.emoji, -1)
-              from before o where o.is_set);
+    if tg_op <> 'DELETE' then
+        added := array(select row(n.*)::public.message_reactions from after n where n.is_set);
     end if;
-    if tg_op in ('UPDATE', 'INSERT') then
-        changes := changes || array(
-            select pg_catalog.jsonb_build_array(n.conversation_id, n.user_id, n.seq, n.emoji, 1)
-              from after n where n.is_set);
+    if tg_op <> 'INSERT' then
+        removed := array(select row(o.*)::public.message_reactions from before o where o.is_set);
     end if;
     for change in
         select w.conversation_id, w.seq, pg_catalog.jsonb_object_agg(w.emoji, w.step) as steps
-          from (select (c ->> 0)::uuid as conversation_id, (c ->> 2)::bigint as seq, c ->> 3 as emoji,
-                       sum((c ->> 4)::integer) as step
-                  from unnest(changes) c group by 1, 2, 3) w
+          from (select r.conversation_id, r.seq, r.emoji, sum(r.step) as step
+                  from (select a.conversation_id, a.seq, a.emoji, 1 as step from unnest(added) a
+                        union all
+                        select o.conversation_id, o.seq, o.emoji, -1 from unnest(removed) o) r
+                 group by r.conversation_id, r.seq, r.emoji) w
          where w.step <> 0
-         group by 1, 2 order by 1, 2
+         group by w.conversation_id, w.seq order by w.conversation_id, w.seq
     loop
         perform app.add_reaction_counts(change.conversation_id, change.seq, change.steps);
     end loop;
-    if tg_op = 'DELETE' then
-        return null;
-    elsif exists (
+    if exists (
         -- Deleted meanwhile: a deletion locks the numbers too (app.remove_reactions).
-        select from after n join public.messages m on m.conversation_id = n.conversation_id and m.seq = n.seq
-         where m.deleted_at is not null and n.is_set) then
+        select from unnest(added) a join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
+         where m.deleted_at is not null) then
         perform app.refuse_forbidden('Nobody can react to this message.');
     elsif exists (
-        select from after n
+        select from unnest(added) a
          where (select count(*) from public.message_reactions r
-                 where r.conversation_id = n.conversation_id and r.user_id = n.user_id and r.seq = n.seq
+                 where r.conversation_id = a.conversation_id and r.user_id = a.user_id and r.seq = a.seq
                    and r.is_set) > 10) then
         perform app.refuse_forbidden('A user can set at most 10 reactions to a message.');
     end if;

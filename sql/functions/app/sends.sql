@@ -48,7 +48,7 @@ begin
            and (s.reply_to_seq is null or s.reply_to_seq between 1 and (
                 select c.last_seq from public.conversations c where c.id = s.conversation_id))
            and (s.everyone is not true or app.may_mention_everyone(s.conversation_id, s.sender_id))
-           and (s.data is null or app.is_valid_data(s.data::jsonb))
+           and (s.data is null or app.data_error(s.data::jsonb) is null)
            and (s.client_id is null or not exists (
                 select from public.messages o
                  where o.conversation_id = s.conversation_id and o.sender_id = s.sender_id

@@ -526,13 +526,12 @@ begin
             select m.id, (m.message).seq,
                    app.message_object(
                        m.message, app.conversation_member(m.id),
-                       s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark, q.object) as object,
+                       s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark,
+                       case when (m.message).reply_to_seq is not null then (
+                           select app.reply_object(t) from public.messages t
+                            where t.conversation_id = m.id and t.seq = (m.message).reply_to_seq) end) as object,
                    null::boolean as limited
               from senders s cross join message m
-              left join lateral (
-                    select app.reply_object(t) as object from public.messages t
-                     where t.conversation_id = m.id and t.seq = (m.message).reply_to_seq offset 0) q
-                on (m.message).reply_to_seq is not null
             union all
             -- Limited conversations: the view contains a message that the page does not. If numbers are reserved for
             -- messages that are still to be moved, it is the next one before them.

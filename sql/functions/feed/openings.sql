@@ -31,8 +31,8 @@ begin
      where is_opened
      order by o.conversation_id, o.seq;
     return query
-    select 'opening_reaction', null::text, r.conversation_id, null::uuid, r.seq, null::uuid[], app.reactions_object(r),
-           null::text, null::bigint[]
+    select 'opening_reaction', null::text, r.conversation_id, null::uuid, r.seq, null::uuid[],
+           app.reactions_object(r, null), null::text, null::bigint[]
       from unnest(entered) as e (id)
       join public.conversations c on c.id = e.id
       join public.reaction_counts r on r.conversation_id = c.id and r.seq > c.last_seq - 100
@@ -41,14 +41,16 @@ begin
     -- A user who has returned may have set some of them.
     return query
     select 'own_reaction', null::text, r.conversation_id, w.user_id, r.seq, null::uuid[],
-           app.own_reactions_object(r, w.user_id), null::text, null::bigint[]
-      from (select distinct m.conversation_id, m.user_id, o.seq
+           app.reactions_object(r, w.own), null::text, null::bigint[]
+      from (select m.conversation_id, m.user_id, o.seq,
+                   json_agg(o.emoji order by o.created_at, o.emoji)::text as own
               from unnest(entered) as e (id)
               join public.conversations c on c.id = e.id
               join public.conversation_members m on m.conversation_id = c.id
               join public.message_reactions o
                 on o.conversation_id = c.id and o.user_id = m.user_id and o.seq > c.last_seq - 100 and o.is_set
-             where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)) w
+             where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+             group by m.conversation_id, m.user_id, o.seq) w
       join public.reaction_counts r on r.conversation_id = w.conversation_id and r.seq = w.seq
      where is_opened
      order by r.conversation_id, r.seq, w.user_id;
