@@ -462,6 +462,7 @@ grant execute on function
     app.is_first_sent(uuid, uuid, text, text, jsonb, bigint, jsonb), app.mentioned_members(uuid, uuid[]),
     app.set_pin(uuid, bigint, boolean), app.set_conversation_data(uuid, jsonb),
     app.seen_reactions(uuid, bigint, bigint, pg_snapshot, pg_snapshot),
+    app.set_reaction(uuid, bigint, text, boolean),
     app.conversations_with_reactions(pg_snapshot, uuid[]),
     app.sync_reactions(pg_snapshot, pg_snapshot, uuid[], uuid[], integer, uuid, bigint, timestamptz, bigint),
     app.is_change(xid8, pg_snapshot, pg_snapshot), app.presence_visibility(), app.presence_visible_users(),

@@ -1863,9 +1863,10 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.react(conversation_id uuid, seq bigint, emoji text, is_set boolean DEFAULT true) RETURNS json
-    LANGUAGE plpgsql
+CREATE FUNCTION app.set_reaction(conversation_id uuid, seq bigint, emoji text, is_set boolean) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
@@ -1875,23 +1876,39 @@ declare
 begin
     if is_set then
         insert into public.message_reactions as r (conversation_id, user_id, seq, emoji)
-        values (react.conversation_id, me, react.seq, react.emoji)
+        values (set_reaction.conversation_id, me, set_reaction.seq, set_reaction.emoji)
         on conflict on constraint message_reactions_pkey do update set is_set = true where not r.is_set;
     else
         update public.message_reactions r set is_set = false
-         where r.conversation_id = react.conversation_id and r.user_id = me and r.seq = react.seq
-           and r.emoji = react.emoji and r.is_set;
+         where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq
+           and r.emoji = set_reaction.emoji and r.is_set;
         if not found and not exists (
-            select from public.messages m where m.conversation_id = react.conversation_id and m.seq = react.seq) then
+            select from public.messages m
+              join public.conversation_members c
+                on c.conversation_id = m.conversation_id and c.user_id = me and not c.is_deleted
+             where m.conversation_id = set_reaction.conversation_id and m.seq = set_reaction.seq) then
             perform app.refuse_hidden('There is no such message.');
         end if;
     end if;
-    -- The snapshot has seen nothing: the reactions are returned also if there are none left.
-    select r.object into answer from app.seen_reactions(react.conversation_id, react.seq - 1, react.seq, '1:1:') r;
+    select app.reactions_object(c, coalesce((
+               select pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text
+                 from public.message_reactions r
+                where r.conversation_id = set_reaction.conversation_id and r.user_id = me
+                  and r.seq = set_reaction.seq and r.is_set), '[]'))
+      into answer
+      from public.reaction_counts c
+     where c.conversation_id = set_reaction.conversation_id and c.seq = set_reaction.seq;
     return coalesce(answer, pg_catalog.format(
-        '{"conversation_id":"%s","seq":%s,"version":0,"counts":{},"own":[]}', react.conversation_id, react.seq))::json;
+        '{"conversation_id":"%s","seq":%s,"version":0,"counts":{},"own":[]}',
+        set_reaction.conversation_id, set_reaction.seq))::json;
 end
 $$;
+
+CREATE FUNCTION api.react(conversation_id uuid, seq bigint, emoji text, is_set boolean DEFAULT true) RETURNS json
+    LANGUAGE sql
+    BEGIN ATOMIC
+ SELECT app.set_reaction(conversation_id, seq, emoji, is_set) AS set_reaction;
+END;
 
 CREATE FUNCTION api.reactions(conversation_id uuid, seq bigint, emoji text DEFAULT NULL::text, max_results integer DEFAULT 50, after text DEFAULT NULL::text) RETURNS json
     LANGUAGE plpgsql STABLE
@@ -2721,20 +2738,22 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.add_reaction_counts(conversation_id uuid, seq bigint, steps jsonb) RETURNS void
+CREATE FUNCTION app.add_reactions(conversation_id uuid, seq bigint, emoji text, step bigint) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    reactions public.reaction_counts;
+    numbers jsonb;
 begin
     insert into public.reaction_counts as c (conversation_id, seq, counts)
-    values (add_reaction_counts.conversation_id, add_reaction_counts.seq, app.stepped_counts('{}', steps))
+    values (add_reactions.conversation_id, add_reactions.seq,
+            app.stepped_counts('{}', add_reactions.emoji, add_reactions.step))
     on conflict on constraint reaction_counts_pkey do update
-       set counts = app.stepped_counts(c.counts, steps), version = c.version + 1,
+       set counts = app.stepped_counts(c.counts, add_reactions.emoji, add_reactions.step), version = c.version + 1,
            changed_xid = pg_catalog.pg_current_xact_id()
-    returning c.* into reactions;
-    if (select count(*) from pg_catalog.jsonb_object_keys(reactions.counts)) > 20 then
+    returning c.counts into numbers;
+    if step > 0 and (numbers ->> emoji)::bigint = step
+       and (select count(*) from pg_catalog.jsonb_object_keys(numbers)) > 20 then
         perform app.refuse_forbidden('A message can have at most 20 different reactions.');
     end if;
 end
@@ -3553,19 +3572,26 @@ begin
     if tg_op <> 'INSERT' then
         removed := array(select row(o.*)::public.message_reactions from before o where o.is_set);
     end if;
-    for change in
-        select w.conversation_id, w.seq, pg_catalog.jsonb_object_agg(w.emoji, w.step) as steps
-          from (select r.conversation_id, r.seq, r.emoji, sum(r.step) as step
-                  from (select a.conversation_id, a.seq, a.emoji, 1 as step from unnest(added) a
-                        union all
-                        select o.conversation_id, o.seq, o.emoji, -1 from unnest(removed) o) r
-                 group by r.conversation_id, r.seq, r.emoji) w
-         where w.step <> 0
-         group by w.conversation_id, w.seq order by w.conversation_id, w.seq
-    loop
-        perform app.add_reaction_counts(change.conversation_id, change.seq, change.steps);
-    end loop;
-    if exists (
+    -- Most statements set one, or take one back.
+    if cardinality(added) = 1 and removed = '{}' then
+        perform app.add_reactions(added[1].conversation_id, added[1].seq, added[1].emoji, 1);
+    elsif cardinality(removed) = 1 and added = '{}' then
+        perform app.add_reactions(removed[1].conversation_id, removed[1].seq, removed[1].emoji, -1);
+    else
+        for change in
+            select r.conversation_id, r.seq, r.emoji, sum(r.step)::bigint as step
+              from (select a.conversation_id, a.seq, a.emoji, 1 as step from unnest(added) a
+                    union all
+                    select o.conversation_id, o.seq, o.emoji, -1 from unnest(removed) o) r
+             group by r.conversation_id, r.seq, r.emoji having sum(r.step) <> 0
+             order by r.conversation_id, r.seq, sum(r.step), r.emoji
+        loop
+            perform app.add_reactions(change.conversation_id, change.seq, change.emoji, change.step);
+        end loop;
+    end if;
+    if added = '{}' then
+        return null;
+    elsif exists (
         -- Deleted meanwhile: a deletion locks the numbers too (app.remove_reactions).
         select from unnest(added) a join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
          where m.deleted_at is not null) then
@@ -7320,20 +7346,14 @@ CREATE FUNCTION app.step_members() RETURNS integer
  SELECT 16384;
 END;
 
-CREATE FUNCTION app.stepped_counts(counts jsonb, steps jsonb) RETURNS jsonb
+CREATE FUNCTION app.stepped_counts(counts jsonb, emoji text, step bigint) RETURNS jsonb
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT COALESCE(jsonb_object_agg(n.emoji, n.number) FILTER (WHERE (n.number > (0)::numeric)), '{}'::jsonb) AS "coalesce"
-    FROM ( SELECT w.emoji,
-             sum(w.number) AS number
-            FROM ( SELECT e.key AS emoji,
-                     (e.value)::bigint AS number
-                    FROM jsonb_each_text(stepped_counts.counts) e(key, value)
-                 UNION ALL
-                  SELECT e.key,
-                     (e.value)::bigint AS value
-                    FROM jsonb_each_text(stepped_counts.steps) e(key, value)) w
-           GROUP BY w.emoji) n;
+ SELECT
+         CASE
+             WHEN ((COALESCE(((counts ->> emoji))::bigint, (0)::bigint) + step) > 0) THEN (counts || jsonb_build_object(emoji, (COALESCE(((counts ->> emoji))::bigint, (0)::bigint) + step)))
+             ELSE (counts - emoji)
+         END AS "case";
 END;
 
 CREATE FUNCTION app.store_address() RETURNS trigger
@@ -11046,6 +11066,9 @@ GRANT ALL ON FUNCTION api.profile_by_username(username text) TO authenticated;
 REVOKE ALL ON FUNCTION api.profiles(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.profiles(ids uuid[]) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.set_reaction(conversation_id uuid, seq bigint, emoji text, is_set boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.set_reaction(conversation_id uuid, seq bigint, emoji text, is_set boolean) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.react(conversation_id uuid, seq bigint, emoji text, is_set boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.react(conversation_id uuid, seq bigint, emoji text, is_set boolean) TO authenticated;
 
@@ -11164,7 +11187,7 @@ REVOKE ALL ON FUNCTION app.add_details(message public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.add_participants() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.add_reaction_counts(conversation_id uuid, seq bigint, steps jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.add_reactions(conversation_id uuid, seq bigint, emoji text, step bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.added_users_param(conversation_id uuid) FROM PUBLIC;
 
@@ -11820,7 +11843,7 @@ REVOKE ALL ON FUNCTION app.standby_timeline() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.step_members() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.step_members() TO authenticated;
 
-REVOKE ALL ON FUNCTION app.stepped_counts(counts jsonb, steps jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.stepped_counts(counts jsonb, emoji text, step bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.store_address() FROM PUBLIC;
 

@@ -205,5 +205,28 @@ select is((select string_agg(concat_ws(' ', r.seq, i.name, r.emoji), ', ' order 
     'reactions move with the messages');
 select is_empty('select pg_temp.wrong_counts()', 'the numbers are those of the rows');
 
+-- Returns how many rows of the numbers a reaction reads.
+create function pg_temp.rows_read(seq bigint) returns bigint language plpgsql as $$
+declare
+    relations oid[] := array(select 'public.reaction_counts'::regclass::oid
+                             union all
+                             select i.indexrelid from pg_index i
+                              where i.indrelid = 'public.reaction_counts'::regclass);
+    before bigint := (select sum(pg_stat_get_xact_tuples_returned(r)) from unnest(relations) r);
+begin
+    perform tests.as('alice', format('api.react(%L, %s, ''x'')', tests.id('group'), seq));
+    return (select sum(pg_stat_get_xact_tuples_returned(r)) from unnest(relations) r) - before;
+end $$;
+select tests.say('group', 'bob', 'more ' || n) from generate_series(1, 12) n;
+create temporary table costs as select pg_temp.rows_read(
+    (select max(m.seq) from public.messages m where m.conversation_id = tests.id('group'))) as before;
+insert into public.message_reactions (conversation_id, user_id, seq, emoji)
+select tests.id('group'), tests.id('carol'), m.seq, 'y' from public.messages m
+ where m.conversation_id = tests.id('group') and m.kind <> 'system' and m.deleted_at is null
+   and m.seq > (select max(n.seq) - 12 from public.messages n where n.conversation_id = tests.id('group'));
+select cmp_ok(pg_temp.rows_read((select max(m.seq) - 1 from public.messages m
+                                  where m.conversation_id = tests.id('group'))), '<=', c.before + 2,
+    'a reaction does not read the reactions to other messages') from costs c;
+
 select * from finish();
 rollback;

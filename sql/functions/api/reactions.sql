@@ -1,30 +1,10 @@
 -- Sets a reaction of the caller to a message, or takes it back, and returns the reactions to the message.
 create or replace function api.react(conversation_id uuid, seq bigint, emoji text, is_set boolean default true)
 returns json
-language plpgsql set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
-declare
-    me uuid := app.caller();
-    answer text;
-begin
-    if is_set then
-        insert into public.message_reactions as r (conversation_id, user_id, seq, emoji)
-        values (react.conversation_id, me, react.seq, react.emoji)
-        on conflict on constraint message_reactions_pkey do update set is_set = true where not r.is_set;
-    else
-        update public.message_reactions r set is_set = false
-         where r.conversation_id = react.conversation_id and r.user_id = me and r.seq = react.seq
-           and r.emoji = react.emoji and r.is_set;
-        if not found and not exists (
-            select from public.messages m where m.conversation_id = react.conversation_id and m.seq = react.seq) then
-            perform app.refuse_hidden('There is no such message.');
-        end if;
-    end if;
-    -- The snapshot has seen nothing: the reactions are returned also if there are none left.
-    select r.object into answer from app.seen_reactions(react.conversation_id, react.seq - 1, react.seq, '1:1:') r;
-    return coalesce(answer, pg_catalog.format(
-        '{"conversation_id":"%s","seq":%s,"version":0,"counts":{},"own":[]}', react.conversation_id, react.seq))::json;
-end
-$$;
+language sql
+begin atomic
+    select app.set_reaction(react.conversation_id, react.seq, react.emoji, react.is_set);
+end;
 
 -- Returns a page of the users who have reacted to a message, the first ones first, and the position of the next page.
 create or replace function api.reactions(

@@ -117,31 +117,33 @@ create or replace trigger keep
     before insert or update of conversation_id, user_id, seq, emoji, is_set on public.message_reactions
     for each row execute function app.validate_reaction();
 
--- Returns the numbers of reactions after a change: `steps` has, for each emoji that changes, by how much.
-create or replace function app.stepped_counts(counts jsonb, steps jsonb) returns jsonb
+-- Returns the numbers of reactions after `step` more of one emoji, or fewer.
+create or replace function app.stepped_counts(counts jsonb, emoji text, step bigint) returns jsonb
 language sql immutable parallel safe
 begin atomic
-    select coalesce(pg_catalog.jsonb_object_agg(n.emoji, n.number) filter (where n.number > 0), '{}')
-      from (select w.emoji, sum(w.number) as number
-              from (select e.key as emoji, e.value::bigint as number from pg_catalog.jsonb_each_text(counts) e
-                    union all
-                    select e.key, e.value::bigint from pg_catalog.jsonb_each_text(steps) e) w
-             group by w.emoji) n;
+    select case when coalesce((counts ->> emoji)::bigint, 0) + step > 0
+                then counts || pg_catalog.jsonb_build_object(emoji, coalesce((counts ->> emoji)::bigint, 0) + step)
+                else counts - emoji end;
 end;
+-- Functions of an earlier version.
+drop function if exists app.stepped_counts(jsonb, jsonb);
+drop function if exists app.add_reaction_counts(uuid, bigint, jsonb);
 
--- Changes the numbers of reactions to a message.
-create or replace function app.add_reaction_counts(conversation_id uuid, seq bigint, steps jsonb) returns void
+-- Changes the numbers of reactions to a message by `step` of one emoji.
+create or replace function app.add_reactions(conversation_id uuid, seq bigint, emoji text, step bigint) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
-    reactions public.reaction_counts;
+    numbers jsonb;
 begin
     insert into public.reaction_counts as c (conversation_id, seq, counts)
-    values (add_reaction_counts.conversation_id, add_reaction_counts.seq, app.stepped_counts('{}', steps))
+    values (add_reactions.conversation_id, add_reactions.seq,
+            app.stepped_counts('{}', add_reactions.emoji, add_reactions.step))
     on conflict on constraint reaction_counts_pkey do update
-       set counts = app.stepped_counts(c.counts, steps), version = c.version + 1,
+       set counts = app.stepped_counts(c.counts, add_reactions.emoji, add_reactions.step), version = c.version + 1,
            changed_xid = pg_catalog.pg_current_xact_id()
-    returning c.* into reactions;
-    if (select count(*) from pg_catalog.jsonb_object_keys(reactions.counts)) > 20 then
+    returning c.counts into numbers;
+    if step > 0 and (numbers ->> emoji)::bigint = step
+       and (select count(*) from pg_catalog.jsonb_object_keys(numbers)) > 20 then
         perform app.refuse_forbidden('A message can have at most 20 different reactions.');
     end if;
 end
@@ -161,19 +163,26 @@ begin
     if tg_op <> 'INSERT' then
         removed := array(select row(o.*)::public.message_reactions from before o where o.is_set);
     end if;
-    for change in
-        select w.conversation_id, w.seq, pg_catalog.jsonb_object_agg(w.emoji, w.step) as steps
-          from (select r.conversation_id, r.seq, r.emoji, sum(r.step) as step
-                  from (select a.conversation_id, a.seq, a.emoji, 1 as step from unnest(added) a
-                        union all
-                        select o.conversation_id, o.seq, o.emoji, -1 from unnest(removed) o) r
-                 group by r.conversation_id, r.seq, r.emoji) w
-         where w.step <> 0
-         group by w.conversation_id, w.seq order by w.conversation_id, w.seq
-    loop
-        perform app.add_reaction_counts(change.conversation_id, change.seq, change.steps);
-    end loop;
-    if exists (
+    -- Most statements set one, or take one back.
+    if cardinality(added) = 1 and removed = '{}' then
+        perform app.add_reactions(added[1].conversation_id, added[1].seq, added[1].emoji, 1);
+    elsif cardinality(removed) = 1 and added = '{}' then
+        perform app.add_reactions(removed[1].conversation_id, removed[1].seq, removed[1].emoji, -1);
+    else
+        for change in
+            select r.conversation_id, r.seq, r.emoji, sum(r.step)::bigint as step
+              from (select a.conversation_id, a.seq, a.emoji, 1 as step from unnest(added) a
+                    union all
+                    select o.conversation_id, o.seq, o.emoji, -1 from unnest(removed) o) r
+             group by r.conversation_id, r.seq, r.emoji having sum(r.step) <> 0
+             order by r.conversation_id, r.seq, sum(r.step), r.emoji
+        loop
+            perform app.add_reactions(change.conversation_id, change.seq, change.emoji, change.step);
+        end loop;
+    end if;
+    if added = '{}' then
+        return null;
+    elsif exists (
         -- Deleted meanwhile: a deletion locks the numbers too (app.remove_reactions).
         select from unnest(added) a join public.messages m on m.conversation_id = a.conversation_id and m.seq = a.seq
          where m.deleted_at is not null) then
@@ -196,6 +205,46 @@ create or replace trigger count_removed after delete on public.message_reactions
     referencing old table as before for each statement execute function app.count_reactions();
 create or replace trigger ring after insert or update or delete on public.reaction_counts
     for each statement execute function app.notify_change();
+
+-- Sets a reaction of the caller to a message, or takes it back, and returns the reactions to the message as JSON. Runs
+-- as the owner, since the policies would read the caller's conversations four times: the trigger `keep` has the same
+-- rules.
+create or replace function app.set_reaction(conversation_id uuid, seq bigint, emoji text, is_set boolean) returns json
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    me uuid := app.caller();
+    answer text;
+begin
+    if is_set then
+        insert into public.message_reactions as r (conversation_id, user_id, seq, emoji)
+        values (set_reaction.conversation_id, me, set_reaction.seq, set_reaction.emoji)
+        on conflict on constraint message_reactions_pkey do update set is_set = true where not r.is_set;
+    else
+        update public.message_reactions r set is_set = false
+         where r.conversation_id = set_reaction.conversation_id and r.user_id = me and r.seq = set_reaction.seq
+           and r.emoji = set_reaction.emoji and r.is_set;
+        if not found and not exists (
+            select from public.messages m
+              join public.conversation_members c
+                on c.conversation_id = m.conversation_id and c.user_id = me and not c.is_deleted
+             where m.conversation_id = set_reaction.conversation_id and m.seq = set_reaction.seq) then
+            perform app.refuse_hidden('There is no such message.');
+        end if;
+    end if;
+    select app.reactions_object(c, coalesce((
+               select pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text
+                 from public.message_reactions r
+                where r.conversation_id = set_reaction.conversation_id and r.user_id = me
+                  and r.seq = set_reaction.seq and r.is_set), '[]'))
+      into answer
+      from public.reaction_counts c
+     where c.conversation_id = set_reaction.conversation_id and c.seq = set_reaction.seq;
+    return coalesce(answer, pg_catalog.format(
+        '{"conversation_id":"%s","seq":%s,"version":0,"counts":{},"own":[]}',
+        set_reaction.conversation_id, set_reaction.seq))::json;
+end
+$$;
 
 -- Removes the reactions to a deleted message. It locks the row of their numbers, or makes one for this transaction: a
 -- reaction that is being set has counted and is removed, or waits and finds the message deleted.
