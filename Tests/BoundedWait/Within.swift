@@ -8,7 +8,7 @@ package struct TimeoutError: Error, CustomStringConvertible {
 
 /// The time after which a wait is considered hung. It is no measure of speed: nothing that works takes as long, even on
 /// the slowest machine beside every other test.
-package let watchdogLimit: Duration = .seconds(240)
+package let watchdogLimit: Duration = .seconds(600)
 
 /// Limits the wait for an event, so that a missing event fails its test instead of hanging the run.
 ///

@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from cable import Cable
 from chromium import Chromium
 
-TIMEOUT = 240
+TIMEOUT = 600
 """The watchdog of every wait, in seconds. It expires only if something hangs, even on a busy machine."""
 
 FIND = """

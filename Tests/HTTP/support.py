@@ -41,7 +41,7 @@ PASSWORD = "postline-dev"
 ALICE_BOB = "d0000000-0000-4000-8000-000000000001"
 ALICE = "a11ce000-0000-4000-8000-000000000001"
 BOB = "b0b00000-0000-4000-8000-000000000002"
-WAIT = 240
+WAIT = 600
 """The watchdog of every wait, in seconds. It expires only if something hangs, even on the slowest machine."""
 
 
