@@ -290,6 +290,8 @@ select is(pg_temp.own('bob', 'group'), 'false false false', 'others have their o
 select is(pg_temp.poll(), array['own_conversation group carol'], 'only the member is told');
 select tests.age();
 select pg_temp.set('carol', 'group', 'true, null, true');
+select pg_temp.set('bob', 'group', 'false, false, false'),
+       tests.as('bob', format('api.mute_conversation(%L, null)', tests.id('group')));
 select is(pg_temp.poll(), '{}', 'setting what is set is no change');
 select is(pg_temp.set('mallory', 'group', 'true, true, true'), 'PL008 There is no such conversation.',
     'a stranger sets nothing');

@@ -19,8 +19,12 @@ begin
     if time <= pg_catalog.now() then
         time := null;
     end if;
+    -- A row that says nothing would be told to the caller's devices.
     insert into public.conversation_mutes as x (conversation_id, user_id, muted_until)
-    values (mute_conversation.conversation_id, me, time)
+    select mute_conversation.conversation_id, me, time
+     where time is not null or exists (
+        select from public.conversation_mutes m
+         where m.conversation_id = mute_conversation.conversation_id and m.user_id = me)
     on conflict on constraint conversation_mutes_pkey do update set muted_until = excluded.muted_until
      where x.muted_until is distinct from excluded.muted_until;
     return api.conversation(mute_conversation.conversation_id);
@@ -42,8 +46,11 @@ begin
         perform app.refuse_hidden('There is no such conversation.');
     end if;
     insert into public.conversation_mutes as x (conversation_id, user_id, marked_unread_seq, archived_at, pinned_at)
-    values (set_conversation.conversation_id, me, case when is_marked_unread then mark end,
-            case when is_archived then pg_catalog.now() end, case when is_pinned then pg_catalog.now() end)
+    select set_conversation.conversation_id, me, case when is_marked_unread then mark end,
+           case when is_archived then pg_catalog.now() end, case when is_pinned then pg_catalog.now() end
+     where coalesce(is_marked_unread, false) or coalesce(is_archived, false) or coalesce(is_pinned, false) or exists (
+        select from public.conversation_mutes m
+         where m.conversation_id = set_conversation.conversation_id and m.user_id = me)
     on conflict on constraint conversation_mutes_pkey do update
        set marked_unread_seq = case when is_marked_unread is null then x.marked_unread_seq
                                     else excluded.marked_unread_seq end,
