@@ -99,7 +99,8 @@ actor Device {
     }
 
     private func take(_ changes: JSON, on line: LineClient) async throws {
-        let (gaps, violations) = model.apply(changes, for: user)
+        let roomsWithSettings = await writeLog.roomsWithSettings[user] ?? []
+        let (gaps, violations) = model.apply(changes, for: user, roomsWithSettings: roomsWithSettings)
         recentChanges = recentChanges.suffix(Self.maxRecentChanges - 1) + ["node \(place): \(changes.text)"]
         for violation in violations {
             await recordViolation("\(violation); recent changes:\n\(recentChanges.joined(separator: "\n"))")
@@ -119,9 +120,8 @@ actor Device {
                     // The user was removed meanwhile, which the feed also reports.
                     break
                 }
-                let messages = page.list("messages")
-                model.fill(gap, messages)
-                below = messages.first?.number("seq") ?? gap.seqs.lowerBound
+                model.fill(gap, page)
+                below = page.list("messages").first?.number("seq") ?? gap.seqs.lowerBound
             }
             openGaps.removeFirst()
         }

@@ -124,6 +124,14 @@ struct ExpectedState: Sendable {
               from public.conversation_members m join public.conversations c on c.id = m.conversation_id
              where c.kind = 'group' group by conversation_id having count(*) filter (where role = 'owner') <> 1
             union all
+            select 'the reactions to ' || seq || ' of ' || conversation_id || ' are ' || coalesce(r.counts, '{}')
+                   || ', the rows say ' || coalesce(s.counts, '{}')
+              from (select conversation_id, seq, counts from public.reaction_counts where counts <> '{}') r
+              full join (select conversation_id, seq, jsonb_object_agg(emoji, number) as counts
+                           from (select conversation_id, seq, emoji, count(*) as number from public.message_reactions
+                                  where is_set group by 1, 2, 3) n group by 1, 2) s using (conversation_id, seq)
+             where r.counts is distinct from s.counts
+            union all
             select count(*) || ' messages say ' || content from public.messages
              where version = 1 and client_id is not null group by content having count(*) > 1
             """
@@ -161,11 +169,29 @@ struct ExpectedState: Sendable {
                          coalesce(c.last_message_content, '-'))
           from public.conversations c
         union all
+        select concat_ws(' ', 'pinned', c.id, coalesce(array_to_string(c.pinned_seqs, ','), ''))
+          from public.conversations c
+        union all
+        select concat_ws(' ', 'settings', c.id, (s.archived_at is not null)::text,
+                         (s.pinned_at is not null)::text)
+          from public.conversations c
+          left join public.conversation_mutes s on s.conversation_id = c.id and s.user_id = $1::uuid
+        union all
+        select concat_ws(' ', 'reactions', r.conversation_id, r.seq, r.version, (
+                   select string_agg(e.key || '=' || e.value, ',' order by e.key || '=' || e.value)
+                     from jsonb_each_text(r.counts) e), (
+                   select coalesce(string_agg(o.emoji, ',' order by o.emoji), '') from public.message_reactions o
+                    where o.conversation_id = r.conversation_id and o.seq = r.seq and o.user_id = $1::uuid and o.is_set))
+          from public.reaction_counts r
+          join unnest($2::uuid[], $3::bigint[]) as held (conversation_id, first) using (conversation_id)
+         where r.seq >= held.first and r.counts <> '{}'
+        union all
         select concat_ws(' ', 'member', m.conversation_id, m.user_id, m.role, m.last_read_seq)
           from public.conversation_members m
         union all
         select concat_ws(' ', 'messages', m.conversation_id, count(*), md5(string_agg(
-                   concat_ws(' ', m.seq, m.version, coalesce(m.content, '-')), E'\\n' order by m.seq)))
+                   concat_ws(' ', m.seq, m.version, coalesce(m.content, '-'), coalesce(m.reply_to_seq, 0)),
+                   E'\\n' order by m.seq)))
           from public.messages m
           left join unnest($2::uuid[], $3::bigint[]) as held (conversation_id, first) using (conversation_id)
          where m.seq >= coalesce(held.first, (
@@ -188,7 +214,8 @@ struct ExpectedState: Sendable {
         """
 
     private static let history = """
-        select concat_ws(' ', m.seq, m.version, coalesce(m.content, '-')) from public.messages m
+        select concat_ws(' ', m.seq, m.version, coalesce(m.content, '-'), coalesce(m.reply_to_seq, 0))
+          from public.messages m
          where m.conversation_id = $1::uuid and m.seq >= $2::bigint
         """
 }

@@ -8,8 +8,19 @@ struct Model: Sendable {
     struct Message: Sendable {
         var version: Int
         var content: String?
+        var replyTo: Int?
 
         /// True if the message was read by `messages.list` and may be newer than pushes on their way.
+        var isAhead = false
+    }
+
+    /// The reactions to a message, as members see them: `👍=2`, and what the user has set itself.
+    struct Reactions: Sendable {
+        var version: Int
+        var counts: String
+        var own: String
+
+        /// True if `messages.list` returned them, as for a message.
         var isAhead = false
     }
 
@@ -25,6 +36,11 @@ struct Model: Sendable {
         var first = 1
         var newest = 0
         var messages: [Int: Message] = [:]
+        var reactions: [Int: Reactions] = [:]
+        var pinnedSeqs = ""
+
+        /// The settings of the user alone. A change of them comes with the same version.
+        var settings = ""
 
         mutating func mark(_ user: String, _ seq: Int) { marks[user] = max(seq, marks[user] ?? 0) }
     }
@@ -49,7 +65,12 @@ struct Model: Sendable {
     private(set) var count = 0
 
     /// Applies a change, and returns the omitted ranges and the violated guarantees.
-    mutating func apply(_ changes: JSON, for user: String) -> (gaps: [Gap], violations: [String]) {
+    ///
+    /// - Parameter roomsWithSettings: The conversations that come again with the same version, since the user has
+    ///   changed its settings.
+    mutating func apply(
+        _ changes: JSON, for user: String, roomsWithSettings: Set<String>
+    ) -> (gaps: [Gap], violations: [String]) {
         var violations: [String] = []
         var gaps: [Gap] = []
         if changes["reset"] == true { self = Model() }
@@ -69,7 +90,7 @@ struct Model: Sendable {
             let id = object.text("id")
             if rooms[id] == nil { fresh.insert(id) }
             let before = rooms[id]?.joined ?? [:]
-            violations += take(conversation: object)
+            violations += take(conversation: object, roomsWithSettings)
             leavers.formUnion(before.keys.filter { rooms[id]?.joined[$0] == nil })
             if rooms[id]?.roles[user] == nil { violations.append("conversation \(id), which it is not in") }
             newcomers.formUnion((rooms[id]?.joined ?? [:]).filter { before[$0.key] != $0.value }.keys)
@@ -95,6 +116,7 @@ struct Model: Sendable {
             let id = object.text("conversation_id")
             violations += take(message: object, isLimited: limited.contains(id), fresh.contains(id), &gaps)
         }
+        for object in changes.list("reactions") { violations += take(reactions: object) }
         for read in changes.list("reads") {
             let id = read.text("conversation_id")
             if rooms[id] == nil { violations.append("a read mark in \(id), which it is not in") }
@@ -116,18 +138,21 @@ struct Model: Sendable {
         return (gaps, violations)
     }
 
-    private mutating func take(conversation object: JSON) -> [String] {
+    private mutating func take(conversation object: JSON, _ roomsWithSettings: Set<String>) -> [String] {
         let id = object.text("id")
         var room = rooms[id] ?? Conversation()
         let version = object.number("version")
         defer { rooms[id] = room }
         for member in object.list("members") { room.mark(member.text("user_id"), member.number("last_read_seq")) }
-        guard version > room.version else {
+        let settings = ["is_archived", "is_pinned"].map { "\(object[$0] == true)" }.joined(separator: " ")
+        guard version > room.version || version == room.version && roomsWithSettings.contains(id) else {
             return ["conversation \(id) came with version \(version) after \(room.version)"]
         }
         room.version = version
         room.kind = object.text("kind")
         room.title = object["title"]?.stringValue ?? "-"
+        room.settings = settings
+        room.pinnedSeqs = object.list("pinned_seqs").compactMap(\.integerValue).map(String.init).joined(separator: ",")
         room.roles = [:]
         room.joined = [:]
         for member in object.list("members") {
@@ -155,7 +180,7 @@ struct Model: Sendable {
         let (id, seq, version) = (object.text("conversation_id"), object.number("seq"), object.number("version"))
         guard var room = rooms[id] else { return ["message \(seq) of \(id), which it is not in"] }
         defer { rooms[id] = room }
-        let message = Message(version: version, content: object["content"]?.stringValue)
+        let message = Message(object, version)
         if seq > room.newest {
             var violations: [String] = []
             if isFresh, room.newest == 0 {
@@ -182,13 +207,34 @@ struct Model: Sendable {
         return []
     }
 
-    /// Adds messages of `messages.list` to a gap.
-    mutating func fill(_ gap: Gap, _ messages: [JSON]) {
-        for object in messages where gap.seqs.contains(object.number("seq")) {
+    /// Takes reactions, with those of the user itself if the object has them.
+    private mutating func take(reactions object: JSON, isAhead: Bool = false) -> [String] {
+        let (id, seq, version) = (object.text("conversation_id"), object.number("seq"), object.number("version"))
+        guard let room = rooms[id] else { return ["reactions in \(id), which it is not in"] }
+        let held = room.reactions[seq]
+        if let held, version < held.version {
+            return held.isAhead || isAhead
+                ? [] : ["reactions to \(seq) of \(id) came with version \(version) after \(held.version)"]
+        }
+        let counts = (object["counts"]?.objectValue?.members ?? []).map { "\($0.name)=\($0.value.integerValue ?? 0)" }
+        let own = object["own"].map { _ in object.list("own").compactMap(\.stringValue).sorted().joined(separator: ",")
+        }
+        rooms[id]?.reactions[seq] = Reactions(
+            version: version, counts: counts.sorted().joined(separator: ","), own: own ?? held?.own ?? "",
+            isAhead: isAhead)
+        return []
+    }
+
+    /// Adds a page of `messages.list` to a gap.
+    mutating func fill(_ gap: Gap, _ page: JSON) {
+        guard rooms[gap.room] != nil else { return }
+        for object in page.list("reactions") where gap.seqs.contains(object.number("seq")) {
+            _ = take(reactions: object, isAhead: true)
+        }
+        for object in page.list("messages") where gap.seqs.contains(object.number("seq")) {
             let seq = object.number("seq")
             guard rooms[gap.room]?.messages[seq] == nil else { continue }
-            rooms[gap.room]?.messages[seq] = Message(
-                version: object.number("version"), content: object["content"]?.stringValue, isAhead: true)
+            rooms[gap.room]?.messages[seq] = Message(object, object.number("version"), isAhead: true)
             rooms[gap.room]?.mark(object.text("sender_id"), seq)
         }
     }
@@ -201,6 +247,11 @@ extension Model {
         for (id, room) in rooms {
             let content = room.messages[room.newest]?.content ?? "-"
             lines.insert("conversation \(id) \(room.kind) \(room.version) \(room.title) \(room.newest) \(content)")
+            lines.insert("pinned \(id) \(room.pinnedSeqs)")
+            lines.insert("settings \(id) \(room.settings)")
+            for (seq, reactions) in room.reactions where seq >= room.first && reactions.counts != "" {
+                lines.insert("reactions \(id) \(seq) \(reactions.version) \(reactions.counts) \(reactions.own)")
+            }
             for (member, role) in room.roles {
                 lines.insert("member \(id) \(member) \(role) \(room.marks[member] ?? 0)")
             }
@@ -218,11 +269,20 @@ extension Model {
     var profileLines: Set<String> { Set(profiles.map { "profile \($0.key) \($0.value.publicFields)" }) }
 }
 
+extension Model.Message {
+    fileprivate init(_ object: JSON, _ version: Int, isAhead: Bool = false) {
+        self.init(
+            version: version, content: object["content"]?.stringValue,
+            replyTo: object["reply_to"]?["seq"]?.integerValue,
+            isAhead: isAhead)
+    }
+}
+
 extension Model.Conversation {
     /// The stored messages, one per line.
     var history: [String] {
         (first..<newest + 1).map { seq in
-            messages[seq].map { "\(seq) \($0.version) \($0.content ?? "-")" } ?? "\(seq) is missing"
+            messages[seq].map { "\(seq) \($0.version) \($0.content ?? "-") \($0.replyTo ?? 0)" } ?? "\(seq) is missing"
         }
     }
 

@@ -61,7 +61,17 @@ actor SQLWriter {
                     on conflict do nothing
                 """)
             try await commit("members added", [lock, Call(insert, [group, user])])
-        case 93..<97:
+        case 93..<95:
+            let react = Statement(
+                "react",
+                """
+                insert into public.message_reactions as r (conversation_id, user_id, seq, emoji)
+                select m.conversation_id, $2::uuid, m.seq, 'sql' from public.messages m
+                 where m.conversation_id = $1::uuid order by m.seq desc limit 1
+                on conflict (conversation_id, user_id, seq, emoji) do update set is_set = not r.is_set
+                """)
+            try await commit("reactions set", [Call(react, [group, user])])
+        case 95..<97:
             let update = Statement("retitle", "update public.conversations set title = $2 where id = $1::uuid")
             try await commit("titles changed", [Call(update, [group, "\(name) \(number)"])])
         default:

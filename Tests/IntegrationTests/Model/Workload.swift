@@ -6,13 +6,13 @@ import WireProtocol
 struct Workload: Sendable {
     enum Action {
         case send, sendTwice, sendAgain, edit, delete, markRead, rename, changeAvatar, retitle
-        case add, remove, leave, promote, openDirect, comeBack
+        case add, remove, leave, promote, openDirect, comeBack, react, pin, set
     }
 
     static let actions: [(weight: Int, choice: Action)] = [
         (50, .send), (4, .sendTwice), (4, .sendAgain), (8, .edit), (3, .delete), (10, .markRead), (5, .rename),
         (2, .changeAvatar), (2, .retitle), (5, .add), (3, .remove), (1, .leave), (2, .promote), (2, .openDirect),
-        (2, .comeBack),
+        (2, .comeBack), (8, .react), (2, .pin), (2, .set),
     ]
 
     let device: Device
@@ -69,7 +69,7 @@ struct Workload: Sendable {
         let newest = model.rooms[room]?.newest ?? 0
         number += 1
         switch action {
-        case .send: try await send(to: room)
+        case .send: try await send(to: room, answering: random.chance(20) && newest > 0 ? newest : nil)
         case .sendTwice: try await sendTwice(to: room)
         case .sendAgain: try await sendAgain()
         case .edit: try await change(in: room, newest, "messages.edit", ["content": .string(text)])
@@ -101,6 +101,33 @@ struct Workload: Sendable {
                 "conversations.set_role",
                 ["conversation_id": .string(room), "user_id": .string(user), "role": .string(role)])
             await writeLog.record("roles changed")
+        case .react:
+            // Few messages, so that users react to the same ones, and take back what they have set.
+            let (seq, emoji) = (max(1, newest - Int.random(in: 0..<4, using: &random)), random.chance(50) ? "ok" : "no")
+            _ = try await device.callWithRetry(
+                "messages.react",
+                [
+                    "conversation_id": .string(room), "seq": .integer(seq), "emoji": .string(emoji),
+                    "is_set": .bool(random.chance(60)),
+                ])
+            await writeLog.record("reactions set")
+        case .pin:
+            _ = try await device.callWithRetry(
+                "messages.pin",
+                [
+                    "conversation_id": .string(room), "seq": .integer(max(1, newest)),
+                    "is_pinned": .bool(random.chance(60)),
+                ])
+            await writeLog.record("messages pinned")
+        case .set:
+            await writeLog.recordSettings(of: device.user, in: room)
+            _ = try await device.callWithRetry(
+                "conversations.set",
+                [
+                    "conversation_id": .string(room),
+                    random.chance(50) ? "is_archived" : "is_pinned": .bool(random.chance(60)),
+                ])
+            await writeLog.record("settings changed")
         case .openDirect: try await openDirect()
         case .comeBack: await device.disconnect()
         }
@@ -109,10 +136,11 @@ struct Workload: Sendable {
     /// A unique text.
     private var text: String { "\(device.name) \(number)" }
 
-    private mutating func send(to room: String) async throws {
+    private mutating func send(to room: String, answering seq: Int?) async throws {
         let clientID = random.uuid()
         let params: JSONObject = [
             "conversation_id": .string(room), "content": .string(text), "client_id": .string(clientID),
+            "reply_to_seq": seq.map { .integer($0) } ?? .null,
         ]
         lastSent = (params, clientID)
         try await record(try await device.callWithRetry("messages.send", params), clientID)

@@ -30,6 +30,9 @@ actor WriteLog {
     /// The highest acknowledged read mark, by conversation and user.
     private(set) var marks: [String: Int] = [:]
 
+    /// The conversations of which a user has changed its settings, or tried to.
+    private(set) var roomsWithSettings: [String: Set<String>] = [:]
+
     private(set) var violations: [String] = []
 
     /// The number of changes, in all and by kind.
@@ -92,6 +95,8 @@ actor WriteLog {
     func record(message id: String, _ state: State) { Self.keep(state, in: &contents[id]) }
     func record(name state: State, of user: String) { Self.keep(state, in: &names[user]) }
     func record(title state: State, of conversation: String) { Self.keep(state, in: &titles[conversation]) }
+
+    func recordSettings(of user: String, in room: String) { roomsWithSettings[user, default: []].insert(room) }
 
     func record(mark seq: Int, of user: String, in conversation: String) {
         let key = "\(conversation) \(user)"
