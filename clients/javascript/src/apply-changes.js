@@ -1,10 +1,17 @@
 import { applyMessages } from './apply-messages.js'
+import { applyReactions } from './apply-reactions.js'
 import { messageRange } from './storage.js'
 
 /** @typedef {import('./draft-writes.js').DraftWrites} DraftWrites */
 /** @typedef {import('../types').Changes} Changes */
 /** @typedef {import('../types').Conversation} Conversation */
 /** @typedef {import('./mirror.js').ConversationRecord} ConversationRecord */
+
+/**
+ * The version of the stored records. An older client that synced with a newer server has dropped members which it did
+ * not know, so records of an older version are fetched again by a reset. Version 2 has reactions.
+ */
+export const recordVersion = 2
 
 /**
  * Applies changes from the server by the rules of docs/protocol.md, section 3. Applying them twice, or after newer
@@ -41,6 +48,7 @@ export async function applyChanges(draft, changes, { userID, isResponse = false 
     hasLostMembers = applyConversation(draft, conversation) || hasLostMembers
   }
   await applyMessages(draft, changes.messages ?? [], { userID, isResponse })
+  await applyReactions(draft, changes.reactions ?? [])
   for (const read of changes.reads ?? []) applyRead(draft, read, userID)
   for (const presence of changes.presence ?? []) {
     draft.put('presence', presence.user_id, { generation, value: presence })
@@ -79,6 +87,7 @@ export function currentConversation(draft, id) {
 function beginReset(draft) {
   draft.set('generation', generationOf(draft) + 1)
   draft.set('is_resetting', true)
+  draft.set('record_version', recordVersion)
 }
 
 /**
@@ -142,6 +151,7 @@ function applyConversation(draft, conversation) {
 function merge(held, newer) {
   const [base, other] = held.version > newer.version ? [held, newer] : [newer, held]
   const last = other.last_seq > base.last_seq ? other : base
+  const reader = other.last_read_seq > base.last_read_seq ? other : base
   const marks = new Map(other.members.map((member) => [member.user_id, member.last_read_seq]))
   return {
     ...base,
@@ -151,7 +161,9 @@ function merge(held, newer) {
     last_message_sender_id: last.last_message_sender_id,
     // The server's conversations have none.
     last_message_event: held.last_seq >= newer.last_seq ? held.last_message_event : undefined,
-    last_read_seq: Math.max(base.last_read_seq, other.last_read_seq),
+    last_read_seq: reader.last_read_seq,
+    // The mentions after the greater mark, up to the greater number.
+    unread_mentions: reader.last_read_seq >= last.last_seq ? 0 : (reader === base ? last : reader).unread_mentions,
     members: base.members.map((member) => {
       const mark = marks.get(member.user_id) ?? 0
       return mark > member.last_read_seq ? { ...member, last_read_seq: mark } : member
@@ -174,7 +186,11 @@ export function applyRead(draft, { conversation_id, user_id, last_read_seq }, us
   const members = isMembers
     ? value.members.map((each) => (each.user_id === user_id ? { ...each, last_read_seq } : each)) : value.members
   draft.put('conversation', conversation_id, {
-    ...held, value: { ...value, members, last_read_seq: isOwn ? last_read_seq : value.last_read_seq },
+    ...held, value: {
+      ...value, members, ...isOwn && {
+        last_read_seq, is_marked_unread: false, ...last_read_seq >= value.last_seq && { unread_mentions: 0 },
+      },
+    },
   })
 }
 

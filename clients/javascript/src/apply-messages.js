@@ -1,9 +1,12 @@
 import { applyRead, currentConversation } from './apply-changes.js'
+import { applyReactions, storedMessages } from './apply-reactions.js'
+import { firstCharacters, newestPreview } from './reply-preview.js'
 import { messageKey, messageRange } from './storage.js'
 
 /** @typedef {import('./draft-writes.js').DraftWrites} DraftWrites */
 /** @typedef {import('../types').Message} Message */
 /** @typedef {import('./mirror.js').ConversationRecord} ConversationRecord */
+/** @typedef {import('./apply-reactions.js').StoredMessage} StoredMessage */
 
 /**
  * Applies messages of any conversations, in any order. Those of a conversation that the user is not in came late, and
@@ -34,9 +37,9 @@ export async function applyMessages(draft, messages, { userID, isResponse }) {
  * @param {DraftWrites} draft
  * @param {string} conversationID
  * @param {number} beforeSeq
- * @param {Message[]} messages
+ * @param {import('../types').MethodResults['messages.list']} page
  */
-export function applyOlderMessages(draft, conversationID, beforeSeq, messages) {
+export async function applyOlderMessages(draft, conversationID, beforeSeq, { messages, reactions = [] }) {
   const held = currentConversation(draft, conversationID)
   // The range may have moved while the page was on its way.
   if (held?.first_seq !== beforeSeq) return
@@ -44,6 +47,7 @@ export function applyOlderMessages(draft, conversationID, beforeSeq, messages) {
     draft.put('message', messageKey(conversationID, message.seq), withoutKnownSender(draft, message))
   }
   draft.put('conversation', conversationID, { ...held, first_seq: messages[0]?.seq ?? 1 })
+  await applyReactions(draft, reactions)
 }
 
 /**
@@ -55,7 +59,7 @@ export function applyOlderMessages(draft, conversationID, beforeSeq, messages) {
 async function applyGroup(draft, held, group, { userID, isResponse }) {
   const id = held.value.id
   let { first_seq, held_seq } = held
-  const stored = await storedVersions(draft, held, group)
+  const stored = await storedMessages(draft, id, group.map(({ seq }) => seq), held)
   const sorted = group.sort((a, b) => b.seq - a.seq || b.version - a.version)
     .filter(({ seq }, index, all) => seq !== all[index - 1]?.seq)
 
@@ -78,12 +82,24 @@ async function applyGroup(draft, held, group, { userID, isResponse }) {
     if (seq < first_seq - 1) continue
     if (seq === first_seq - 1) first_seq = seq
     // The same version is the same message, and is not written again.
-    if ((stored.get(seq) ?? 0) >= message.version) continue
-    draft.put('message', messageKey(id, seq), withoutKnownSender(draft, message, userID))
+    const former = stored.get(seq)
+    if (former && former.version >= message.version) continue
+    const reactions = message.deleted_at ? undefined : former?.reactions
+    draft.put('message', messageKey(id, seq), {
+      ...withoutKnownSender(draft, message, userID), ...reactions && { reactions },
+    })
     accepted.push(message)
   }
+  await updatePreviews(draft, sorted.filter(({ version }) => version > 1), { id, first_seq, held_seq })
   if (!accepted.length) return
-  draft.put('conversation', id, { ...held, first_seq, held_seq, value: withLast(held.value, accepted[0]) })
+  const mentions = accepted.filter(({ seq, sender_id, mentions, mentions_everyone }) => {
+    return seq > held.value.last_seq && sender_id !== userID && (mentions_everyone || mentions?.includes(userID))
+  }).length
+  const value = withLast(held.value, accepted[0])
+  draft.put('conversation', id, {
+    ...held, first_seq, held_seq,
+    value: mentions ? { ...value, unread_mentions: (value.unread_mentions ?? 0) + mentions } : value,
+  })
   // Sending moves the sender's own mark, to the newest of its messages.
   const senders = new Set()
   for (const { sender_id, seq, client_id } of accepted) {
@@ -109,25 +125,23 @@ function withoutKnownSender(draft, message, userID) {
 }
 
 /**
- * Returns the versions of the stored messages among those of the group, by number.
+ * Replaces the previews of edited and deleted messages in the stored replies to them.
  *
  * @param {DraftWrites} draft
- * @param {ConversationRecord} held
- * @param {Message[]} group
+ * @param {Message[]} quoted
+ * @param {{ id: string, first_seq: number, held_seq: number }} held The conversation and its stored messages.
  */
-async function storedVersions(draft, held, group) {
-  const id = held.value.id
-  /** @type {Map<number, number>} */
-  const versions = new Map()
-  const seqs = group.map(({ seq }) => seq).filter((seq) => seq >= held.first_seq && seq <= held.held_seq)
-  if (!seqs.length) return versions
-  const range = messageRange(id, Math.min(...seqs), Math.max(...seqs) + 1)
-  for (const message of await draft.database.read('message', range)) versions.set(message.seq, message.version)
-  for (const seq of seqs) {
-    const written = draft.writtenMessage(messageKey(id, seq))
-    if (written) versions.set(seq, written.version)
+async function updatePreviews(draft, quoted, { id, first_seq, held_seq }) {
+  if (!quoted.length) return
+  const bySeq = new Map(quoted.map((message) => [message.seq, message]))
+  // A reply has a greater number than the message that it quotes.
+  const first = Math.max(first_seq, Math.min(...bySeq.keys()) + 1)
+  const seqs = Array.from({ length: Math.max(0, held_seq - first + 1) }, (_, index) => first + index)
+  for (const message of (await storedMessages(draft, id, seqs, { first_seq, held_seq })).values()) {
+    if (!message.reply_to) continue
+    const reply_to = newestPreview(message.reply_to, bySeq.get(message.reply_to.seq))
+    if (reply_to !== message.reply_to) draft.put('message', messageKey(id, message.seq), { ...message, reply_to })
   }
-  return versions
 }
 
 /**
@@ -141,7 +155,7 @@ function withLast(conversation, message) {
   return {
     ...conversation,
     last_seq: message.seq,
-    last_message_content: message.content && [...message.content.slice(0, 400)].slice(0, 200).join(''),
+    last_message_content: message.content && firstCharacters(message.content, 200),
     last_message_time: message.created_at,
     last_message_sender_id: message.sender_id,
     last_message_event: message.event,

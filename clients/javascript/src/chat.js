@@ -9,6 +9,8 @@ import { messageKey, messageRange } from './storage.js'
 /** @typedef {import('./conversation-views.js').ConversationView} ConversationView */
 /** @typedef {import('../types').MethodParams['messages.send']} SendParams */
 /** @typedef {Omit<SendParams, 'conversation_id' | 'content' | 'client_id'>} SendOptions */
+/** @typedef {import('../types').MethodParams['messages.edit']} EditParams */
+/** @typedef {Omit<EditParams, 'conversation_id' | 'seq' | 'content'>} EditOptions */
 /**
  * What a chat shows. The object and its members stay the same until their content differs.
  *
@@ -52,7 +54,7 @@ export class Chat {
   /**
    * The loaded messages by number.
    *
-   * @type {Map<number, Message>}
+   * @type {Map<number, import('./apply-reactions.js').StoredMessage>}
    */
   #messages = new Map()
   /** All stored messages from this number on are loaded. */
@@ -212,6 +214,17 @@ export class Chat {
   }
 
   /**
+   * Shows all messages from a number on, such as that of a quoted message.
+   *
+   * @param {number} seq
+   * @throws {PostlineError} `offline` if the device does not have them and there is no connection.
+   */
+  async loadFrom(seq) {
+    await this.load()
+    while (this.#from > seq && this.hasOlder) await this.loadOlder()
+  }
+
+  /**
    * Reads older messages of the device. Returns false if it has none.
    *
    * @param {import('./user-data.js').UserData} user
@@ -233,8 +246,9 @@ export class Chat {
    * Sends a message. When this resolves, the message is stored on the device and shown; its `delivery` says if the
    * server has it.
    *
-   * @param {string} content 1 to 8,000 characters, or none with an attachment. The server refuses other lengths.
-   * @param {SendOptions} [options] More params of `messages.send`, such as an `attachment`.
+   * @param {string} content 1 to 8,000 characters, or none with an attachment or of the kind `custom`. The server
+   *   refuses other lengths.
+   * @param {SendOptions} [options] More params of `messages.send`, such as `reply_to_seq`, `mentions` or `attachment`.
    * @returns {Promise<string>} The message's id.
    * @throws {PostlineError} `signed_out`, `store_unusable`
    */
@@ -276,12 +290,39 @@ export class Chat {
    *
    * @param {MessageView} message
    * @param {string} content
+   * @param {EditOptions} [options] Other mentions or data; those that are left out stay.
    * @throws {PostlineError} `not_found` if the server does not have the message yet; `signed_out`, `store_unusable`.
    */
-  async edit(message, content) {
+  edit(message, content, options = {}) { return this.#queue('messages.edit', message, { content, ...options }) }
+
+  /**
+   * Sets a reaction of the user to a message, or takes it back.
+   *
+   * @param {MessageView} message
+   * @param {string} emoji
+   * @param {boolean} [isSet]
+   * @throws {PostlineError} `not_found` if the server does not have the message yet; `signed_out`, `store_unusable`.
+   */
+  react(message, emoji, isSet = true) { return this.#queue('messages.react', message, { emoji, is_set: isSet }) }
+
+  /**
+   * Pins a message for all members, or unpins it. `conversation.pinned_seqs` has the numbers of the pinned ones.
+   *
+   * @param {{ seq: number | null }} message
+   * @param {boolean} [isPinned]
+   * @throws {PostlineError} `not_found` if the server does not have the message yet; `signed_out`, `store_unusable`.
+   */
+  pin(message, isPinned = true) { return this.#queue('messages.pin', message, { is_pinned: isPinned }) }
+
+  /**
+   * @param {import('./mirror.js').QueuedMethod} method
+   * @param {{ seq: number | null }} message
+   * @param {object} params
+   */
+  async #queue(method, { seq }, params) {
     const user = await this.#requireUser()
-    if (message.seq === null) throw new PostlineError('not_found', 'The message is not sent yet: discard it instead.')
-    await user.queue('messages.edit', this.id, { conversation_id: this.id, seq: message.seq, content })
+    if (seq === null) throw new PostlineError('not_found', 'The message is not sent yet.')
+    await user.queue(method, this.id, { conversation_id: this.id, seq, ...params })
   }
 
   /**
@@ -291,9 +332,8 @@ export class Chat {
    * @throws {PostlineError} `signed_out`, `store_unusable`
    */
   async delete(message) {
-    const user = await this.#requireUser()
     if (message.seq === null) return this.discard(message)
-    await user.queue('messages.delete', this.id, { conversation_id: this.id, seq: message.seq })
+    await this.#queue('messages.delete', message, {})
   }
 
   /**
@@ -323,7 +363,9 @@ export class Chat {
     if (!user) return
     const conversation = user.views.get(this.id)
     const seq = message ? message.seq ?? 0 : conversation?.last_seq ?? 0
-    if (conversation && seq > conversation.last_read_seq) await user.queueReadMark(this.id, seq)
+    if (!conversation) return
+    if (seq > conversation.last_read_seq) await user.queueReadMark(this.id, seq)
+    else if (conversation.is_marked_unread && !message) await user.queueSettings(this.id, { is_marked_unread: false })
   }
 
   /**

@@ -302,6 +302,20 @@ export class PostlineClient {
   }
 
   /**
+   * Marks a conversation as unread, archives it or pins it to the top, for this user only. When this resolves, the
+   * settings are stored on the device and shown.
+   *
+   * @param {string} conversationID
+   * @param {import('./user-data.js').ConversationSettings} settings Those that are left out stay.
+   * @throws {PostlineError} `invalid_params` for an unknown member; `signed_out`, `store_unusable`.
+   */
+  async setConversation(conversationID, settings) {
+    checkNames('setConversation', settings, ['is_marked_unread', 'is_archived', 'is_pinned'])
+    await this.ready
+    await this.#core.requireUser().queueSettings(conversationID, settings)
+  }
+
+  /**
    * Edits the user's own data. When this resolves, the edit is stored on the device and shown.
    *
    * @param {MethodParams['me.save']} fields

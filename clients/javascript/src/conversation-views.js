@@ -12,7 +12,7 @@
  * - `draft`: the text that the user typed and has not sent.
  * - `last_message_event`: the group change of the newest message, if it is one.
  *
- * `last_*`, `last_read_seq` and `unread_count` include what the outbox has not sent yet.
+ * `last_*`, `last_read_seq`, `unread_*`, `is_*` and `pinned_seqs` include what the outbox has not sent yet.
  *
  * @typedef {import('../types').Conversation & {
  *   name: string | null, users: Profile[], other: Profile | null, presence: Readonly<Record<string, Presence>>,
@@ -130,14 +130,29 @@ export class ConversationViews {
     let mark = value.last_read_seq
     /** @type {ChangeRecord | undefined} */
     let last
+    // An older server, or the records of an older client, have none of these members.
+    const { is_marked_unread = false, is_archived = false, is_pinned = false, pinned_seqs = [], data = null } = value
+    const own = { is_marked_unread, is_archived, is_pinned, pinned_seqs }
     for (const change of changes) {
-      if (change.method === 'messages.mark_read') mark = Math.max(mark, change.params.seq)
-      if (change.method === 'messages.send') last = change
+      const { method, params } = change
+      if (method === 'messages.mark_read') mark = Math.max(mark, params.seq)
+      if (method === 'messages.send') last = change
+      if (method === 'messages.mark_read' || method === 'messages.send') own.is_marked_unread = false
+      if (method === 'conversations.set') {
+        const { conversation_id, ...settings } = params
+        Object.assign(own, settings)
+      }
+      if (method === 'messages.pin') {
+        const others = own.pinned_seqs.filter((seq) => seq !== params.seq)
+        own.pinned_seqs = params.is_pinned ? [params.seq, ...others] : others
+      }
     }
     const view = {
-      ...value, users, other, presence: presence ?? noPresence, draft: this.mirror.draft.get(value.id)?.content ?? '',
+      ...value, ...own, data, users, other, presence: presence ?? noPresence,
+      draft: this.mirror.draft.get(value.id)?.content ?? '',
       name: value.kind === 'direct' ? displayName(other) : value.title,
       last_read_seq: mark, unread_count: Math.max(0, value.last_seq - mark),
+      unread_mentions: mark >= value.last_seq ? 0 : value.unread_mentions ?? 0,
     }
     // An unsent message is the newest.
     return !last ? view : {

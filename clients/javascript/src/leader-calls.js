@@ -31,8 +31,8 @@ export async function perform({ engine, user: { store }, tokens }, method, param
       const { conversation_id } = params
       const before_seq = store.mirror.conversation.get(conversation_id)?.first_seq ?? 1
       if (before_seq <= 1) return
-      const { messages } = await engine.call('messages.list', { conversation_id, before_seq, limit: pageSize })
-      return store.transact((draft) => applyOlderMessages(draft, conversation_id, before_seq, messages))
+      const page = await engine.call('messages.list', { conversation_id, before_seq, limit: pageSize })
+      return store.transact((draft) => applyOlderMessages(draft, conversation_id, before_seq, page))
     }
     default: {
       const result = await engine.call(method, params)

@@ -1,14 +1,18 @@
 import { PostlineError } from './errors.js'
+import { noReactions, reactionsView } from './reaction-views.js'
+import { newestPreview } from './reply-preview.js'
 
 /** @typedef {import('../types').Message} Message */
 /** @typedef {import('../types').Profile} Profile */
 /** @typedef {import('./mirror.js').ChangeRecord} ChangeRecord */
+/** @typedef {import('./apply-reactions.js').StoredMessage} StoredMessage */
 /**
  * A message of the protocol, with what the device adds.
  *
  * - `id`: stays the same from the moment the message is queued.
  * - `seq`: null until the server has the message.
  * - `sender`: the newest profile of the sender, as far as known.
+ * - `reactions`: `counts` by emoji, and the user's `own`.
  * - `delivery`: `sent`, `queued`, or `refused` because of `error`. An edited message may be queued or refused again.
  * - `change`: the key for `retry` and `discard`, unless the message is sent.
  * - `preview`: an object URL of the picture while it is on the device.
@@ -17,7 +21,7 @@ import { PostlineError } from './errors.js'
  * @typedef {Omit<Message, 'seq' | 'sender'> & {
  *   seq: number | null, sender: Message['sender'] | Profile | null, delivery: 'sent' | 'queued' | 'refused',
  *   error: PostlineError | null, change: string | null, preview: string | null, progress: number | null,
- *   filename: string | null
+ *   filename: string | null, reactions: import('./reaction-views.js').ReactionsView
  * }} MessageView
  */
 /**
@@ -38,7 +42,7 @@ export class MessageViews {
   constructor(context) { this.context = context }
 
   /**
-   * @param {Message[]} messages The server's messages, ascending.
+   * @param {StoredMessage[]} messages The server's messages, ascending.
    * @param {ChangeRecord[]} changes The conversation's changes in the outbox, the oldest first.
    * @param {number} readMark The number up to which all other members have read.
    * @returns {readonly MessageView[]}
@@ -48,9 +52,14 @@ export class MessageViews {
     this.#cache = new Map()
     /** @type {Map<number, ChangeRecord>} */
     const edits = new Map()
+    /** @type {Map<number, ChangeRecord[]>} */
+    const reactions = new Map()
     for (const change of changes) {
-      if (change.method === 'messages.edit' || change.method === 'messages.delete') edits.set(change.params.seq, change)
+      const { method, params: { seq }, refusal } = change
+      if (method === 'messages.edit' || method === 'messages.delete') edits.set(seq, change)
+      if (method === 'messages.react' && !refusal) reactions.set(seq, [...reactions.get(seq) ?? [], change])
     }
+    const bySeq = new Map(messages.map((message) => [message.seq, message]))
     const sent = messages.map((message) => {
       const { userID, profile, sentPreview } = this.context
       const isOwn = message.sender_id === userID
@@ -59,17 +68,26 @@ export class MessageViews {
       const preview = isOwn && message.attachment?.media_id ? sentPreview(message.attachment.media_id) : null
       const isRead = message.seq <= readMark
       const edit = edits.get(message.seq)
-      const key = [message, sender, isRead, edit, preview]
-      return this.#cached(former, id, key, () => sentView(id, message, sender, isRead, preview, edit))
+      const reacted = reactions.get(message.seq) ?? []
+      // A page of older messages may have been overtaken by an edit of the quoted message.
+      const quoted = message.reply_to ? bySeq.get(message.reply_to.seq) : undefined
+      const key = [message, sender, isRead, edit, preview, quoted, ...reacted]
+      return this.#cached(former, id, key, () => ({
+        ...sentView(message, edit), id, sender, is_read: isRead, preview, progress: null, filename: null,
+        reply_to: message.reply_to ? newestPreview(message.reply_to, quoted) : null,
+        reactions: message.deleted_at || isDeleted(edit) ? noReactions : reactionsView(message, reacted),
+      }))
     })
     const queued = changes.filter(({ method }) => method === 'messages.send').map((change) => {
       const { userID, profile } = this.context
       const sender = profile(userID)
       const preview = change.picture ? this.context.preview(change.key, change.picture.blob) : null
       const progress = change.picture ? this.context.progress(change.key) : null
-      const id = change.params.client_id
-      return this.#cached(former, id, [change, sender, preview, progress], () => ({
-        ...queuedView(change, userID), id, sender, preview, progress,
+      const { client_id: id, reply_to_seq } = change.params
+      const quoted = reply_to_seq ? bySeq.get(reply_to_seq) : undefined
+      return this.#cached(former, id, [change, sender, preview, progress, quoted], () => ({
+        ...queuedView(change, userID), id, sender, preview, progress, reactions: noReactions,
+        reply_to: reply_to_seq ? newestPreview({ ...unknownPreview, seq: reply_to_seq }, quoted) : null,
       }))
     })
     return Object.freeze([...sent, ...queued])
@@ -90,20 +108,30 @@ export class MessageViews {
   }
 }
 
+/** A preview of a message that the device does not have. */
+const unknownPreview = { sender_id: null, kind: null, content: null, version: 0 }
+
+/** @param {ChangeRecord} [edit] */
+function isDeleted(edit) { return edit?.method === 'messages.delete' && !edit.refusal }
+
 /**
- * @param {string} id
  * @param {Message} message
- * @param {MessageView['sender']} sender
- * @param {boolean} isRead
- * @param {string | null} preview
  * @param {ChangeRecord} [edit]
- * @returns {MessageView}
  */
-function sentView(id, message, sender, isRead, preview, edit) {
-  const view = { ...message, id, sender, is_read: isRead, preview, progress: null, filename: null, ...deliveryOf(edit) }
+function sentView(message, edit) {
+  // An older server, or the records of an older client, have none of these members.
+  const { mentions = [], mentions_everyone = false, data = null } = message
+  const view = { ...message, mentions, mentions_everyone, data, ...deliveryOf(edit) }
   if (!edit || edit.refusal) return view
-  return edit.method === 'messages.edit' ? { ...view, content: edit.params.content }
-    : { ...view, content: null, attachment: null }
+  if (isDeleted(edit)) {
+    return { ...view, content: null, attachment: null, data: null, mentions: [], mentions_everyone: false }
+  }
+  const { params } = edit
+  return {
+    ...view, content: params.content, mentions: params.mentions ?? mentions,
+    mentions_everyone: params.mentions_everyone ?? mentions_everyone,
+    data: params.data === undefined ? data : params.data,
+  }
 }
 
 /**
@@ -120,8 +148,8 @@ function queuedView(change, userID) {
     kind: params.kind ?? 'text', content: params.content ?? null,
     attachment: params.attachment ? { url, mime_type, width, height, bytes, media_id, blurhash }
       : picture ? { ...size, url, bytes: picture.blob.size, media_id, blurhash } : null,
-    is_read: false, version: 0, reply_to: null, mentions: [], mentions_everyone: false, data: null, created_at,
-    edited_at: null, deleted_at: null, filename: picture?.name ?? null,
+    is_read: false, version: 0, mentions: params.mentions ?? [], mentions_everyone: params.mentions_everyone ?? false,
+    data: params.data ?? null, created_at, edited_at: null, deleted_at: null, filename: picture?.name ?? null,
     ...deliveryOf(change),
   }
 }

@@ -11,12 +11,18 @@
  * @typedef {{ generation: number, first_seq: number, held_seq: number, value: StoredConversation }} ConversationRecord
  */
 /**
+ * The methods that the outbox calls.
+ *
+ * @typedef {'messages.send' | 'messages.edit' | 'messages.delete' | 'messages.react' | 'messages.pin'
+ *   | 'messages.mark_read' | 'conversations.set' | 'me.save'} QueuedMethod
+ */
+/**
  * A change of the user that the server has not acknowledged.
  *
  * @typedef {object} ChangeRecord
  * @property {string} key It sorts by the time of the change.
  * @property {string} queue The conversation's id, or `me`. The changes of a queue are sent in order.
- * @property {'messages.send' | 'messages.edit' | 'messages.delete' | 'messages.mark_read' | 'me.save'} method
+ * @property {QueuedMethod} method
  * @property {any} params
  * @property {string} created_at
  * @property {ReturnType<import('./errors.js').PostlineError['toJSON']> | null} refusal

@@ -187,8 +187,10 @@ function isTemporary({ code }) { return code === 'rate_limited' || code === 'una
 export function objectsOf(method, result) {
   if (method === 'messages.mark_read') return { reads: [result] }
   if (/^messages\.(send|edit|delete)$/.test(method)) return { messages: [result] }
+  if (method === 'messages.list') return result
+  if (method === 'messages.react') return { reactions: [result] }
   if (method.startsWith('me.') && result.preferences) return { me: result }
-  if (!method.startsWith('conversations.')) return {}
+  if (!method.startsWith('conversations.') && method !== 'messages.pin') return {}
   if (result.left === true) return { left: [result.conversation_id] }
   if (!result.members) return {}
   const { profiles, ...conversation } = result

@@ -1,4 +1,4 @@
-import { applyChanges } from './apply-changes.js'
+import { applyChanges, recordVersion } from './apply-changes.js'
 import { DraftWrites } from './draft-writes.js'
 import { PostlineError } from './errors.js'
 import { Mirror } from './mirror.js'
@@ -49,6 +49,9 @@ export class Store {
    * @returns {string | undefined}
    */
   get cursor() { return this.mirror.setting.get('cursor') }
+
+  /** True if the records lack members of newer ones, so that a reset must replace them. */
+  get isOutdated() { return this.cursor !== undefined && this.mirror.setting.get('record_version') !== recordVersion }
 
   /** Reads the database. */
   load() { return this.alone(() => this.mirror.load(this.database)) }

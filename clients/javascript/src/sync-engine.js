@@ -132,6 +132,8 @@ export class SyncEngine {
       this.#resumeWaiters(connection)
       onState({ name: 'catching_up' })
       await this.#sync(connection, store.cursor)
+      // After the changes, so that new messages are reported as such.
+      if (store.isOutdated) await this.#sync(connection, null)
       liveSince = Date.now()
       onState({ name: 'live' })
       this.#outbox = new Outbox(store, connection, this.#options)
@@ -186,12 +188,12 @@ export class SyncEngine {
    * Fetches the changes since a cursor page by page, and goes live.
    *
    * @param {Connection} connection
-   * @param {string} [start]
+   * @param {string | null} [start] Null asks for a reset.
    * @returns {Promise<void>}
    */
   #sync(connection, start) {
     this.#syncing = this.#syncing.catch(() => {}).then(async () => {
-      let cursor = start ?? this.#options.store.cursor
+      let cursor = start === undefined ? this.#options.store.cursor : start
       for (let more = true; more;) {
         /** @type {Promise<void>} */
         let applied = Promise.resolve()

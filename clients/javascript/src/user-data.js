@@ -8,6 +8,7 @@ import { uuid } from './uuid.js'
 /** @typedef {import('../types').Me} Me */
 /** @typedef {import('./mirror.js').ChangeRecord} ChangeRecord */
 /** @typedef {import('./chat.js').Chat} Chat */
+/** @typedef {Omit<import('../types').MethodParams['conversations.set'], 'conversation_id'>} ConversationSettings */
 /**
  * A change that the server refused: `fields` are those of the user's own data.
  *
@@ -151,7 +152,7 @@ export class UserData {
   /**
    * Queues a change.
    *
-   * @param {ChangeRecord['method']} method
+   * @param {import('./mirror.js').QueuedMethod} method
    * @param {string} queue
    * @param {object} params
    */
@@ -192,6 +193,17 @@ export class UserData {
       const params = { conversation_id: conversationID, seq }
       this.#add(draft, { method: 'messages.mark_read', queue: conversationID, params })
     })
+  }
+
+  /**
+   * Queues settings of a conversation that only the user sees.
+   *
+   * @param {string} conversationID
+   * @param {ConversationSettings} settings
+   */
+  queueSettings(conversationID, settings) {
+    const set = Object.fromEntries(Object.entries(settings).filter(([, value]) => typeof value === 'boolean'))
+    return this.queue('conversations.set', conversationID, { conversation_id: conversationID, ...set })
   }
 
   /**

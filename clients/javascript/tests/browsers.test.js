@@ -21,6 +21,14 @@ function testIn(name, path, start) {
       await page.close()
     })
 
+    test('the database of an older client opens, and gets the new members', async () => {
+      const page = await browser.open()
+      assert.deepEqual(await page.run(`${importPage} return page.openOlder()`), {
+        cursors: ['1', null], before: ['message of 0', [], {}], after: ['message 1', [1], { '👍': 1 }],
+      })
+      await page.close()
+    })
+
     test('10,000 conversations are shown after a reload', async (t) => {
       const first = await browser.open()
       await first.run(`${importPage} await page.fill(10_000, 'start')`)

@@ -35,7 +35,7 @@ describe('docs/javascript.md', () => {
   })
   after(() => world.stop())
 
-  test('has no block that is not tested', () => { assert.equal(blocks.length, 6) })
+  test('has no block that is not tested', () => { assert.equal(blocks.length, 7) })
 
   test('an empty page becomes a chat', { skip: !chromiumPath && 'Chromium is not installed' }, async (t) => {
     const chromium = await startChromium()
@@ -141,5 +141,19 @@ describe('docs/javascript.md', () => {
     await run(block('js', 'client.chat(conversationID)'), { client: ann, conversationID: annChat.id })
     await shows(benChat, 'Hello, all')
     assert.equal(annChat.draft, 'Dear Bob')
+  })
+
+  test('a chat replies, reacts and pins', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    await benChat.send('Lunch?')
+    await shows(annChat, 'Lunch?')
+    await run(block('js', 'chat.react'), { client: ann, chat: annChat, bobID: ben.account.id })
+    await until(ann, () => ann.pendingCount === 0, 'sent')
+    assert.equal(ann.refusedChanges.length, 0)
+    const reply = await shows(benChat, 'Yes, @bob')
+    assert.deepEqual([reply.reply_to.seq, reply.mentions], [1, [ben.account.id]])
+    await until(benChat, () => benChat.conversation.pinned_seqs.length, 'the pin')
+    assert.ok(annChat.conversation.is_pinned && annChat.conversation.is_marked_unread)
   })
 })

@@ -49,6 +49,82 @@ describe('Messages', () => {
     assert.equal(deleted.content, null)
   })
 
+  test('replies, mentions and data reach the other user', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    await annChat.send('Lunch?')
+    const { seq } = await shows(benChat, 'Lunch?')
+    await benChat.send('', {
+      kind: 'custom', data: { poll: ['yes', 'no'] }, reply_to_seq: seq, mentions: [ann.account.id],
+    })
+    const reply = await until(annChat, () => annChat.messages.find(({ kind }) => kind === 'custom'), 'the reply')
+    assert.deepEqual([reply.data, reply.reply_to.content], [{ poll: ['yes', 'no'] }, 'Lunch?'])
+    await until(annChat, () => annChat.conversation.unread_mentions === 1, 'a mention')
+    await annChat.edit(await shows(annChat, 'Lunch?', 'sent'), 'Dinner?')
+    for (const chat of [annChat, benChat]) {
+      await until(chat, () => chat.messages.at(-1).reply_to?.content === 'Dinner?', 'the newer quote')
+    }
+    const { messages } = await ann.call('messages.list', { conversation_id: annChat.id, reply_to_seq: seq })
+    assert.deepEqual(messages.map((each) => each.seq), [reply.seq])
+    await annChat.markRead()
+    assert.equal(annChat.conversation.unread_mentions, 0)
+    await until(ann, () => ann.pendingCount === 0, 'sent')
+    assert.equal(annChat.conversation.unread_mentions, 0)
+    await annChat.send('To nobody', { reply_to_seq: 99 })
+    assert.equal((await shows(annChat, 'To nobody', 'refused')).error.code, 'not_found')
+  })
+
+  test('reactions reach the other user, and other devices', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    await annChat.send('Hello')
+    await shows(annChat, 'Hello', 'sent')
+    await benChat.react(await shows(benChat, 'Hello'), '👍')
+    await until(annChat, () => annChat.messages[0].reactions.counts['👍'] === 1, 'one')
+    await annChat.react(annChat.messages[0], '👍')
+    const both = { counts: { '👍': 2 }, own: ['👍'] }
+    for (const chat of [annChat, benChat]) {
+      await until(chat, () => chat.messages[0].reactions.counts['👍'] === 2, 'two')
+      assert.deepEqual(chat.messages[0].reactions, both)
+    }
+    const { reactions } = await ann.call('messages.reactions', { conversation_id: annChat.id, seq: 1 })
+    assert.deepEqual(reactions.map(({ user_id }) => user_id), [ben.account.id, ann.account.id])
+    const again = makeClient(t, world.url)
+    await again.signIn({ email: ann.me.email, password })
+    await isLive(again)
+    const chat = again.chat(annChat.id)
+    await chat.load()
+    assert.deepEqual(chat.messages[0].reactions, both)
+    await chat.react(chat.messages[0], '👍', false)
+    await until(annChat, () => annChat.messages[0].reactions.own.length === 0, 'taken back on the other device')
+    await annChat.react(annChat.messages[0], 'no emoji')
+    await until(ann, () => ann.refusedChanges.length, 'refused')
+    assert.equal(ann.refusedChanges[0].error.code, 'invalid_params')
+    assert.deepEqual(annChat.messages[0].reactions.own, [])
+  })
+
+  test('pins reach all members, and settings only the own devices', async (t) => {
+    const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
+    const [annChat, benChat] = await makeConversation(ann, ben)
+    await annChat.send('Pinned')
+    await annChat.pin(await shows(annChat, 'Pinned', 'sent'))
+    await until(benChat, () => benChat.conversation.pinned_seqs.join() === '1', 'pinned')
+    await benChat.pin({ seq: 1 }, false)
+    await until(annChat, () => annChat.conversation.pinned_seqs.length === 0, 'unpinned')
+    const again = makeClient(t, world.url)
+    await again.signIn({ email: ben.me.email, password })
+    await isLive(again)
+    await ben.setConversation(benChat.id, { is_archived: true, is_marked_unread: true, is_pinned: true })
+    const other = () => again.conversation(benChat.id)
+    await until(again, () => other().is_archived && other().is_marked_unread && other().is_pinned, 'the settings')
+    assert.equal(annChat.conversation.is_archived, false)
+    await annChat.send('A mention', { mentions: [ben.account.id] })
+    await until(ben, () => !benChat.conversation.is_archived, 'not archived')
+    assert.equal(benChat.conversation.is_marked_unread, true)
+    await benChat.markRead()
+    await until(again, () => !other().is_marked_unread && other().unread_mentions === 0, 'read')
+  })
+
   test('snapshots stay the same until their content differs', async (t) => {
     const [ann, ben] = await Promise.all([makeUser(t, world.url, 'Ann'), makeUser(t, world.url, 'Ben')])
     const [annChat] = await makeConversation(ann, ben)

@@ -2,19 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { memoryStorage } from '../src/index.js'
 import { isLive, until } from './support/client.js'
-import { ann, ben, connectTo, direct, firstPage, script, signIn } from './support/scripted-client.js'
+import { ann, ben, connectTo, direct, firstPage, push, script, signIn } from './support/scripted-client.js'
 import { changes, conversation, me, message, profile } from './support/scripted-server.js'
 
 const group = 'd0000000-0000-4000-8000-000000000001'
 const carol = 'e0000000-0000-4000-8000-000000000003'
 
 function contents(chat) { return chat.messages.map(({ content }) => content) }
-
-/** Pushes changes, and waits until they are applied: a refresh comes after them. */
-async function push(server, client, members, cursor) {
-  server.push('changes', changes(cursor, members))
-  await client.refresh()
-}
 
 describe('Sync', () => {
   test('continues from the stored cursor, and shows the stored data before', async (t) => {

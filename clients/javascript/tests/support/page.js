@@ -1,5 +1,6 @@
 import { indexedDBStorage, PostlineClient } from '../../src/index.js'
-import { changes, conversation, me, message, profile, ScriptedServer } from './scripted-server.js'
+import { makeOlder } from './older-records.js'
+import { changes, conversation, me, message, profile, reactions, ScriptedServer } from './scripted-server.js'
 import { storageContract } from './storage-contract.js'
 
 // The parts of tests that run in a page. tests/browsers.test.js calls them.
@@ -108,6 +109,32 @@ export async function prepareBatch(count, name) {
       return { milliseconds: performance.now() - start, notifications }
     },
   })
+}
+
+/** Opens the database of an older client, and returns the cursors of its syncs, and what is shown before and after. */
+export async function openOlder() {
+  const storage = indexedDBStorage('older')
+  await fill(1, 'older')
+  await makeOlder(storage, ann)
+  const server = new ScriptedServer(ann)
+  server.isReachable = false
+  const client = new PostlineClient({ url: '/', storage, WebSocket: server.WebSocket })
+  const chat = client.chat(idOf('c', 0))
+  await chat.load()
+  const shown = () => [chat.messages[0].content, chat.conversation.pinned_seqs, chat.messages[0].reactions.counts]
+  const before = shown()
+  const user = idOf('b', 0)
+  server.pages.push(changes('2'), changes('3', {
+    reset: true, me: me(ann), profiles: [profile(user)],
+    conversations: [conversation(chat.id, [ann, user], { last_seq: 1, pinned_seqs: [1] })],
+    messages: [message(chat.id, 1, user)], reactions: [reactions(chat.id, 1, { counts: { '👍': 1 }, own: [] })],
+  }))
+  server.isReachable = true
+  client.connect()
+  await isLive(client)
+  const after = shown()
+  await client.close()
+  return { cursors: server.calls('sync.open').map(({ cursor }) => cursor ?? null), before, after }
 }
 
 /** Opens a client whose tab stays, and returns the number of conversations. `globalThis.client` is the client. */

@@ -38,3 +38,9 @@ export async function signIn(client) {
   await chat.load()
   return chat
 }
+
+/** Pushes changes, and waits until they are applied: a refresh comes after them. */
+export async function push(server, client, members, cursor) {
+  server.push('changes', changes(cursor, members))
+  await client.refresh()
+}

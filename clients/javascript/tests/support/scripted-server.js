@@ -23,7 +23,9 @@ export class ScriptedServer {
           server.connections.push(connection)
           connection.push('server.hello', {
             server: 'postline', version: '0', protocol: 1, max_line_bytes: 65536, max_in_flight: 64, ping_seconds: 30,
-            features: ['presence', 'typing', 'mute', 'media'],
+            features: [
+              'presence', 'typing', 'mute', 'replies', 'mentions', 'pins', 'data', 'settings', 'reactions', 'media',
+            ],
           })
         })
       }
@@ -134,7 +136,8 @@ export function conversation(id, memberIDs, members = {}) {
     participant1_id: isGroup ? null : memberIDs[0], participant2_id: isGroup ? null : memberIDs[1],
     members: memberIDs.map((user_id) => ({ user_id, role: 'member', joined_at: time, last_read_seq: 0 })),
     last_seq: 0, version: 1, last_message_content: null, last_message_time: null, last_message_sender_id: null,
-    last_read_seq: 0, unread_count: 0, muted_until: null, created_at: time, updated_at: time, ...members,
+    last_read_seq: 0, unread_count: 0, unread_mentions: 0, is_marked_unread: false, muted_until: null,
+    is_archived: false, is_pinned: false, pinned_seqs: [], data: null, created_at: time, updated_at: time, ...members,
   }
 }
 
@@ -146,6 +149,11 @@ export function message(conversation_id, seq, sender_id, members = {}) {
       version: 1,
     },
     client_id: null, kind: 'text', content: `message ${seq}`, attachment: null, is_read: false, version: 1,
+    reply_to: null, mentions: [], mentions_everyone: false, data: null,
     created_at: `2026-11-20T11:00:00.${String(seq).padStart(6, '0')}Z`, edited_at: null, deleted_at: null, ...members,
   }
+}
+
+export function reactions(conversation_id, seq, members = {}) {
+  return { conversation_id, seq, version: 1, counts: {}, ...members }
 }
