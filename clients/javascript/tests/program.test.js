@@ -150,6 +150,26 @@ describe('The client program', () => {
     await bob.shows(({ conversations }) => conversations[0].messages.some(({ deleted }) => deleted))
   })
 
+  test('sends replies, reactions, pins and settings that were made offline', async (t) => {
+    const { programs: [alice, bob], conversation } = await startTwo(t)
+    await bob.do('send', { conversation, text: 'Lunch?' })
+    await alice.shows((state) => contents(state, conversation).includes('Lunch?'))
+    await alice.do('disconnect')
+    const { me: { id } } = await bob.do('state')
+    await alice.do('react', { conversation, emoji: '👍' })
+    await alice.do('pin', { conversation })
+    await alice.do('reply', { conversation, text: 'Yes', mentions: [id] })
+    await alice.do('set', { conversation, settings: { is_archived: true, is_pinned: true } })
+    assert.equal((await alice.do('state')).pending, 4)
+    await alice.relaunch()
+    await alice.shows((state) => isSettled(state) && state.refused.length === 0)
+    await bob.shows((state) => contents(state, conversation).join() === 'Lunch?,Yes')
+    assert.equal(await world.sql(`select c.pinned_seqs, r.emoji, x.reply_to_seq
+      from conversations c join message_reactions r on r.conversation_id = c.id
+      join messages x on x.conversation_id = c.id and x.content = 'Yes' where c.id = '${conversation}'`), '{1}|👍|1')
+    await assert.rejects(alice.do('set', { conversation, settings: { archived: true } }), { code: 'invalid_params' })
+  })
+
   test('keeps everything when it is killed', async (t) => {
     const { programs: [alice, bob], conversation } = await startTwo(t)
     await alice.do('disconnect')

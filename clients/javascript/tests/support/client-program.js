@@ -43,6 +43,17 @@ const requests = {
   open: async ({ user }) => ({ conversation: await client.openConversation(user) }),
   createGroup: async ({ title, users }) => ({ conversation: await client.createGroup(title, users) }),
   send: async ({ conversation, text }) => ({ client_id: await client.chat(conversation).send(text) }),
+  reply: async ({ conversation, text, mentions = [] }) => {
+    const { seq } = await lastMessage(conversation)
+    return { client_id: await client.chat(conversation).send(text, { reply_to_seq: seq, mentions }) }
+  },
+  react: async ({ conversation, emoji, is_set = true }) => {
+    await client.chat(conversation).react(await lastMessage(conversation), emoji, is_set)
+  },
+  pin: async ({ conversation, is_pinned = true }) => {
+    await client.chat(conversation).pin(await lastMessage(conversation), is_pinned)
+  },
+  set: ({ conversation, settings }) => client.setConversation(conversation, settings),
   edit: async ({ conversation, text }) => client.chat(conversation).edit(await lastOwnMessage(conversation), text),
   delete: async ({ conversation }) => client.chat(conversation).delete(await lastOwnMessage(conversation)),
   markRead: ({ conversation }) => client.chat(conversation).markRead(),
@@ -76,15 +87,21 @@ function chatOf(id) {
 }
 
 /** Returns the user's last message that the server has, and that is not deleted. */
-async function lastOwnMessage(conversation) {
+function lastOwnMessage(conversation) {
+  return lastMessage(conversation, ({ sender_id }) => sender_id === client.account?.id)
+}
+
+/** Returns the last message that the server has, that is not deleted, and for which a condition is true. */
+async function lastMessage(conversation, isFound = () => true) {
   const chat = chatOf(conversation)
   await chat.load()
   for (;;) {
-    const found = chat.messages.findLast(({ seq, sender_id, kind, content, attachment }) => {
-      return seq !== null && sender_id === client.account?.id && kind !== 'system' && (content !== null || attachment)
+    const found = chat.messages.findLast((each) => {
+      const { seq, kind, content, attachment } = each
+      return seq !== null && kind !== 'system' && (content !== null || attachment) && isFound(each)
     })
     if (found) return found
-    if (!chat.hasOlder) throw new PostlineError('not_found', 'The user has no message in this conversation.')
+    if (!chat.hasOlder) throw new PostlineError('not_found', 'There is no such message in this conversation.')
     await chat.loadOlder()
   }
 }
@@ -141,7 +158,7 @@ async function respond(line) {
     await client.ready
     const result = await requests[request.do](request)
     // Most actions have no result, and some return what the row of the table does not have.
-    return { id, result: ['open', 'createGroup', 'send', 'state'].includes(request.do) ? result : {} }
+    return { id, result: ['open', 'createGroup', 'send', 'reply', 'state'].includes(request.do) ? result : {} }
   } catch (error) {
     const code = error instanceof PostlineError ? error.code : 'invalid_request'
     if (!(error instanceof PostlineError)) console.error(error)
