@@ -99,14 +99,14 @@ class ThreadTests(ConsoleCase):
         text = f"Old words {token()}"
         bob.write(text)
         self.right_click(bob, text)
-        self.assertEqual(self.menu(bob), ["Edit", "Copy text", "Delete"])
-        self.assertEqual(self.focused(bob, "active.innerText"), "Edit")
+        self.assertEqual(self.menu(bob), ["Reply", "React", "Edit", "Copy text", "Pin", "Delete"])
+        self.assertEqual(self.focused(bob, "active.innerText"), "Reply")
         # A click outside closes the menu.
         bob.one(".thread-head").click()
         self.no_menu(bob)
         alice.focus_on(text)
         alice.press(Keys.SPACE)
-        self.assertEqual(self.menu(alice), ["Copy text", f"About {name_of(BOB)}"])
+        self.assertEqual(self.menu(alice), ["Reply", "React", "Copy text", "Pin", f"About {name_of(BOB)}"])
 
     def test_the_menu_edits_and_deletes(self):
         alice, bob = self.two_people()
@@ -163,9 +163,9 @@ class ThreadTests(ConsoleCase):
         box = bob.sees_sent(text).find_element(By.CSS_SELECTOR, ".bubble").rect
         at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
         bob.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [at]})
-        self.assertEqual(self.menu(bob), ["Edit", "Copy text", "Delete"])
+        self.assertEqual(self.menu(bob), ["Reply", "React", "Edit", "Copy text", "Pin", "Delete"])
         bob.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-        self.assertEqual(len(self.menu(bob)), 3, "it stays open")
+        self.assertEqual(len(self.menu(bob)), 6, "it stays open")
         for left, top, right, bottom in self.rects(bob, ".message-menu, .message-menu [role=menuitem]"):
             self.assertGreaterEqual(left, 0)
             self.assertLessEqual(right, 390)
@@ -309,7 +309,7 @@ class ThreadTests(ConsoleCase):
         # Links are not tab stops, so the menu contains them.
         bob.focus_on(mark)
         bob.press(Keys.SPACE)
-        self.assertEqual(self.menu(bob)[2:4], [f"Open www.example.com/{mark}", "Open bob@example.com"])
+        self.assertEqual(self.menu(bob)[4:6], [f"Open www.example.com/{mark}", "Open bob@example.com"])
 
     # The divider
 

@@ -96,8 +96,10 @@ function renderShell() {
     root.replaceChildren(shell.element)
   }
   shell.render()
-  showCount(client.conversations.filter((each) => !directory.mutedUntil(each))
-    .reduce((sum, each) => sum + each.unread_count, 0))
+  showCount(client.conversations.reduce((sum, each) => {
+    const { unread_count: unread, unread_mentions: mentions, is_marked_unread: isMarked } = each
+    return sum + (directory.mutedUntil(each) ? mentions : unread || Number(isMarked))
+  }, 0))
   app.demo.update()
   takeMailed()
   clearTimeout(unmuting)
@@ -156,7 +158,13 @@ function reportLost(conversations) {
 
 function reportRefused(changes) {
   for (const { change, method, content, error } of changes) {
-    if (method !== 'messages.send' || former.refusedChanges.some((each) => each.change === change)) continue
+    if (former.refusedChanges.some((each) => each.change === change)) continue
+    if (['messages.react', 'messages.pin', 'conversations.set'].includes(method)) {
+      // What is shown is what the server has again.
+      toast(sentence(error), 'bad')
+      client.discard(change).catch(() => {})
+    }
+    if (method !== 'messages.send') continue
     announce(`Not sent: ${content || 'A picture'}. ${sentence(error, 'The message')}`)
   }
 }
@@ -172,7 +180,9 @@ start.onChange = schedule
 directory.watch(observe)
 client.onMessage((message) => {
   const conversation = client.conversation(message.conversation_id)
-  if (message.sender_id === directory.userID || !conversation || directory.mutedUntil(conversation)) return
+  if (message.sender_id === directory.userID || !conversation) return
+  const isMention = message.mentions_everyone || message.mentions?.includes(directory.userID)
+  if (directory.mutedUntil(conversation) && !isMention) return
   if (message.event) return announce(eventText(directory, message))
   const sender = directory.name(message.sender_id)
   const text = message.content || 'A picture'

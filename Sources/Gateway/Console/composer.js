@@ -3,9 +3,12 @@
 import { h } from './dom.js'
 import { sentence } from './errors.js'
 import { icon } from './icons.js'
+import { MentionMenu } from './mention-menu.js'
+import { mentionParams } from './mentions.js'
 import { announce, toast } from './notice.js'
 import { accepted } from './picture-file.js'
 import { previewPictures } from './picture-preview.js'
+import { quotedName, quotedText } from './reply-quote.js'
 
 const mostCharacters = 8000
 
@@ -15,10 +18,15 @@ export class Composer {
   #conversation = null
   #chat = null
   #editing = null
+  /// The message that the next one answers.
+  #replyTo = null
   #input
+  #mentions
   #count = h('span', { class: 'count', hidden: true })
   #problem = h('p', { class: 'form-error', role: 'alert', hidden: true })
   #banner
+  #bannerIcon = h('span', { class: 'banner-icon' })
+  #bannerText = h('span', { class: 'banner-text' })
   #button
   #attach
   element
@@ -31,10 +39,15 @@ export class Composer {
       autocomplete: 'off', dir: 'auto',
       oninput: () => {
         this.#changed()
+        this.#mentions.update(this.#conversation)
         if (!this.#editing) this.#keepDraft(this.#input.value)
       },
       onkeydown: (event) => this.#key(event),
       onpaste: (event) => this.#paste(event),
+    })
+    this.#mentions = new MentionMenu(app, this.#input, () => {
+      this.#changed()
+      if (!this.#editing) this.#keepDraft(this.#input.value)
     })
     const chooser = h('input', {
       type: 'file', accept: accepted, multiple: true, hidden: true, tabIndex: -1, 'aria-label': 'Pictures to send',
@@ -48,9 +61,8 @@ export class Composer {
       class: 'icon-button attach', type: 'button', hidden: true, 'aria-label': 'Send a picture',
       title: 'Send a picture; or paste it, or drop it here', onclick: () => chooser.click(),
     }, icon('picture'))
-    this.#banner = h('div', { class: 'edit-banner', hidden: true },
-      icon('edit'), h('span', {}, 'Editing your message'),
-      h('button', { class: 'link-button', type: 'button', onclick: () => this.#stopEditing() }, 'Cancel'))
+    this.#banner = h('div', { class: 'edit-banner', hidden: true }, this.#bannerIcon, this.#bannerText,
+      h('button', { class: 'link-button', type: 'button', onclick: () => this.#cancel() }, 'Cancel'))
     this.#button = h('button', {
       class: 'send', type: 'submit', 'aria-label': 'Send', title: 'Send (Enter)',
     }, icon('send'))
@@ -60,7 +72,7 @@ export class Composer {
         event.preventDefault()
         this.#submit()
       },
-    }, this.#banner, this.#problem,
+    }, this.#mentions.element, this.#banner, this.#problem,
     h('div', { class: 'composer-line' }, this.#attach, this.#input, this.#count, this.#button), chooser)
   }
 
@@ -70,6 +82,7 @@ export class Composer {
   attach(files) {
     const chat = this.#chat
     const hasText = !this.#editing
+    const reply = this.#replyParams()
     previewPictures({
       files,
       title: this.#app.directory.title(this.#conversation),
@@ -77,13 +90,17 @@ export class Composer {
       onSend: async (pictures) => {
         if (hasText) {
           this.#keepDraft('', chat)
+          this.#replyTo = null
           if (this.#chat === chat) this.#write('')
         }
         this.#onSent()
         this.focus()
-        for (const { picture, content } of pictures) {
+        for (const [index, { picture, content }] of pictures.entries()) {
           announce(`Sending ${picture.name ?? 'the picture'}.`)
-          await chat.sendPicture(picture, { content }).catch((error) => toast(sentence(error), 'bad'))
+          const options = {
+            content, ...mentionParams(this.#app.directory, chat.conversation, content ?? ''), ...index === 0 && reply,
+          }
+          await chat.sendPicture(picture, options).catch((error) => toast(sentence(error), 'bad'))
         }
       },
     })
@@ -107,15 +124,48 @@ export class Composer {
     this.#chat?.setTyping(false)
     this.#conversation = conversation
     this.#chat = this.#app.client.chat(conversation.id)
-    this.#editing = null
+    this.#editing = this.#replyTo = null
     this.#write(conversation.draft)
+  }
+
+  /// Makes the next message an answer to a message.
+  reply(message) {
+    if (this.#editing) this.#write(this.#conversation.draft)
+    this.#editing = null
+    this.#replyTo = message
+    this.#drawBanner()
+    this.focus()
   }
 
   edit(message) {
     this.#chat.setTyping(false)
+    this.#replyTo = null
     this.#editing = message
     this.#write(message.content ?? '')
     this.focus()
+  }
+
+  #replyParams() { return this.#replyTo && !this.#editing ? { reply_to_seq: this.#replyTo.seq } : {} }
+
+  #cancel() {
+    if (this.#editing) return this.#stopEditing()
+    this.#replyTo = null
+    this.#drawBanner()
+    this.focus()
+  }
+
+  #drawBanner() {
+    const { directory } = this.#app
+    const quoted = this.#replyTo
+    this.#banner.hidden = !this.#editing && !quoted
+    this.#bannerIcon.replaceChildren(icon(this.#editing ? 'edit' : 'reply'))
+    this.#bannerText.replaceChildren(...this.#editing || !quoted ? ['Editing your message'] : [
+      h('span', { class: 'quote-name' }, `Replying to ${quoted.sender_id === directory.userID ? 'yourself'
+        : quotedName(directory, quoted)}`),
+      h('span', { class: 'quote-text', dir: 'auto' }, quotedText(quoted))])
+    this.#button.setAttribute('aria-label', this.#editing ? 'Save' : 'Send')
+    this.#input.setAttribute('aria-label', this.#editing ? 'Edit your message' : quoted
+      ? `Write a reply to ${quotedName(directory, quoted)}` : 'Write a message')
   }
 
   #stopEditing() {
@@ -131,9 +181,8 @@ export class Composer {
 
   #write(text) {
     this.#input.value = text
-    this.#banner.hidden = !this.#editing
-    this.#button.setAttribute('aria-label', this.#editing ? 'Save' : 'Send')
-    this.#input.setAttribute('aria-label', this.#editing ? 'Edit your message' : 'Write a message')
+    this.#mentions.close()
+    this.#drawBanner()
     this.#changed()
   }
 
@@ -156,15 +205,16 @@ export class Composer {
   }
 
   #key(event) {
+    if (this.#mentions.key(event)) return
     // On a touch keyboard Enter is a new line; there is a button to send.
     const sends = event.key === 'Enter' && !event.shiftKey && !event.isComposing
       && !matchMedia('(pointer: coarse)').matches
     if (sends) {
       event.preventDefault()
       this.#submit()
-    } else if (event.key === 'Escape' && this.#editing) {
+    } else if (event.key === 'Escape' && (this.#editing || this.#replyTo)) {
       event.preventDefault()
-      this.#stopEditing()
+      this.#cancel()
     } else if (event.key === 'ArrowUp' && !this.#input.value && !this.#editing) {
       const last = this.#chat.messages.findLast(({ sender_id: sender, seq, deleted_at: deletedAt, kind }) => {
         return sender === this.#app.directory.userID && seq && !deletedAt && kind === 'text'
@@ -180,12 +230,16 @@ export class Composer {
     const content = this.#input.value
     if (this.#button.disabled) return
     if (this.#editing) return this.#save(this.#editing, content)
+    const options = { ...mentionParams(this.#app.directory, this.#conversation, content), ...this.#replyParams() }
+    const [chat, quoted] = [this.#chat, this.#replyTo]
+    this.#replyTo = null
     this.#write('')
     this.#onSent()
     this.focus()
     try {
-      await this.#chat.send(content)
+      await chat.send(content, options)
     } catch (error) {
+      if (this.#chat === chat) this.#replyTo ??= quoted
       if (!this.#input.value) this.#write(content)
       this.#say(sentence(error, 'The message'))
     }
@@ -197,6 +251,7 @@ export class Composer {
     try {
       await this.#app.client.call('messages.edit', {
         conversation_id: message.conversation_id, seq: message.seq, content,
+        ...mentionParams(this.#app.directory, this.#conversation, content, message),
       })
       announce('Saved.')
       if (this.#editing === message) this.#stopEditing()

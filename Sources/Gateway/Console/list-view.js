@@ -1,12 +1,15 @@
-// The conversations, newest first, and the field that finds people.
+// The conversations, the pinned ones first and then the newest, those that are archived, and the field that finds
+// people.
 
 import { conversationChip, presentChip, presentSignature } from './avatar.js'
+import { conversationActions } from './conversation-actions.js'
 import { arrowKeys, h, keyed } from './dom.js'
 import { sentence } from './errors.js'
 import { eventText } from './group-event.js'
 import { createGroup } from './group-view.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
+import { RowMenu } from './row-menu.js'
 import { Search } from './search.js'
 import { full, short } from './time.js'
 import { typingText } from './typists.js'
@@ -15,6 +18,9 @@ export class ListView {
   #app
   #search
   #rows = h('ul', { class: 'rows', 'aria-label': 'Conversations' })
+  #archived = h('ul', { class: 'rows', id: 'archived', 'aria-label': 'Archived conversations', hidden: true })
+  #archivedToggle
+  #isArchiveOpen = false
   #people = h('ul', { class: 'rows', 'aria-label': 'People found' })
   #peopleTitle = h('h2', { class: 'rows-title', hidden: true }, 'People')
   #empty = h('div', { class: 'list-empty', hidden: true })
@@ -42,9 +48,27 @@ export class ListView {
         }
       },
     })
+    this.#archivedToggle = h('button', {
+      class: 'row archived-toggle', type: 'button', tabIndex: -1, hidden: true, 'aria-controls': 'archived',
+      onclick: () => {
+        this.#isArchiveOpen = !this.#isArchiveOpen
+        this.render()
+      },
+    }, icon('archive'), h('span', { class: 'row-title' }, 'Archived'), h('span', { class: 'archived-count' }))
     this.#scroller = h('div', { class: 'list-scroller', tabIndex: -1 },
-      this.#rows, this.#peopleTitle, this.#people, this.#empty)
-    this.#enter = arrowKeys(this.#scroller, '.row', (rows) => {
+      this.#rows, this.#archivedToggle, this.#archived, this.#peopleTitle, this.#people, this.#empty)
+    const menu = new RowMenu(this.#scroller, {
+      rows: '.row[data-id]', name: 'conversation-menu',
+      describe: ({ dataset: { id } }) => {
+        const conversation = app.client.conversation(id)
+        return { title: app.directory.title(conversation), actions: conversationActions(app, conversation) }
+      },
+    })
+    this.#scroller.addEventListener('keydown', (event) => {
+      if (event.key !== 'm' || event.ctrlKey || event.metaKey || event.altKey) return
+      if (event.target.matches('.row[data-id]')) menu.open(event.target)
+    })
+    this.#enter = arrowKeys(this.#scroller, '.row:not([hidden], [hidden] *)', (rows) => {
       return rows.find((row) => row.getAttribute('aria-current') === 'true') ?? rows[0]
     })
     this.element = h('div', { class: 'list' },
@@ -54,7 +78,7 @@ export class ListView {
           class: 'icon-button', type: 'button', 'aria-label': 'New group', title: 'New group',
           onclick: () => createGroup(app),
         }, icon('plus'))),
-      this.#scroller)
+      this.#scroller, menu.element)
   }
 
   #scroller
@@ -81,11 +105,27 @@ export class ListView {
     const conversations = client.conversations.filter((conversation) => {
       return !query || directory.title(conversation).toLowerCase().includes(query)
     })
-    keyed(this.#rows, conversations, (conversation) => this.#row(conversation))
+    const shown = conversations.filter((each) => !each.is_archived)
+    // The array is sorted by time, and stays so within both parts.
+    const sorted = [...shown.filter((each) => each.is_pinned), ...shown.filter((each) => !each.is_pinned)]
+    keyed(this.#rows, sorted, (conversation) => this.#row(conversation))
+    this.#renderArchived(conversations.filter((each) => each.is_archived), query !== '')
     keyed(this.#people, this.#search.results, (id) => this.#person(id))
     this.#peopleTitle.hidden = this.#search.results.length === 0
     this.#renderEmpty(query, conversations.length)
     this.#enter()
+  }
+
+  /// A search shows those that it finds.
+  #renderArchived(archived, isSearching) {
+    const isOpen = archived.length > 0 && (isSearching || this.#isArchiveOpen)
+    this.#archivedToggle.hidden = archived.length === 0
+    this.#archivedToggle.setAttribute('aria-expanded', String(isOpen))
+    const unread = archived.filter((each) => each.unread_count > 0 || each.is_marked_unread).length
+    const count = this.#archivedToggle.lastElementChild
+    count.textContent = unread ? `${archived.length}, ${unread} unread` : archived.length
+    this.#archived.hidden = !isOpen
+    keyed(this.#archived, archived, (conversation) => this.#row(conversation))
   }
 
   #renderEmpty(query, count) {
@@ -116,7 +156,9 @@ export class ListView {
   #row(conversation) {
     const { directory } = this.#app
     const title = directory.title(conversation)
-    const unread = conversation.unread_count
+    const { unread_count: count, unread_mentions: mentions, is_marked_unread: isMarked, is_pinned: isPinned } =
+      conversation
+    const unread = count > 0 || isMarked
     const isOpen = this.#app.openID === conversation.id
     const refused = this.#refused(conversation)
     const time = refused?.created_at ?? conversation.last_message_time
@@ -128,12 +170,13 @@ export class ListView {
     return {
       key: conversation.id,
       signature: [
-        title, unread, isOpen, time && short(time), Boolean(draft), preview, typing, isMuted,
-        other && presentSignature(directory, other),
+        title, count, mentions, isMarked, isPinned, isMuted, isOpen, time && short(time), Boolean(draft), preview,
+        typing, other && presentSignature(directory, other),
       ].join('\n'),
       build: () => h('li', {}, h('button', {
         class: ['row', unread && 'unread', isMuted && 'muted'].filter(Boolean).join(' '),
         type: 'button', tabIndex: -1, 'aria-current': String(isOpen), 'data-id': conversation.id,
+        'data-key': conversation.id,
         onclick: () => {
           this.#clearSearch()
           this.#app.open(conversation.id)
@@ -143,13 +186,17 @@ export class ListView {
       h('span', { class: 'row-text' },
         h('span', { class: 'row-line' },
           h('span', { class: 'row-title' }, title),
-          isMuted && mutedMark(),
+          isMuted && mark('muted', 'Muted', 'muted'),
+          isPinned && mark('pinned', 'Pinned', 'pin'),
           time && h('time', { dateTime: time, title: full(time) }, short(time))),
         h('span', { class: 'row-line' },
           typing ? h('span', { class: 'row-preview typing' }, typing) : h('span', { class: 'row-preview' },
             draft && h('span', { class: 'draft-mark' }, 'Draft: '), preview),
-          unread > 0 && h('span', { class: 'badge' }, unread > 99 ? '99+' : String(unread),
-            h('span', { class: 'unseen' }, ' unread')))))),
+          mentions > 0 && h('span', { class: 'badge mentions' }, '@',
+            h('span', { class: 'unseen' }, mentions === 1 ? ' 1 mention' : ` ${mentions} mentions`)),
+          unread && h('span', { class: count ? 'badge' : 'badge marked' },
+            count > 99 ? '99+' : count ? String(count) : '',
+            h('span', { class: 'unseen' }, count ? ' unread' : 'Marked as unread')))))),
     }
   }
 
@@ -195,6 +242,6 @@ export class ListView {
   }
 }
 
-function mutedMark() {
-  return h('span', { class: 'muted-mark', role: 'img', 'aria-label': 'Muted', title: 'Muted' }, icon('muted'))
+function mark(kind, title, name) {
+  return h('span', { class: `row-mark ${kind}-mark`, role: 'img', 'aria-label': title, title }, icon(name))
 }

@@ -1,14 +1,17 @@
 // What the user can do with a message: the entries of its menu.
 
 import { h } from './dom.js'
+import { sentence } from './errors.js'
 import { tokenize } from './links.js'
 import { toast } from './notice.js'
+import { hasReactions, whoReacted } from './reactions.js'
 
 const mostLinks = 3
 
 /// Returns the actions `{ name, label, run }` for a message of the server's, in their order; `name` is also the name of
-/// an icon. `handlers` are `edit`, `remove`, `openPerson` and `openPicture`.
-export function messageActions({ client, directory, pictures }, message, handlers) {
+/// an icon. `handlers` are `reply`, `react`, `show`, `edit`, `remove`, `openPerson` and `openPicture`.
+export function messageActions(app, message, handlers) {
+  const { client, directory, pictures } = app
   const isMine = message.sender_id === directory.userID
   const conversation = client.conversation(message.conversation_id)
   const moderates = conversation.kind === 'group' && ['owner', 'admin'].includes(directory.role(conversation))
@@ -16,16 +19,32 @@ export function messageActions({ client, directory, pictures }, message, handler
   const hasPicture = isThere && message.attachment?.media_id && pictures.isOffered
   const mayEdit = isMine && isThere && ['text', 'image'].includes(message.kind)
   const edit = message.kind === 'text' ? 'Edit' : message.content ? 'Edit caption' : 'Add a caption'
+  const isPinned = conversation.pinned_seqs.includes(message.seq)
   return [
+    isThere && { name: 'reply', label: 'Reply', run: () => handlers.reply(message) },
+    isThere && { name: 'smile', label: 'React', run: () => handlers.react(message) },
+    message.reply_to && {
+      name: 'up', label: 'Go to the quoted message', run: () => handlers.show(message.reply_to.seq),
+    },
+    hasReactions(message) && { name: 'group', label: 'Who reacted', run: () => whoReacted(app, message) },
     hasPicture && { name: 'picture', label: 'Open picture', run: handlers.openPicture },
     mayEdit && { name: 'edit', label: edit, run: () => handlers.edit(message) },
     ...(isThere ? textActions(message.content) : []),
+    isThere && mayPin(directory, conversation) && {
+      name: 'pin', label: isPinned ? 'Unpin' : 'Pin',
+      run: () => client.chat(conversation.id).pin(message, !isPinned).catch((error) => toast(sentence(error), 'bad')),
+    },
     !isMine && message.kind !== 'system' && {
       name: 'info', label: `About ${directory.name(message.sender_id)}`,
       run: () => handlers.openPerson(message.sender_id),
     },
     isThere && (isMine || moderates) && { name: 'trash', label: 'Delete', run: () => handlers.remove(message) },
   ].filter(Boolean)
+}
+
+/// Returns true if the user may pin messages: both members of a direct conversation, of a group its owner and admins.
+export function mayPin(directory, conversation) {
+  return conversation.kind === 'direct' || ['owner', 'admin'].includes(directory.role(conversation))
 }
 
 /// Returns the actions for a message that is not sent yet.

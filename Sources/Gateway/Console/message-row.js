@@ -6,20 +6,24 @@ import { sentence } from './errors.js'
 import { eventText } from './group-event.js'
 import { icon } from './icons.js'
 import { tokenize } from './links.js'
+import { everyone, findMentions, mention } from './mentions.js'
 import { messageActions, pendingActions } from './message-actions.js'
 import { messagePicture, sendingPicture } from './picture-view.js'
+import { hasReactions, reactionChips } from './reactions.js'
+import { quotedName, replyQuote } from './reply-quote.js'
 import { clock, full } from './time.js'
 
-/// Describes a row for `keyed`. `openPerson` is called with a user's id.
+/// Describes a row for `keyed`. `handlers` are `openPerson`, which is called with a user's id, `show` with the number
+/// of a message, and `reply` and `react` with a message.
 ///
 /// Nothing in a row is a tab stop: the list is one, and the menu of a message has all that can be done with it.
-export function describeRow(app, row, openPerson) {
+export function describeRow(app, row, handlers) {
   switch (row.kind) {
     case 'day': return describeMark(row.key, 'day', row.text)
     case 'new': return describeMark(row.key, 'new-mark', 'New')
     case 'beginning': return describeBeginning(app, row)
-    case 'pending': return describePending(app, row)
-    default: return describeMessage(app, row, openPerson)
+    case 'pending': return describePending(app, row, handlers)
+    default: return describeMessage(app, row, handlers)
   }
 }
 
@@ -41,10 +45,10 @@ function describeBeginning({ directory }, { conversation, key }) {
   }
 }
 
-function describeMessage(app, row, openPerson) {
+function describeMessage(app, row, handlers) {
   const { directory } = app
   if (row.message.kind === 'system') return describeEvent(directory, row)
-  const { message, isMine, isFirst, isLast, isNamed } = row
+  const { message, isMine, isFirst, isLast, isNamed, isPinned } = row
   const sender = message.sender_id
   const name = isMine ? 'You' : directory.name(sender)
   const isRead = isMine && message.is_read
@@ -52,7 +56,7 @@ function describeMessage(app, row, openPerson) {
   return {
     key: row.key,
     signature: [
-      message.version, isFirst, isLast, isRead, name, app.pictures.isOffered,
+      message.version, isFirst, isLast, isRead, name, app.pictures.isOffered, isPinned, detailsSignature(app, message),
       !isMine && isLast && chipSignature(directory, sender),
     ].join('|'),
     plain: () => h('li', { class: classes(row), ...props },
@@ -62,17 +66,36 @@ function describeMessage(app, row, openPerson) {
       return h('li', { class: classes(row, message.deleted_at && 'deleted'), ...props },
       !isMine && (isLast ? h('button', {
         class: 'chip-button', type: 'button', tabIndex: -1, 'aria-label': `About ${name}`,
-        onclick: () => openPerson(sender),
+        onclick: () => handlers.openPerson(sender),
       }, personChip(directory, sender, 'small')) : h('span', { class: 'chip-space' })),
       h('div', { class: bubbleClass(message.attachment?.media_id && !message.deleted_at, message.content) },
         isNamed ? h('span', { class: 'sender' }, name) : h('span', { class: 'unseen' }, `${name}: `),
+        message.reply_to && !message.deleted_at && replyQuote(directory, message.reply_to, handlers.show),
         content(app, message, isMine ? 'Your picture' : `Picture by ${name}`),
         h('span', { class: 'meta' },
+          isPinned && pinMark(),
           message.edited_at && !message.deleted_at && h('span', { title: full(message.edited_at) }, 'edited'),
           h('time', { dateTime: message.created_at, title: full(message.created_at) }, clock(message.created_at)),
-          isMine && !message.deleted_at && tick(isRead))))
+          isMine && !message.deleted_at && tick(isRead))),
+      !message.deleted_at && tools(message, handlers),
+      hasReactions(message) && reactionChips(app, message))
     },
   }
+}
+
+/// The buttons beside a message that the pointer is on.
+function tools(message, { reply, react }) {
+  const tool = (name, label, run) => h('button', {
+    class: 'icon-button', type: 'button', tabIndex: -1, 'aria-label': label, title: label, onclick: () => run(message),
+  }, icon(name))
+  return h('span', { class: 'message-tools' }, tool('reply', 'Reply', reply), tool('smile', 'React', react))
+}
+
+/// What a message shows beside its own version.
+function detailsSignature({ directory }, { reactions, reply_to: quoted, mentions }) {
+  return JSON.stringify([
+    reactions, quoted && [quoted.version, quotedName(directory, quoted)], mentions.map((id) => mention(directory, id)),
+  ])
 }
 
 /// A system message is a line without a bubble and without a menu.
@@ -86,21 +109,22 @@ function describeEvent(directory, { key, message }) {
   }
 }
 
-function describePending(app, row) {
+function describePending(app, row, { show }) {
   const { message } = row
   const { attachment, content, created_at: time, error } = message
   const hasFailed = error !== null
   const failure = error && sentence(error, attachment ? 'The picture' : 'The message')
   return {
     key: row.key,
-    signature: `${failure}|${row.isFirst}|${row.isLast}`,
+    signature: `${failure}|${row.isFirst}|${row.isLast}|${message.reply_to?.version}`,
     build: () => h('li', {
       class: classes(row, hasFailed ? 'failed' : 'pending'), tabIndex: -1, 'data-key': row.key,
     },
     h('div', { class: bubbleClass(attachment, content) },
       h('span', { class: 'unseen' }, 'You: '),
+      message.reply_to && replyQuote(app.directory, message.reply_to, show),
       attachment && sendingPicture(message, () => app.client.discard(message.change)),
-      content && text(content),
+      content && text(app, message),
       h('span', { class: 'meta' }, h('time', {}, clock(time)),
         h('span', { class: 'tick', title: hasFailed ? 'Not sent' : 'On its way' },
           icon(hasFailed ? 'warning' : 'clock'),
@@ -129,6 +153,10 @@ function classes(row, extra) {
     .filter(Boolean).join(' ')
 }
 
+function pinMark() {
+  return h('span', { class: 'pin-mark', role: 'img', 'aria-label': 'Pinned', title: 'Pinned' }, icon('pin'))
+}
+
 function tick(isRead) {
   const words = isRead ? 'Read by all' : 'Sent'
   return h('span', { class: isRead ? 'tick read' : 'tick', title: words },
@@ -139,15 +167,31 @@ function content(app, message, alt) {
   if (message.deleted_at) return h('span', { class: 'tombstone' }, 'This message was deleted.')
   return [
     message.attachment && (message.attachment.media_id ? kept(app, message, alt) : card(message.attachment)),
-    message.content && text(message.content),
+    message.content ? text(app, message)
+      : message.kind === 'custom' && h('span', { class: 'tombstone' }, 'A message for another app.'),
   ]
 }
 
-function text(written) {
-  return h('span', { class: 'text', dir: 'auto' }, tokenize(written).map((part) => {
-    if (!part.href) return part.text
+function text({ directory }, { content: written, sender_id: sender, mentions, mentions_everyone: isForAll }) {
+  const people = [...mentions, ...isForAll ? [everyone] : []].map((id) => mention(directory, id))
+  return h('span', { class: 'text', dir: 'auto' }, tokenize(written).flatMap((part) => {
+    if (!part.href) return withMentions(directory, part.text, people, sender === directory.userID)
     return h('a', { href: part.href, target: '_blank', rel: 'noopener noreferrer', tabIndex: -1 }, part.text)
   }))
+}
+
+/// Returns a text as parts, in which mentions are highlighted, and those of the user more so.
+function withMentions(directory, written, people, isMine) {
+  const parts = []
+  let at = 0
+  for (const { index, length, id } of findMentions(written, people)) {
+    const isOwn = !isMine && (id === everyone || id === directory.userID)
+    parts.push(written.slice(at, index), h('span', {
+      class: isOwn ? 'mention own' : 'mention', title: id === everyone ? 'All members' : directory.name(id),
+    }, written.slice(index, index + length)))
+    at = index + length
+  }
+  return [...parts, written.slice(at)]
 }
 
 /// A picture that the server has, or had while it kept any.

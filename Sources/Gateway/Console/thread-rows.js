@@ -37,6 +37,7 @@ export function rowsOf(directory, conversation, messages, mark) {
     rows.push({
       kind, key: message.id, message, isMine: isMine(message), isFirst, isLast: false,
       isNamed: isFirst && !isMine(message) && conversation.kind === 'group',
+      isPinned: message.seq !== null && conversation.pinned_seqs.includes(message.seq),
     })
     above = message
   }

@@ -2,23 +2,29 @@
 
 import { conversationChip, presentSignature } from './avatar.js'
 import { Composer } from './composer.js'
+import { moreMenu } from './conversation-actions.js'
 import { arrowKeys, h, keyed } from './dom.js'
 import { dropZone } from './drop.js'
 import { sentence } from './errors.js'
 import { groupDetails } from './group-view.js'
 import { icon } from './icons.js'
-import { MessageMenu } from './message-menu.js'
 import { describeMenu, describeRow } from './message-row.js'
 import { MuteMenu } from './mute-menu.js'
 import { confirm } from './dialog.js'
 import { toast } from './notice.js'
 import { personDetails } from './person-view.js'
+import { PinnedBar } from './pinned-bar.js'
+import { ReactionPicker } from './reaction-picker.js'
+import { RowMenu } from './row-menu.js'
+import { onSwipe } from './swipe.js'
 import { rowsOf } from './thread-rows.js'
 import { lastSeen } from './time.js'
 import { typingText } from './typists.js'
 
 /// A user who pauses and continues typing is not announced again each time.
 const typingRestMilliseconds = 30_000
+/// How long a message that was looked up is highlighted.
+const shownMilliseconds = 1600
 
 export class ThreadView {
   #app
@@ -32,6 +38,10 @@ export class ThreadView {
   #jump
   #composer
   #menu
+  #more
+  #picker
+  #pinned
+  #handlers
   /// The rows that are shown, by key.
   #rows = new Map()
   #blank = h('div', { class: 'blank' })
@@ -64,12 +74,28 @@ export class ThreadView {
     this.#jump = h('button', {
       class: 'jump', type: 'button', hidden: true, onclick: () => this.#toEnd(),
     }, icon('down'), h('span', {}))
-    this.#menu = new MessageMenu(this.#list, (element) => this.#describeMenu(element))
+    this.#handlers = {
+      openPerson: (id) => personDetails(app, id),
+      show: (seq) => this.#showMessage(seq),
+      reply: (message) => this.#composer.reply(message),
+      react: (message) => this.#react(message),
+      edit: (message) => this.#composer.edit(message),
+      remove: (message) => this.#remove(message),
+    }
+    this.#menu = new RowMenu(this.#list, {
+      rows: '.message', anchor: '.bubble', name: 'message-menu', describe: (element) => this.#describeMenu(element),
+    })
+    this.#picker = new ReactionPicker(app)
+    this.#pinned = new PinnedBar(app, this.#handlers.show)
+    this.#more = moreMenu(app, () => this.#conversation)
     this.#list.addEventListener('keydown', (event) => this.#key(event))
+    onSwipe(this.#list, '.message[data-seq]:not(.deleted)', (element) => {
+      this.#handlers.reply(this.#rows.get(element.dataset.key).message)
+    })
     this.#body = h('div', { class: 'thread-body', hidden: true },
-      h('header', { class: 'thread-head' }, this.#headInside, this.#mute.element),
+      h('header', { class: 'thread-head' }, this.#headInside, this.#mute.element, this.#more), this.#pinned.element,
       h('div', { class: 'thread-frame' }, this.#scroller, this.#jump), this.#typing, this.#composer.element,
-      this.#menu.element,
+      this.#menu.element, this.#picker.element,
       h('div', { class: 'drop-hint', 'aria-hidden': 'true' }, icon('picture'), 'Drop to send'))
     dropZone(this.#body, {
       isOpen: () => app.pictures.isOffered && this.#conversation !== null,
@@ -102,6 +128,7 @@ export class ThreadView {
     if (isNew) {
       this.#show(this.#app.client.chat(conversation.id))
       this.#markAtOpening = conversation.last_read_seq
+      if (conversation.is_marked_unread) this.#endMark(conversation.id)
       this.#seen = conversation.last_read_seq
       this.#isAtEnd = true
       this.#menu.close()
@@ -110,6 +137,7 @@ export class ThreadView {
     }
     this.#renderHead(conversation)
     this.#mute.show(conversation)
+    this.#pinned.render(this.#chat)
     this.#sayTyping(typingText(this.#app.directory, conversation, true))
     this.#renderMessages(conversation)
     this.#composer.show(conversation)
@@ -208,7 +236,7 @@ export class ThreadView {
     const first = this.#list.querySelector('[data-seq]')?.dataset.seq
     const rows = rowsOf(directory, conversation, messages, this.#markAtOpening)
     this.#rows = new Map(rows.map((row) => [row.key, row]))
-    keyed(this.#list, rows, (row) => describeRow(this.#app, row, (id) => personDetails(this.#app, id)))
+    keyed(this.#list, rows, (row) => describeRow(this.#app, row, this.#handlers))
     for (const { id, progress } of messages) {
       if (progress !== null) this.#list.querySelector(`[data-key="${id}"] progress`)?.setAttribute('value', progress)
     }
@@ -223,9 +251,7 @@ export class ThreadView {
   #describeMenu(element) {
     const row = this.#rows.get(element.dataset.key)
     return describeMenu(this.#app, row, {
-      edit: (message) => this.#composer.edit(message),
-      remove: (message) => this.#remove(message),
-      openPerson: (id) => personDetails(this.#app, id),
+      ...this.#handlers,
       openPicture: () => this.#list.querySelector(`[data-key="${row.key}"] button.picture`)?.click(),
     })
   }
@@ -235,7 +261,7 @@ export class ThreadView {
     const element = event.target
     if (!element.matches('.message') || event.ctrlKey || event.metaKey || event.altKey) return
     if (event.key === ' ') return this.#take(event, () => this.#menu.open(element))
-    const name = { Enter: 'picture', e: 'edit', Delete: 'trash' }[event.key]
+    const name = { Enter: 'picture', e: 'edit', r: 'reply', '+': 'smile', Delete: 'trash' }[event.key]
     const action = name && this.#describeMenu(element).actions.find((each) => each.name === name)
     if (action) this.#take(event, action.run)
     else if (event.key === 'Enter') this.#take(event, () => this.#menu.open(element))
@@ -245,6 +271,37 @@ export class ThreadView {
     event.preventDefault()
     act()
   }
+
+  /// Scrolls to a message, which is loaded with those between if necessary, and gives it the focus.
+  async #showMessage(seq) {
+    const chat = this.#chat
+    try {
+      await chat.loadFrom(seq)
+    } catch (error) {
+      return toast(sentence(error, null, 'Older messages need a connection.'), 'bad')
+    }
+    if (this.#chat !== chat) return
+    this.#isAtEnd = false
+    this.render()
+    const element = this.#list.querySelector(`[data-seq="${seq}"]`)
+    if (!element) return toast('This message cannot be shown.', 'bad')
+    // `scrollIntoView` would scroll the page too.
+    const { top, height } = element.getBoundingClientRect()
+    const { top: start, height: room } = this.#scroller.getBoundingClientRect()
+    this.#scroller.scrollTop += top - start - Math.max(0, (room - height) / 2)
+    element.focus({ preventScroll: true })
+    element.classList.add('shown')
+    setTimeout(() => element.classList.remove('shown'), shownMilliseconds)
+  }
+
+  /// Opens the picker of reactions at a message.
+  #react(message) {
+    const find = () => this.#list.querySelector(`[data-key="${message.id}"]`)
+    this.#picker.open(message, find().querySelector('.bubble'), () => find()?.focus({ preventScroll: true }))
+  }
+
+  /// The conversation is read, so it is no longer marked as unread.
+  #endMark(id) { this.#app.client.setConversation(id, { is_marked_unread: false }).catch(() => {}) }
 
   #renderJump(conversation) {
     const waiting = Math.max(0, conversation.last_seq - this.#seen)

@@ -1,4 +1,4 @@
-// The menu of a message: opened by a right click, by a long press, or by Space on the focused message.
+// The menu of a row, such as a message: opened by a right click, by a long press, or by a key on the focused row.
 
 import { arrowKeys, h } from './dom.js'
 import { icon } from './icons.js'
@@ -8,34 +8,39 @@ const longPressMilliseconds = 500
 const pressTolerance = 10
 const margin = 8
 
-export class MessageMenu {
+export class RowMenu {
   #list
+  #anchor
   #describe
-  #title = h('p', { class: 'menu-title', id: 'message-menu-title' })
-  #items = h('div', { role: 'menu', 'aria-labelledby': 'message-menu-title' })
+  #title
+  #items
   #enter
-  /// The key of the message that the menu is open for.
+  /// The key of the row that the menu is open for.
   #key = null
   #whileOpen
   /// True if the last press was on selected text.
   #pressedSelection = false
   element
 
-  /// A menu for the messages in `list`. `describe` returns of a message's element `{ title, actions }`.
-  constructor(list, describe) {
+  /// A menu for the rows that `rows` selects in `list`, which have a `data-key`. It opens below what `anchor` selects
+  /// in a row. `name` is its class. `describe` returns of a row's element `{ title, actions }`.
+  constructor(list, { rows, anchor, name, describe }) {
     this.#list = list
+    this.#anchor = anchor
     this.#describe = describe
+    this.#title = h('p', { class: 'menu-title', id: `${name}-title` })
+    this.#items = h('div', { role: 'menu', 'aria-labelledby': `${name}-title` })
     this.#enter = arrowKeys(this.#items, '[role=menuitem]')
     // Not `auto`: that would close at the release of the button that opened it.
     this.element = h('div', {
-      class: 'menu message-menu', popover: 'manual', onkeydown: (event) => this.#pressed(event),
+      class: `menu row-menu ${name}`, popover: 'manual', onkeydown: (event) => this.#pressed(event),
     }, this.#title, this.#items)
     list.addEventListener('pointerdown', ({ target }) => {
       const selection = getSelection()
       this.#pressedSelection = !selection.isCollapsed && selection.containsNode(target, true)
     })
     list.addEventListener('contextmenu', (event) => {
-      const row = event.target.closest('.message')
+      const row = event.target.closest(rows)
       // The context menu key has no pointer.
       const isByPointer = event.button === 2 || Boolean(event.pointerType)
       // A link has a menu of the browser's own, and so has selected text.
@@ -43,12 +48,12 @@ export class MessageMenu {
       if (this.open(row, isByPointer ? event : null)) event.preventDefault()
     })
     onLongPress(list, (event) => {
-      const row = event.target.closest('.message')
+      const row = event.target.closest(rows)
       return Boolean(row) && this.open(row, event)
     })
   }
 
-  /// Opens the menu at a point, or below the message. Returns whether there is anything to choose.
+  /// Opens the menu at a point, or below the row. Returns whether there is anything to choose.
   open(row, point = null) {
     const { title, actions } = this.#describe(row)
     if (!actions.length) return false
@@ -65,7 +70,7 @@ export class MessageMenu {
     }, icon(name), label)))
     this.#enter()
     this.element.showPopover()
-    this.#place(point ?? below(row.querySelector('.bubble')))
+    this.#place(point ?? below(this.#anchor ? row.querySelector(this.#anchor) : row))
     this.#items.firstElementChild.focus({ preventScroll: true })
     this.#whileOpen = new AbortController()
     const { signal } = this.#whileOpen
@@ -78,14 +83,14 @@ export class MessageMenu {
     return true
   }
 
-  /// Closes the menu and gives the focus back to its message.
+  /// Closes the menu and gives the focus back to its row.
   close() {
     if (!this.#key) return
     const hadFocus = this.element.contains(document.activeElement)
     this.#whileOpen.abort()
     this.element.hidePopover()
     this.#list.querySelector('.menu-open')?.classList.remove('menu-open')
-    // The message may have been drawn anew meanwhile.
+    // The row may have been drawn anew meanwhile.
     if (hadFocus) this.#list.querySelector(`[data-key="${this.#key}"]`)?.focus({ preventScroll: true })
     this.#key = null
   }
@@ -105,8 +110,8 @@ export class MessageMenu {
   }
 }
 
-function below(bubble) {
-  const { left, bottom } = bubble.getBoundingClientRect()
+function below(element) {
+  const { left, bottom } = element.getBoundingClientRect()
   return { clientX: left, clientY: bottom + 4 }
 }
 

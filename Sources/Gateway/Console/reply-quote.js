@@ -1,0 +1,25 @@
+// The message that another one answers, quoted in it and above the field.
+
+import { h } from './dom.js'
+
+/// Returns who wrote a quoted message, as the page names the user.
+export function quotedName(directory, { sender_id: sender }) {
+  return sender === null ? 'A message' : sender === directory.userID ? 'You' : directory.name(sender)
+}
+
+/// Returns the text of a quoted message in one line.
+export function quotedText({ kind, content, version }) {
+  if (version === 0) return 'This message is not loaded.'
+  return content === null ? 'This message was deleted.'
+    : content || (kind === 'image' ? 'A picture' : 'A message without text')
+}
+
+/// The quote in a message. A press shows the quoted message in its place.
+export function replyQuote(directory, preview, show) {
+  const name = quotedName(directory, preview)
+  return h('button', {
+    class: 'quote', type: 'button', tabIndex: -1, title: 'Go to this message', onclick: () => show(preview.seq),
+  },
+  h('span', { class: 'unseen' }, 'Reply to '), h('span', { class: 'quote-name' }, name),
+  h('span', { class: 'quote-text', dir: 'auto' }, quotedText(preview)))
+}
