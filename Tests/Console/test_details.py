@@ -8,6 +8,16 @@ from selenium.webdriver.common.keys import Keys
 
 from console_case import ALICE, ALPS, BOB, CAROL, ConsoleCase, name_of, psql, token
 
+MENTIONS = [
+    # A text, and its mentions as pairs of text and user.
+    ("@bob", [("@bob", 1)]),
+    ("@Bob, and @BOB.B!", [("@Bob", 1), ("@BOB.B", 2)]),
+    ("(@bob okafor) @bob.", [("@bob okafor", 1), ("@bob", 1)]),
+    ("@everyone: @everyones", [("@everyone", 3)]),
+    ("a@bob.b @bobby @bob_ @ bob", []),
+    ("@bob@bob", [("@bob", 1)]),
+]
+
 
 class DetailsTests(ConsoleCase):
     def choose(self, browser, row, label):
@@ -190,6 +200,20 @@ class DetailsTests(ConsoleCase):
         bob.until(lambda: self.find(bob, mark, ".mention:not(.own)"), "another is mentioned")
         self.assertEqual(psql("select coalesce(mentions_everyone, false) from public.messages where content = :'text'",
                               text=f"@carol {mark}"), "f")
+
+    def test_finds_mentions_in_text(self):
+        browser = self.browser()
+        browser.load()
+        found = browser.module("""
+            const { findMentions } = await import('/console/mentions.js')
+            const people = [
+                { id: 1, names: ['bob', 'Bob Okafor'] }, { id: 2, names: ['bob.b'] }, { id: 3, names: ['everyone'] },
+            ]
+            return given[0].map((text) => findMentions(text, people).map((each) => {
+                return [text.slice(each.index, each.index + each.length), each.id]
+            }))""", [text for text, _ in MENTIONS])
+        for (text, expected), mentions in zip(MENTIONS, found):
+            self.assertEqual(mentions, [list(each) for each in expected], text)
 
     def test_escape_closes_only_the_completion(self):
         alice = self.browser(ALICE)

@@ -359,6 +359,19 @@ class ThreadTests(ConsoleCase):
         bob.press("e")
         bob.one(".edit-banner")
         self.assertEqual(small(".thread"), [])
+        bob.focus_on(text)
+        bob.press("r")
+        answer = f"A reply {token()}"
+        bob.one("#compose").send_keys(answer)
+        bob.click("Send")
+        bob.one(".quote")
+        bob.focus_on(answer)
+        bob.press("+")
+        bob.one(".reaction-choice")
+        self.assertEqual(small(".thread"), [])
+        bob.press(Keys.ENTER)
+        bob.one(".reaction.own")
+        self.assertEqual(small(".thread"), [])
 
 
 if __name__ == "__main__":
