@@ -92,6 +92,12 @@ function contents({ conversations }, id) {
   return conversations.find((each) => each.id === id)?.messages.map(({ content }) => content) ?? []
 }
 
+/** The members of a message that has no details, and of a conversation that has none. */
+const noDetails = { reply_to: null, mentions: [], mentions_everyone: false, data: null, reactions: [] }
+const noSettings = {
+  unread_mentions: 0, is_marked_unread: false, is_archived: false, is_pinned: false, pinned_seqs: [], data: null,
+}
+
 const isSettled = ({ live, pending }) => live && pending === 0
 
 describe('The client program', () => {
@@ -135,13 +141,16 @@ describe('The client program', () => {
     assert.deepEqual(shown.members, other.members)
     assert.deepEqual(shown.members.map(({ id }) => id), [first.me.id, me.id].sort())
     assert.deepEqual({ ...shown, members: [], messages: shown.messages.slice(-2) }, {
-      id: conversation, title: 'Hikers', unread: 1, last_seq: shown.messages.length, members: [],
+      id: conversation, title: 'Hikers', unread: 1, last_seq: shown.messages.length, members: [], ...noSettings,
       messages: [
         {
           seq: shown.last_seq - 1, sender: first.me.id, content: 'Hello, all', deleted: false, edited: true,
-          delivery: 'sent',
+          delivery: 'sent', ...noDetails,
         },
-        { seq: shown.last_seq, sender: me.id, content: 'Hi', deleted: false, edited: false, delivery: 'sent' },
+        {
+          seq: shown.last_seq, sender: me.id, content: 'Hi', deleted: false, edited: false, delivery: 'sent',
+          ...noDetails,
+        },
       ],
     })
     await alice.do('markRead', { conversation })
@@ -160,7 +169,12 @@ describe('The client program', () => {
     await alice.do('pin', { conversation })
     await alice.do('reply', { conversation, text: 'Yes', mentions: [id] })
     await alice.do('set', { conversation, settings: { is_archived: true, is_pinned: true } })
-    assert.equal((await alice.do('state')).pending, 4)
+    const offline = await alice.do('state')
+    const { messages: [lunch, yes], ...view } = offline.conversations[0]
+    assert.equal(offline.pending, 4)
+    assert.deepEqual([view.pinned_seqs, view.is_archived, view.is_pinned], [[1], true, true])
+    assert.deepEqual(lunch.reactions, [{ emoji: '👍', count: 1, own: true }])
+    assert.deepEqual([yes.reply_to, yes.mentions], [{ seq: 1, content: 'Lunch?' }, [id]])
     await alice.relaunch()
     await alice.shows((state) => isSettled(state) && state.refused.length === 0)
     await bob.shows((state) => contents(state, conversation).join() === 'Lunch?,Yes')
@@ -176,7 +190,7 @@ describe('The client program', () => {
     for (const text of ['one', 'two']) await alice.do('send', { conversation, text })
     const [{ me }, { conversations: [{ messages }] }] = [await alice.do('state'), await alice.do('state')]
     assert.deepEqual(messages, ['one', 'two'].map((content) => {
-      return { seq: null, sender: me.id, content, deleted: false, edited: false, delivery: 'pending' }
+      return { seq: null, sender: me.id, content, deleted: false, edited: false, delivery: 'pending', ...noDetails }
     }))
     await alice.relaunch()
     const sent = await alice.shows(isSettled)

@@ -131,8 +131,10 @@ function state() {
     account: !account ? 'signedOut' : account.isGuest ? 'guest' : 'user',
     live: client.state.name === 'live', me: me && person(me), pending: pendingCount,
     refused: refusedChanges.map(({ error: { code } }) => ({ code })), unread: unreadCount,
-    conversations: conversations.map(({ id, title, unread_count, last_seq, members }) => ({
-      id, title, unread: unread_count, last_seq,
+    conversations: conversations.map(({ id, title, unread_count, last_seq, members, ...shown }) => ({
+      id, title, unread: unread_count, last_seq, unread_mentions: shown.unread_mentions,
+      is_marked_unread: shown.is_marked_unread, is_archived: shown.is_archived, is_pinned: shown.is_pinned,
+      pinned_seqs: shown.pinned_seqs, data: shown.data,
       members: members.map(({ user_id }) => person(client.profile(user_id) ?? { id: user_id }))
         .sort((a, b) => (a.id < b.id ? -1 : 1)),
       messages: chatOf(id).messages.map(message),
@@ -142,10 +144,14 @@ function state() {
 
 function person({ id, full_name = null, bio = null }) { return { id, full_name, bio } }
 
-function message({ seq, sender_id, content, deleted_at, edited_at, delivery }) {
+function message({ seq, sender_id, content, deleted_at, edited_at, delivery, reactions: { counts, own }, ...shown }) {
+  const { reply_to, mentions, mentions_everyone, data } = shown
   return {
     seq, sender: sender_id, content, deleted: deleted_at !== null, edited: edited_at !== null,
     delivery: delivery === 'queued' ? 'pending' : delivery,
+    reply_to: reply_to && { seq: reply_to.seq, content: reply_to.content }, mentions: mentions.toSorted(),
+    mentions_everyone, data,
+    reactions: Object.keys(counts).sort().map((emoji) => ({ emoji, count: counts[emoji], own: own.includes(emoji) })),
   }
 }
 
