@@ -15,7 +15,7 @@ export class PinnedBar {
   #index = 0
   /// The pinned messages that are not among those that the chat has loaded, by number.
   #fetched = new Map()
-  #count = h('span', { class: 'pinned-count' })
+  #count = h('span', { class: 'pinned-count' }, 'Pinned message')
   #text = h('span', { class: 'row-preview', dir: 'auto' })
   #unpin
   element
