@@ -57,11 +57,26 @@ extension PostlineClient {
     /// - Parameters:
     ///   - title: 1 to 100 characters.
     ///   - userIDs: 1 to 255 other users.
+    ///   - data: The app's own data, at most 4 KiB as JSON.
     /// - Throws: ``PostlineError``: `offline`, `not_found`, `invalid_params`.
-    public func createGroup(_ title: String, with userIDs: [User.ID]) async throws(PostlineError) -> Conversation.ID {
-        try await conversation(
-            "conversations.create_group",
-            ["title": .string(title), "member_ids": .array(userIDs.map { .id($0) })])
+    public func createGroup(
+        _ title: String, with userIDs: [User.ID], data: [String: JSONValue]? = nil
+    ) async throws(PostlineError) -> Conversation.ID {
+        var params: [String: JSONValue] = ["title": .string(title), "member_ids": .array(userIDs.map { .id($0) })]
+        if let data { params["data"] = .object(data) }
+        return try await conversation("conversations.create_group", params)
+    }
+
+    /// Replaces the app's own data of a conversation (``Conversation/data``), or removes it. Both members of a direct
+    /// conversation may, and the owner and admins of a group. It has at most 4 KiB as JSON.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
+    public func setData(
+        _ data: [String: JSONValue]?, of conversationID: Conversation.ID
+    ) async throws(PostlineError) {
+        _ = try await conversation(
+            "conversations.update",
+            ["conversation_id": .id(conversationID), "data": data.map { .object($0) } ?? .null])
     }
 
     /// Renames a group. Only its owner and admins may. A title has 1 to 100 characters.

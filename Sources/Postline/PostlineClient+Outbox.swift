@@ -29,16 +29,20 @@ extension PostlineClient {
     ///   - content: 1 to 8,000 characters, or none with a picture. The server refuses other lengths.
     ///   - conversationID: The conversation's id.
     ///   - attachment: A picture.
+    ///   - details: The message to answer, mentions, and data of the app.
     /// - Returns: The message's id.
-    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message to answer yet; `signed_out`,
+    ///   `store_unusable`.
     @discardableResult
     public func send(
-        _ content: String, in conversationID: Conversation.ID, attachment: Message.Attachment? = nil
+        _ content: String, in conversationID: Conversation.ID, attachment: Message.Attachment? = nil,
+        details: MessageDetails = MessageDetails()
     ) async throws(PostlineError) -> Message.ID {
         let clientID = UUID().uuidString.lowercased()
-        var params: [String: JSONValue] = [
-            "conversation_id": .id(conversationID), "content": .string(content), "client_id": .string(clientID),
-        ]
+        var params = try details.params()
+        params["conversation_id"] = .id(conversationID)
+        params["content"] = .string(content)
+        params["client_id"] = .string(clientID)
         if let attachment {
             params["kind"] = "image"
             params["attachment"] = try convertingErrors { try StoreJSON.convert(attachment) }
@@ -53,14 +57,23 @@ extension PostlineClient {
 
     /// Edits one of the user's own messages. When it returns, the edit is stored on the device and shown.
     ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - content: The new text.
+    ///   - mentions: The users to mention, or nil to leave them as they are.
+    ///   - mentionsEveryone: True to mention all members of a group, or nil to leave that as it is.
+    ///   - data: The app's new data, `.null` to remove it, or nil to leave it as it is.
     /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
-    public func edit(_ message: Message, to content: String) async throws(PostlineError) {
-        let params: [String: JSONValue] = [
-            "conversation_id": .id(message.conversationID), "seq": .integer(try seq(of: message)),
-            "content": .string(content),
-        ]
-        try await write { try $0.enqueue(.edit, queueKey: message.conversationID.rawValue, params) }
+    public func edit(
+        _ message: Message, to content: String, mentions: [User.ID]? = nil, mentionsEveryone: Bool? = nil,
+        data: JSONValue? = nil
+    ) async throws(PostlineError) {
+        var params: [String: JSONValue] = ["content": .string(content)]
+        if let mentions { params["mentions"] = .array(mentions.map { .id($0) }) }
+        if let mentionsEveryone { params["mentions_everyone"] = .bool(mentionsEveryone) }
+        if let data { params["data"] = data }
+        try await enqueue(.edit, of: message, params)
     }
 
     /// Deletes a message for all members. When it returns, the deletion is stored on the device and shown.
@@ -68,10 +81,19 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
     public func delete(_ message: Message) async throws(PostlineError) {
-        let params: [String: JSONValue] = [
-            "conversation_id": .id(message.conversationID), "seq": .integer(try seq(of: message)),
-        ]
-        try await write { try $0.enqueue(.delete, queueKey: message.conversationID.rawValue, params) }
+        try await enqueue(.delete, of: message, [:])
+    }
+
+    /// Queues a change of a message that the server has.
+    func enqueue(
+        _ method: QueuedChange.Method, of message: Message, _ params: [String: JSONValue]
+    ) async throws(PostlineError) {
+        var params = params
+        params["conversation_id"] = .id(message.conversationID)
+        params["seq"] = .integer(try seq(of: message))
+        try await write { [params] in
+            try $0.enqueue(method, queueKey: message.conversationID.rawValue, params)
+        }
     }
 
     func seq(of message: Message) throws(PostlineError) -> Int {
@@ -81,11 +103,13 @@ extension PostlineClient {
         return seq
     }
 
-    /// Marks a conversation as read up to its newest message. Does nothing if no message is unread.
+    /// Marks a conversation as read up to its newest message. Does nothing if no message is unread, and the
+    /// conversation is not marked as unread.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead(_ conversationID: Conversation.ID) async throws(PostlineError) {
-        guard let conversation = conversations.first(where: { $0.id == conversationID }), conversation.unreadCount > 0
+        guard let conversation = conversations.first(where: { $0.id == conversationID }),
+            conversation.unreadCount > 0 || conversation.isMarkedUnread
         else { return }
         let params: [String: JSONValue] = [
             "conversation_id": .id(conversationID), "seq": .integer(conversation.lastSeq),

@@ -17,15 +17,18 @@ extension PostlineClient {
     ///   - width: The width in pixels, if known.
     ///   - height: The height in pixels, if known.
     ///   - blurhash: A placeholder to show until the picture is loaded.
+    ///   - details: The message to answer, mentions, and data of the app.
     /// - Returns: The message's id.
     /// - Throws: ``PostlineError``: `invalid_params` for another format or a picture that is larger than
-    ///   ``PictureLimits/pictureBytes``; `outbox_full` if too many pictures wait; `signed_out`, `store_unusable`.
+    ///   ``PictureLimits/pictureBytes``; `outbox_full` if too many pictures wait; `not_found` if the server does not
+    ///   have the message to answer yet; `signed_out`, `store_unusable`.
     @discardableResult
     public func send(
         picture: Data, text: String = "", in conversationID: Conversation.ID, width: Int? = nil, height: Int? = nil,
-        blurhash: String? = nil
+        blurhash: String? = nil, details: MessageDetails = MessageDetails()
     ) async throws(PostlineError) -> Message.ID {
         let store = try currentStore()
+        let details = try details.params()
         let picture = await Platform.scaled(picture, toPixels: 2_048)
         let type = try Self.supportedType(of: picture)
         guard picture.count <= pictureLimits.pictureBytes else {
@@ -43,10 +46,10 @@ extension PostlineClient {
             try await write { [attachment, pictureLimits] writer in
                 try writer.enqueuePicture(
                     attachment, in: conversationID,
-                    [
+                    details.merging([
                         "conversation_id": .id(conversationID), "content": .string(text),
                         "client_id": .string(clientID), "kind": "image",
-                    ], clientID: clientID, limits: pictureLimits)
+                    ]) { $1 }, clientID: clientID, limits: pictureLimits)
                 try writer.setDraft(nil, in: conversationID)
             }
         } catch {

@@ -39,6 +39,7 @@ extension PostlineClient {
         changes.me = Me(user)
         changes.profiles = conversations.flatMap(\.users)
         changes.messages = messages.compactMap(WireMessage.init)
+        changes.reactions = messages.compactMap(WireReactions.init)
         changes.conversations = conversations.map { conversation in
             WireConversation(
                 conversation,
@@ -73,7 +74,20 @@ extension WireMessage {
         self.init(
             id: message.id.rawValue, conversationID: message.conversationID, seq: seq, senderID: message.senderID,
             kind: message.kind, content: message.content, attachment: message.attachment, event: message.event,
-            version: 1, createdAt: message.createdAt, editedAt: message.editedAt, deletedAt: message.deletedAt)
+            version: 1, createdAt: message.createdAt, editedAt: message.editedAt, deletedAt: message.deletedAt,
+            replyTo: message.replyTo, mentions: message.mentions, mentionsEveryone: message.mentionsEveryone,
+            data: message.data)
+    }
+}
+
+extension WireReactions {
+    /// Nil for a message without reactions.
+    fileprivate init?(_ message: Message) {
+        guard let seq = message.seq, !message.reactions.isEmpty else { return nil }
+        self.init(
+            conversationID: message.conversationID, seq: seq, version: 1,
+            counts: Dictionary(message.reactions.map { ($0.emoji, $0.count) }) { $1 },
+            own: message.reactions.filter(\.isMine).map(\.emoji))
     }
 }
 
@@ -87,6 +101,9 @@ extension WireConversation {
             lastMessageTime: conversation.lastMessageTime ?? newest?.createdAt,
             lastMessageSenderID: conversation.lastMessageSenderID ?? newest?.senderID,
             lastReadSeq: conversation.lastReadSeq, createdAt: conversation.createdAt,
-            updatedAt: conversation.updatedAt, mutedUntil: conversation.mutedUntil)
+            updatedAt: conversation.updatedAt, mutedUntil: conversation.mutedUntil,
+            pinnedSeqs: conversation.pinnedSeqs, data: conversation.data, unreadMentions: conversation.unreadMentions,
+            isMarkedUnread: conversation.isMarkedUnread, isArchived: conversation.isArchived,
+            isPinned: conversation.isPinned)
     }
 }

@@ -174,6 +174,9 @@ extension RefusedChange {
         case .message: "Not sent (\(error.sentence)): \(text)"
         case .edit: "Not edited (\(error.sentence)): \(text)"
         case .deletion: "Not deleted (\(error.sentence))"
+        case .reaction: "No reaction (\(error.sentence)): \(text)"
+        case .pin: "The pin is not changed (\(error.sentence))"
+        case .settings: "The conversation is not changed (\(error.sentence))"
         case .readMark: "Not marked as read (\(error.sentence))"
         case .profile: error.sentence
         }

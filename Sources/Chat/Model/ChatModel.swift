@@ -159,7 +159,7 @@ struct ChatModel: Sendable {
             case .message: isNews ? [.notice(.refused(change))] : []
             // A read mark in a conversation that no longer exists is no loss.
             case .readMark: [.effect(.discard([change.id]))]
-            case .edit, .deletion, .profile:
+            case .edit, .deletion, .reaction, .pin, .settings, .profile:
                 [.effect(.discard([change.id])), .notice(.failed(change.sentence))]
             }
         }

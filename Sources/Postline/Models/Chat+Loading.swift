@@ -207,10 +207,6 @@ extension Chat {
         return window.extended(direction, showing: shown, limit: maxMessages)
     }
 
-    private struct Page: Decodable, Sendable {
-        var messages: [WireMessage]
-    }
-
     /// Fetches pages from the server, and stores them together.
     private func fetch(_ pages: [MissingPage]) async throws(PostlineError) {
         guard !pages.isEmpty else { return }
@@ -218,13 +214,16 @@ extension Chat {
         let id = conversationID
         var changes = Changes()
         try await convertingErrors {
-            changes.messages = try await withThrowingTaskGroup(of: Page.self) { group in
+            changes = try await withThrowingTaskGroup(of: MessagePage.self) { group in
                 for page in pages {
                     group.addTask { try await engine.call("messages.list", page.params(id)) }
                 }
-                var messages: [WireMessage] = []
-                while let page = try await group.next() { messages += page.messages }
-                return messages
+                var changes = Changes()
+                while let page = try await group.next() {
+                    changes.messages += page.messages
+                    changes.reactions += page.reactions ?? []
+                }
+                return changes
             }
             try await engine.apply(changes)
         }

@@ -91,30 +91,34 @@ public final class Chat: Identifiable {
     }
 
     /// Sends a message in this conversation, and shows the newest messages. See
-    /// ``PostlineClient/send(_:in:attachment:)``.
+    /// ``PostlineClient/send(_:in:attachment:details:)``.
     ///
     /// - Returns: The message's id.
-    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    /// - Throws: ``PostlineError``: `not_found`, `signed_out`, `store_unusable`.
     @discardableResult
-    public func send(_ content: String, attachment: Message.Attachment? = nil) async throws(PostlineError) -> Message.ID
-    {
+    public func send(
+        _ content: String, attachment: Message.Attachment? = nil, details: MessageDetails = MessageDetails()
+    ) async throws(PostlineError) -> Message.ID {
         lastDraft = ""
-        let id = try await client.send(content, in: conversationID, attachment: attachment)
+        let id = try await client.send(content, in: conversationID, attachment: attachment, details: details)
         if hasNewer { await jumpToNewest() }
         return id
     }
 
-    /// Sends a picture in this conversation. See ``PostlineClient/send(picture:text:in:width:height:blurhash:)``.
+    /// Sends a picture in this conversation. See
+    /// ``PostlineClient/send(picture:text:in:width:height:blurhash:details:)``.
     ///
     /// - Returns: The message's id.
-    /// - Throws: ``PostlineError``: `invalid_params`, `outbox_full`, `signed_out`, `store_unusable`.
+    /// - Throws: ``PostlineError``: `invalid_params`, `outbox_full`, `not_found`, `signed_out`, `store_unusable`.
     @discardableResult
     public func send(
-        picture: Data, text: String = "", width: Int? = nil, height: Int? = nil, blurhash: String? = nil
+        picture: Data, text: String = "", width: Int? = nil, height: Int? = nil, blurhash: String? = nil,
+        details: MessageDetails = MessageDetails()
     ) async throws(PostlineError) -> Message.ID {
         lastDraft = ""
         return try await client.send(
-            picture: picture, text: text, in: conversationID, width: width, height: height, blurhash: blurhash)
+            picture: picture, text: text, in: conversationID, width: width, height: height, blurhash: blurhash,
+            details: details)
     }
 
     /// Marks the whole conversation as read. See ``PostlineClient/markRead(_:)``.

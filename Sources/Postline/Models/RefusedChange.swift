@@ -9,7 +9,7 @@ public struct RefusedChange: Sendable, Hashable, Identifiable {
     public let kind: Kind
     /// The conversation of the change, or nil for the user's own data.
     public let conversationID: Conversation.ID?
-    /// The text of the message.
+    /// The text of the message, or the emoji of the reaction.
     public let content: String?
     /// The refused values of the user's own data, by the protocol's names (`full_name`). Empty for other kinds.
     public let fields: [String: JSONValue]
@@ -20,8 +20,9 @@ public struct RefusedChange: Sendable, Hashable, Identifiable {
 
     /// The kind of a refused change.
     public enum Kind: Sendable, Hashable {
-        /// A message, an edit or a deletion of a message, a read mark, or an edit of the user's own data.
-        case message, edit, deletion, readMark, profile
+        /// A message, an edit or a deletion of a message, a reaction, a message that is pinned or no longer, a read mark,
+        /// what the user alone sees of a conversation, or an edit of the user's own data.
+        case message, edit, deletion, reaction, pin, readMark, settings, profile
     }
 }
 
@@ -33,11 +34,14 @@ extension RefusedChange {
             case .send, .sendPicture: .message
             case .edit: .edit
             case .delete: .deletion
+            case .react: .reaction
+            case .pin: .pin
+            case .set: .settings
             case .markRead: .readMark
             case .save, .fill: .profile
             }
         self.init(
-            id: change.id, kind: kind, conversationID: change.conversationID, content: change.content,
+            id: change.id, kind: kind, conversationID: change.conversationID, content: change.content ?? change.emoji,
             fields: kind == .profile ? change.params : [:], error: refusal, createdAt: change.createdAt)
     }
 }

@@ -18,6 +18,10 @@ struct QueuedChange: Sendable {
         case sendPicture = "messages.send_picture"
         case edit = "messages.edit"
         case delete = "messages.delete"
+        case react = "messages.react"
+        case pin = "messages.pin"
+        /// Changes what this user alone sees of a conversation.
+        case set = "conversations.set"
         case markRead = "messages.mark_read"
         case save = "me.save"
         /// Saves the fields of the user's own data that are still empty.
@@ -50,16 +54,39 @@ struct QueuedChange: Sendable {
     /// The conversation of the change, or nil for the user's own data.
     var conversationID: Conversation.ID? { queueKey == Self.profileQueueKey ? nil : Conversation.ID(queueKey) }
 
-    /// The number of the message that the change edits, deletes or marks as read.
+    /// The number of the message that the change edits, deletes, pins, reacts to or marks as read.
     var seq: Int? {
         guard case .integer(let seq)? = params["seq"] else { return nil }
         return seq
     }
 
     /// The new content of the message.
-    var content: String? {
-        guard case .string(let content)? = params["content"] else { return nil }
-        return content
+    var content: String? { text("content") }
+
+    /// The reaction.
+    var emoji: String? { text("emoji") }
+
+    /// The message that a new one answers.
+    var replyToSeq: Int? {
+        guard case .integer(let seq)? = params["reply_to_seq"] else { return nil }
+        return seq
+    }
+
+    /// The users whom the message mentions, or nil if the change leaves them as they are.
+    var mentions: [User.ID]? {
+        guard case .array(let ids)? = params["mentions"] else { return nil }
+        return ids.compactMap { if case .string(let id) = $0 { User.ID(id) } else { nil } }
+    }
+
+    /// Returns a param that is true or false, or nil if it is missing.
+    func flag(_ name: String) -> Bool? {
+        guard case .bool(let flag)? = params[name] else { return nil }
+        return flag
+    }
+
+    private func text(_ name: String) -> String? {
+        guard case .string(let text)? = params[name] else { return nil }
+        return text
     }
 }
 

@@ -8,7 +8,7 @@ extension StoreReader {
     /// - Parameter isLive: True if presence is current.
     func conversations(me: Me?, isLive: Bool) throws -> [Conversation] {
         let drafts = try drafts()
-        let marks = try pendingReadMarks()
+        let changes = Dictionary(grouping: try changes().filter { $0.refusal == nil }, by: \.queueKey)
         var members: [Conversation.ID: [Conversation.Member]] = [:]
         let rows = try Row.fetchCursor(
             database.cachedStatement(sql: "select * from member order by conversation_id, position"))
@@ -17,7 +17,6 @@ extension StoreReader {
         }
         let presence = try presence(isLive: isLive)
         let users = try profiles(members.values.joined().map(\.userID), me: me)
-        let pendingSends = try lastPendingSends()
         let conversations = try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from conversation order by coalesce(last_message_time, created_at) desc, id")
@@ -31,34 +30,24 @@ extension StoreReader {
                 lastSeq: row["last_seq"], lastMessageContent: row["last_message_content"],
                 lastMessageTime: Self.date(row["last_message_time"]),
                 lastMessageSenderID: row.optionalID("last_message_sender_id"),
-                lastReadSeq: max(row["last_read_seq"], marks[id] ?? 0),
+                lastReadSeq: row["last_read_seq"],
                 createdAt: Date(timeIntervalSince1970: row["created_at"]),
                 updatedAt: Date(timeIntervalSince1970: row["updated_at"]), draft: drafts[id],
                 mutedUntil: Self.date(row["muted_until"]),
                 presence: members.reduce(into: [:]) { $0[$1.userID] = presence[$1.userID] })
-            // An unsent message is the newest.
-            if let send = pendingSends[id] {
-                conversation.lastMessageContent = send.content.map { String($0.prefix(200)) }
-                conversation.lastMessageTime = send.createdAt
-                conversation.lastMessageSenderID = userID
-            }
+            conversation.pinnedSeqs = try StoreJSON.decode(row["pinned_seqs"])
+            conversation.data = try (row["data"] as String?).map { try StoreJSON.decode($0) }
+            conversation.unreadMentions = row["unread_mentions"]
+            conversation.isMarkedUnread = row["is_marked_unread"]
+            conversation.isArchived = row["is_archived"]
+            conversation.isPinned = row["is_pinned"]
+            for change in changes[id.rawValue] ?? [] { conversation.apply(change) }
             return conversation
         }
-        guard !pendingSends.isEmpty else { return conversations }
+        guard changes.values.joined().contains(where: \.isMessage) else { return conversations }
         return conversations.sorted {
             ($0.lastMessageTime ?? $0.createdAt, $1.id) > ($1.lastMessageTime ?? $1.createdAt, $0.id)
         }
-    }
-
-    /// Returns the last unsent message of each conversation.
-    private func lastPendingSends() throws -> [Conversation.ID: QueuedChange] {
-        try Row.fetchAll(
-            database.cachedStatement(
-                sql: """
-                    select * from change where method in ('messages.send', 'messages.send_picture') and refusal is null
-                    order by id
-                    """)
-        ).compactMap(QueuedChange.init).reduce(into: [:]) { $0[Conversation.ID($1.queueKey)] = $1 }
     }
 
     /// Returns the drafts by conversation.
@@ -67,17 +56,6 @@ extension StoreReader {
             uniqueKeysWithValues: try Row.fetchAll(
                 database.cachedStatement(sql: "select conversation_id, content from draft")
             ).map { (Conversation.ID($0[0]), $0[1] as String) })
-    }
-
-    /// Returns the read marks that the server has not acknowledged, by conversation.
-    func pendingReadMarks() throws -> [Conversation.ID: Int] {
-        try Row.fetchAll(
-            database.cachedStatement(
-                sql: "select * from change where method = 'messages.mark_read' and refusal is null")
-        ).compactMap(QueuedChange.init).reduce(into: [:]) { marks, change in
-            let id = Conversation.ID(change.queueKey)
-            marks[id] = max(marks[id] ?? 0, change.seq ?? 0)
-        }
     }
 
     private func presence(isLive: Bool) throws -> [User.ID: Presence] {
@@ -91,5 +69,30 @@ extension StoreReader {
         Conversation.Member(
             userID: row.id("user_id"), role: .init(rawValue: row["role"]),
             joinedAt: Date(timeIntervalSince1970: row["joined_at"]), lastReadSeq: row["last_read_seq"])
+    }
+}
+
+extension Conversation {
+    /// Applies a pending change of this user.
+    fileprivate mutating func apply(_ change: QueuedChange) {
+        switch change.method {
+        case .send, .sendPicture:
+            // An unsent message is the newest.
+            lastMessageContent = change.content?.firstCharacters(200)
+            (lastMessageTime, lastMessageSenderID) = (change.createdAt, myID)
+            isMarkedUnread = false
+        case .markRead:
+            lastReadSeq = max(lastReadSeq, change.seq ?? 0)
+            unreadMentions = min(unreadMentions, unreadCount)
+            isMarkedUnread = false
+        case .pin:
+            guard let seq = change.seq, (change.flag("is_pinned") ?? true) != pinnedSeqs.contains(seq) else { return }
+            if pinnedSeqs.contains(seq) { pinnedSeqs.removeAll { $0 == seq } } else { pinnedSeqs.insert(seq, at: 0) }
+        case .set:
+            isMarkedUnread = change.flag("is_marked_unread") ?? isMarkedUnread
+            isArchived = change.flag("is_archived") ?? isArchived
+            isPinned = change.flag("is_pinned") ?? isPinned
+        case .edit, .delete, .react, .save, .fill: break
+        }
     }
 }

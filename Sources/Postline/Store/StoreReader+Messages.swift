@@ -10,33 +10,89 @@ extension StoreReader {
         let changes = try changes(queueKey: conversationID.rawValue)
         let sends = changes.filter(\.isMessage)
         let events: [GroupEvent?] = try rows.map { row in try (row["event"] as String?).map(StoreJSON.decode) }
-        let named = events.flatMap { $0?.userIDs ?? [] }
+        let quotes = try rows.map { row in
+            try (row["reply_to"] as String?).map { try StoreJSON.decode($0) as Message.Quote }.map {
+                try quote($0, in: conversationID, changes: changes)
+            }
+        }
+        let unsent = try (withUnsent ? sends : []).map { send in
+            let quoted = try send.replyToSeq.map {
+                try quote(Message.Quote(seq: $0, kind: nil), in: conversationID, changes: changes)
+            }
+            return (send, quoted)
+        }
+        let named = events.flatMap { $0?.userIDs ?? [] } + (quotes + unsent.map(\.1)).compactMap { $0?.senderID }
         let users = try profiles(rows.map { $0.id("sender_id") } + named + [userID], me: me)
+        let seqs = rows.map { $0["seq"] as Int }
+        let reactions =
+            if let first = seqs.min(), let last = seqs.max() {
+                try reactions(first...last, in: conversationID, changes: changes)
+            } else {
+                [Int: [Reaction]]()
+            }
         // The number up to which all other members have read.
         let mark = try Int.fetchOne(
             database.cachedStatement(
                 sql: "select min(last_read_seq) from member where conversation_id = ? and user_id <> ?"),
             arguments: [conversationID.rawValue, userID.rawValue])
-        var messages = try zip(rows, events).map { row, event in
+        var messages = try zip(zip(rows, events), quotes).map { rowAndEvent, quote in
+            let (row, event) = rowAndEvent
             var message = try message(row, users: users, isReadUpTo: mark ?? .max)
             message.event = event
             message.event?.profiles = event?.userIDs.compactMap { users[$0] } ?? []
+            message.replyTo = quote?.with(users)
+            if message.deletedAt == nil { message.reactions = message.seq.flatMap { reactions[$0] } ?? [] }
             return message
         }
         for change in changes {
             guard let seq = change.seq, let index = messages.firstIndex(where: { $0.seq == seq }) else { continue }
             switch change.method {
             case .edit:
-                if change.refusal == nil { messages[index].content = change.content }
+                if change.refusal == nil { messages[index].apply(edit: change) }
                 messages[index].delivery = change.delivery
             case .delete:
-                if change.refusal == nil { (messages[index].content, messages[index].attachment) = (nil, nil) }
+                if change.refusal == nil { messages[index].applyDeletion() }
                 messages[index].delivery = change.delivery
-            case .send, .sendPicture, .markRead, .save, .fill: break
+            case .send, .sendPicture, .react, .pin, .set, .markRead, .save, .fill: break
             }
         }
-        if withUnsent { messages += try sends.map { try pendingMessage(for: $0, sender: users[userID]) } }
+        messages += try unsent.map { send, quote in
+            var message = try pendingMessage(for: send, sender: users[userID])
+            message.replyTo = quote?.with(users)
+            return message
+        }
         return messages
+    }
+
+    /// Returns the newest known state of a quoted message: that of the quote, of the message, or of a pending change.
+    private func quote(
+        _ quote: Message.Quote, in conversationID: Conversation.ID, changes: [QueuedChange]
+    ) throws -> Message.Quote {
+        var quote = quote
+        let row = try Row.fetchOne(
+            database.cachedStatement(
+                sql: "select sender_id, kind, content, version from message where conversation_id = ? and seq = ?"),
+            arguments: [conversationID.rawValue, quote.seq])
+        if let row, row["version"] >= quote.version {
+            quote = Message.Quote(
+                seq: quote.seq, senderID: row.id("sender_id"), kind: .init(rawValue: row["kind"]),
+                content: (row["content"] as String?)?.firstCharacters(100), version: row["version"])
+        }
+        for change in changes where change.seq == quote.seq && change.refusal == nil {
+            if change.method == .edit { quote.content = change.content?.firstCharacters(100) }
+            if change.method == .delete { quote.content = nil }
+        }
+        return quote
+    }
+
+    /// Returns the stored messages with these numbers, the oldest first.
+    func messages(numbered seqs: [Int], in conversationID: Conversation.ID) throws -> [Message] {
+        let statement = try database.cachedStatement(
+            sql: "select * from message where conversation_id = ? and seq = ?")
+        let rows = try Set(seqs).sorted().compactMap {
+            try Row.fetchOne(statement, arguments: [conversationID.rawValue, $0])
+        }
+        return try messages(rows, in: conversationID, withUnsent: false, me: try me())
     }
 
     func message(_ row: Row, users: [User.ID: User], isReadUpTo mark: Int) throws -> Message {
@@ -44,13 +100,18 @@ extension StoreReader {
         let senderID: User.ID = row.id("sender_id")
         // The message of this user keeps the id that it had in the outbox.
         let clientID: Message.ID? = senderID == userID ? row.optionalID("client_id") : nil
-        return Message(
+        var message = Message(
             id: clientID ?? row.id("id"), conversationID: row.id("conversation_id"), seq: seq,
             senderID: senderID, sender: users[senderID], kind: .init(rawValue: row["kind"]),
             content: row["content"],
             attachment: try (row["attachment"] as String?).map { try StoreJSON.decode($0) }, isRead: seq <= mark,
             createdAt: Date(timeIntervalSince1970: row["created_at"]), editedAt: Self.date(row["edited_at"]),
             deletedAt: Self.date(row["deleted_at"]), delivery: .sent, isMine: senderID == userID)
+        message.mentions = try StoreJSON.decode(row["mentions"])
+        message.mentionsEveryone = row["mentions_everyone"]
+        message.mentionsMe = !message.isMine && (message.mentionsEveryone || message.mentions.contains(userID))
+        message.data = try (row["data"] as String?).map { try StoreJSON.decode($0) }
+        return message
     }
 
     func pendingMessage(for change: QueuedChange, sender: User?) throws -> Message {
@@ -60,12 +121,43 @@ extension StoreReader {
             try StoreJSON.convert($0)
         }
         if change.method == .sendPicture { attachment?.fileURL = change.clientID.map(pictures.url) }
-        return Message(
+        var message = Message(
             id: Message.ID(change.clientID ?? "\(change.id)"), conversationID: Conversation.ID(change.queueKey),
             seq: nil, senderID: userID,
             sender: sender, kind: kind, content: change.content,
             attachment: attachment, createdAt: change.createdAt, delivery: change.delivery, isMine: true)
+        message.apply(edit: change)
+        return message
     }
 
     static func date(_ seconds: Double?) -> Date? { seconds.map(Date.init(timeIntervalSince1970:)) }
+}
+
+extension Message {
+    /// Applies the content and details of a pending change. Those that it does not have stay.
+    fileprivate mutating func apply(edit change: QueuedChange) {
+        content = change.content
+        if let ids = change.mentions { mentions = ids }
+        if let everyone = change.flag("mentions_everyone") { mentionsEveryone = everyone }
+        switch change.params["data"] {
+        case .object(let object)?: data = object
+        case .null?: data = nil
+        default: break
+        }
+    }
+
+    /// Removes what a deleted message does not have.
+    fileprivate mutating func applyDeletion() {
+        (content, attachment, data) = (nil, nil, nil)
+        (mentions, mentionsEveryone, mentionsMe, reactions) = ([], false, false, [])
+    }
+}
+
+extension Message.Quote {
+    /// Returns the quote with its sender's profile.
+    fileprivate func with(_ users: [User.ID: User]) -> Self {
+        var quote = self
+        quote.sender = senderID.flatMap { users[$0] }
+        return quote
+    }
 }

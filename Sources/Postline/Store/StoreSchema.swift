@@ -118,6 +118,37 @@ enum StoreSchema {
                     );
                     """)
         }
+        migrator.registerMigration("6") { database in
+            try database.execute(
+                sql: """
+                    -- JSON: an array of numbers, and the app's object.
+                    alter table conversation add column pinned_seqs text not null default '[]';
+                    alter table conversation add column data text;
+                    alter table conversation add column unread_mentions integer not null default 0;
+                    alter table conversation add column is_marked_unread integer not null default 0;
+                    alter table conversation add column is_archived integer not null default 0;
+                    alter table conversation add column is_pinned integer not null default 0;
+
+                    -- JSON: the quote as it came, an array of users' ids, and the app's object.
+                    alter table message add column reply_to text;
+                    alter table message add column mentions text not null default '[]';
+                    alter table message add column mentions_everyone integer not null default 0;
+                    alter table message add column data text;
+
+                    create table reaction (
+                        conversation_id text not null,
+                        seq integer not null,
+                        version integer not null,
+                        -- JSON: the numbers of users by emoji, and this user's own emoji, or null if they are unknown.
+                        counts text not null,
+                        own text,
+                        primary key (conversation_id, seq)
+                    ) without rowid;
+
+                    -- The stored objects lack the new members. Without a cursor, the next sync is a reset.
+                    delete from setting where name = 'cursor';
+                    """)
+        }
         return migrator
     }
 }

@@ -13,6 +13,7 @@ extension StoreWriter {
         for profile in changes.profiles { try apply(profile) }
         for conversation in changes.conversations { try apply(conversation) }
         try apply(changes.messages)
+        for reactions in changes.reactions { try apply(reactions) }
         for read in changes.reads { try apply(read) }
         for presence in changes.presence { try apply(presence) }
         if !changes.more, !changes.left.isEmpty || !changes.conversations.isEmpty { try pruneUnreferencedPresence() }
@@ -29,7 +30,10 @@ extension StoreWriter {
         try set("is_resetting", "true")
         try set("is_me_former", "true")
         // Messages without a conversation would not be recognized as outdated.
-        try database.execute(sql: "delete from message where conversation_id not in (select id from conversation)")
+        for table in ["message", "reaction"] {
+            try database.execute(
+                sql: "delete from \(table) where conversation_id not in (select id from conversation)")
+        }
     }
 
     /// Ends a reset and deletes the objects that did not come with it. The device's own data stays.
@@ -56,7 +60,7 @@ extension StoreWriter {
 
     /// Deletes the server's data of a conversation.
     func deleteServerData(of conversationID: Conversation.ID) throws {
-        for table in ["member", "message"] {
+        for table in ["member", "message", "reaction"] {
             try database.execute(
                 sql: "delete from \(table) where conversation_id = ?", arguments: [conversationID.rawValue])
         }

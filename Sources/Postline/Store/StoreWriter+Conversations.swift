@@ -7,7 +7,9 @@ extension StoreWriter {
         for profile in conversation.profiles ?? [] { try apply(profile) }
         guard let held = try resetIfStale(conversation.id) else {
             try database.cachedStatement(
-                sql: "insert into conversation values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                sql: """
+                    insert into conversation values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """
             ).execute(arguments: [
                 conversation.id.rawValue, conversation.kind.rawValue, conversation.title,
                 conversation.createdBy?.rawValue,
@@ -19,6 +21,9 @@ extension StoreWriter {
                 conversation.lastReadSeq, conversation.createdAt.timeIntervalSince1970,
                 conversation.updatedAt.timeIntervalSince1970, try generation,
                 conversation.mutedUntil?.timeIntervalSince1970,
+                try StoreJSON.encode(conversation.pinnedSeqs ?? []), try conversation.data.map(StoreJSON.encode),
+                conversation.unreadMentions ?? 0, conversation.isMarkedUnread ?? false,
+                conversation.isArchived ?? false, conversation.isPinned ?? false,
             ])
             return try setMembers(conversation)
         }
@@ -35,6 +40,14 @@ extension StoreWriter {
                 ])
         }
         try advanceReadMark(of: conversation.id, to: conversation.lastReadSeq)
+        // Of before the stored read mark or message, they are outdated.
+        if conversation.lastReadSeq >= held.lastReadSeq, conversation.lastSeq >= held.lastSeq {
+            try database.execute(
+                sql: "update conversation set unread_mentions = ?, is_marked_unread = ? where id = ?",
+                arguments: [
+                    conversation.unreadMentions ?? 0, conversation.isMarkedUnread ?? false, conversation.id.rawValue,
+                ])
+        }
         guard conversation.version >= held.version else { return }
         if held.version < 0 {
             try database.execute(
@@ -47,37 +60,47 @@ extension StoreWriter {
                 ])
         }
         try database.execute(
-            sql: "update conversation set title = ?, version = ?, updated_at = ?, muted_until = ? where id = ?",
+            sql: """
+                update conversation set title = ?, version = ?, updated_at = ?, muted_until = ?, pinned_seqs = ?,
+                    data = ?, is_archived = ?, is_pinned = ? where id = ?
+                """,
             arguments: [
                 conversation.title, conversation.version, conversation.updatedAt.timeIntervalSince1970,
-                conversation.mutedUntil?.timeIntervalSince1970, conversation.id.rawValue,
+                conversation.mutedUntil?.timeIntervalSince1970, try StoreJSON.encode(conversation.pinnedSeqs ?? []),
+                try conversation.data.map(StoreJSON.encode), conversation.isArchived ?? false,
+                conversation.isPinned ?? false, conversation.id.rawValue,
             ])
         try setMembers(conversation)
     }
 
-    /// Returns the version and newest number of the stored conversation, or nil if there is none.
+    /// Returns the version, newest number and read mark of the stored conversation, or nil if there is none.
     ///
     /// A conversation of before a reset is first emptied: its version becomes -1, below all versions, and its row is
     /// shown until the new one comes.
-    func resetIfStale(_ id: Conversation.ID) throws -> (version: Int, lastSeq: Int)? {
+    func resetIfStale(_ id: Conversation.ID) throws -> (version: Int, lastSeq: Int, lastReadSeq: Int)? {
         guard
             let row = try Row.fetchOne(
-                database.cachedStatement(sql: "select version, last_seq, generation from conversation where id = ?"),
+                database.cachedStatement(
+                    sql: "select version, last_seq, last_read_seq, generation from conversation where id = ?"),
                 arguments: [id.rawValue])
         else { return nil }
-        guard row["generation"] as Int != (try generation) else { return (row["version"], row["last_seq"]) }
+        guard row["generation"] as Int != (try generation) else {
+            return (row["version"], row["last_seq"], row["last_read_seq"])
+        }
         // A reset does not report edits and deletions, so the stored messages may be outdated.
-        try database.execute(sql: "delete from message where conversation_id = ?", arguments: [id.rawValue])
+        for table in ["message", "reaction"] {
+            try database.execute(sql: "delete from \(table) where conversation_id = ?", arguments: [id.rawValue])
+        }
         try database.execute(
             sql: "update member set last_read_seq = 0 where conversation_id = ?", arguments: [id.rawValue])
         try database.execute(
             sql: """
                 update conversation set generation = ?, version = -1, first_seq = 1, last_seq = 0,
                     last_message_content = null, last_message_time = null, last_message_sender_id = null,
-                    last_read_seq = 0 where id = ?
+                    last_read_seq = 0, unread_mentions = 0 where id = ?
                 """,
             arguments: [try generation, id.rawValue])
-        return (-1, 0)
+        return (-1, 0, 0)
     }
 
     /// Replaces the members. A stored read mark that is higher stays.
@@ -105,9 +128,14 @@ extension StoreWriter {
         if read.userID == userID { try advanceReadMark(of: read.conversationID, to: read.lastReadSeq) }
     }
 
+    /// Moves the user's own read mark, never back. With it ends what is unread up to there.
     func advanceReadMark(of conversationID: Conversation.ID, to seq: Int) throws {
         try database.execute(
-            sql: "update conversation set last_read_seq = max(last_read_seq, ?) where id = ?",
+            sql: """
+                update conversation set last_read_seq = ?1, is_marked_unread = 0,
+                    unread_mentions = case when last_seq > ?1 then unread_mentions else 0 end
+                where id = ?2 and last_read_seq < ?1
+                """,
             arguments: [seq, conversationID.rawValue])
     }
 }

@@ -8,7 +8,8 @@ extension StoreWriter {
         for (conversationID, messages) in Dictionary(grouping: messages, by: \.conversationID) {
             _ = try resetIfStale(conversationID)
             let held = try contiguousRange(conversationID)
-            for message in messages { try insert(message) }
+            // A mention is counted if it is newer than all that came before.
+            for message in messages.sorted(by: { $0.seq < $1.seq }) { try insert(message) }
             try extendContiguousRange(conversationID, held: held)
         }
     }
@@ -16,10 +17,12 @@ extension StoreWriter {
     func insert(_ message: WireMessage) throws {
         try database.cachedStatement(
             sql: """
-                insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 on conflict do update set sender_id = excluded.sender_id, client_id = excluded.client_id,
                     content = excluded.content, attachment = excluded.attachment, event = excluded.event,
-                    version = excluded.version, edited_at = excluded.edited_at, deleted_at = excluded.deleted_at
+                    version = excluded.version, edited_at = excluded.edited_at, deleted_at = excluded.deleted_at,
+                    reply_to = excluded.reply_to, mentions = excluded.mentions,
+                    mentions_everyone = excluded.mentions_everyone, data = excluded.data
                 where excluded.version >= version
                 """
         ).execute(arguments: [
@@ -28,15 +31,22 @@ extension StoreWriter {
             message.content, try message.attachment.map(StoreJSON.encode), message.version,
             message.createdAt.timeIntervalSince1970, message.editedAt?.timeIntervalSince1970,
             message.deletedAt?.timeIntervalSince1970, try message.event.map(StoreJSON.encode),
+            try message.replyTo.map(StoreJSON.encode), try StoreJSON.encode(message.mentions ?? []),
+            message.mentionsEveryone ?? false, try message.data.map(StoreJSON.encode),
         ])
         guard database.changesCount > 0 else { return }
+        if message.mentions(userID) {
+            try database.cachedStatement(
+                sql: "update conversation set unread_mentions = unread_mentions + 1 where id = ? and last_seq < ?"
+            ).execute(arguments: [message.conversationID.rawValue, message.seq])
+        }
         try database.cachedStatement(
             sql: """
                 update conversation set last_seq = ?, last_message_content = ?, last_message_time = ?,
                     last_message_sender_id = ? where id = ? and last_seq <= ?
                 """
         ).execute(arguments: [
-            message.seq, message.content.map(Self.preview), message.createdAt.timeIntervalSince1970,
+            message.seq, message.content.map { $0.firstCharacters(200) }, message.createdAt.timeIntervalSince1970,
             message.senderID.rawValue,
             message.conversationID.rawValue, message.seq,
         ])
@@ -44,12 +54,6 @@ extension StoreWriter {
         // A sender has read all earlier messages, and a message from the server is no longer pending.
         try advanceReadMark(of: message.conversationID, to: message.seq)
         if let clientID = message.clientID { try removeSend(clientID) }
-    }
-
-    static func preview(_ content: String) -> String {
-        var preview = String.UnicodeScalarView()
-        preview.append(contentsOf: content.unicodeScalars.prefix(200))
-        return String(preview)
     }
 
     /// Returns the numbers of the stored messages without a gap up to the newest, or nil if there are none.
@@ -82,5 +86,14 @@ extension StoreWriter {
         }
         try database.execute(
             sql: "update conversation set first_seq = ? where id = ?", arguments: [first, conversationID.rawValue])
+    }
+}
+
+extension String {
+    /// Returns the first characters as the server counts them (code points).
+    func firstCharacters(_ count: Int) -> String {
+        var first = UnicodeScalarView()
+        first.append(contentsOf: unicodeScalars.prefix(count))
+        return String(first)
     }
 }

@@ -84,6 +84,8 @@ extension SyncEngine {
         case .sendPicture: changes.messages = try await sendPicture(change, connection).map { [$0] } ?? []
         case .edit, .delete:
             changes.messages = [try await connection.call(change.method.rawValue, change.params)]
+        case .react: changes.reactions = [try await connection.call(change.method.rawValue, change.params)]
+        case .pin, .set: changes.conversations = [try await connection.call(change.method.rawValue, change.params)]
         case .markRead: changes.reads = [try await connection.call(change.method.rawValue, change.params)]
         case .save: changes.me = try await connection.call(change.method.rawValue, change.params)
         case .fill:

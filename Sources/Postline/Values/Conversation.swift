@@ -17,7 +17,7 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     public var members: [Member]
     /// The members' complete profiles in order. A profile that is not on the device yet is missing.
     public var users: [User]
-    /// The version. It grows with each change of the members, their roles and the title.
+    /// The version. It grows with each change of the members, their roles, the title, the pins and the data.
     public var version: Int
     /// The number of the newest message, which counts deleted ones too.
     public var lastSeq: Int
@@ -29,6 +29,18 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     public var lastMessageSenderID: User.ID?
     /// The number of the last message that this user has read.
     public var lastReadSeq: Int
+    /// The numbers of the messages that are pinned for all members, the last pinned first, at most 50.
+    public var pinnedSeqs: [Int] = []
+    /// The app's own data, or nil if there is none.
+    public var data: [String: JSONValue]?
+    /// The number of unread messages that mention this user or everyone.
+    public var unreadMentions = 0
+    /// True if this user has marked the conversation as unread. Reading or sending a message ends it.
+    public var isMarkedUnread = false
+    /// True if this user has archived the conversation. A message that mentions this user ends it.
+    public var isArchived = false
+    /// True if this user has pinned the conversation, to show it at the top of the list.
+    public var isPinned = false
     /// The time of creation.
     public var createdAt: Date
     /// The time of the last change.

@@ -98,6 +98,8 @@ public struct MessageKind: ExtensibleEnum {
     public static let text: Self = "text"
     /// A picture, with or without a text.
     public static let image: Self = "image"
+    /// A message of the app's own kind, with ``Message/data``.
+    public static let custom: Self = "custom"
     /// A message of the server.
     public static let system: Self = "system"
 }

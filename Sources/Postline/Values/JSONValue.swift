@@ -1,4 +1,4 @@
-/// A JSON value, for the app's `preferences` and the service's `attributes`.
+/// A JSON value, for the app's `preferences` and `data`, and the service's `attributes`.
 public enum JSONValue: Sendable, Hashable, Codable {
     /// `null`
     case null

@@ -20,6 +20,16 @@ public struct Message: Sendable, Hashable, Identifiable {
     public var attachment: Attachment?
     /// The change of the group that the message reports, or nil if there is none or the message is deleted.
     public var event: GroupEvent?
+    /// The message that this one answers, or nil.
+    public var replyTo: Quote?
+    /// The ids of the mentioned members.
+    public var mentions: [User.ID] = []
+    /// True if the message mentions all members of the group.
+    public var mentionsEveryone = false
+    /// The app's own data, or nil if there is none or the message is deleted.
+    public var data: [String: JSONValue]?
+    /// The reactions, the most frequent first.
+    public var reactions: [Reaction] = []
     /// True if all other members have read it.
     public var isRead: Bool
     /// The time of sending. For an unsent message, the time of writing by the device's clock.
@@ -28,11 +38,13 @@ public struct Message: Sendable, Hashable, Identifiable {
     public var editedAt: Date?
     /// The time of the deletion, or nil if it is not deleted.
     public var deletedAt: Date?
-    /// The delivery state of the message, or of its last edit or deletion.
+    /// The delivery state of the message, or of its last edit or deletion. A reaction does not change it.
     public var delivery: Delivery
 
     /// True if this user sent it.
     public var isMine: Bool
+    /// True if another user sent it, and mentions this user or everyone.
+    public var mentionsMe = false
 
     /// Creates a message, for previews and tests.
     ///

@@ -17,11 +17,18 @@ struct WireConversation: Sendable, Codable {
     var updatedAt: Date
     /// The end of the mute. Nil also from a server that does not support mutes.
     var mutedUntil: Date?
+    // Nil from a server that does not support them.
+    var pinnedSeqs: [Int]?
+    var data: [String: JSONValue]?
+    var unreadMentions: Int?
+    var isMarkedUnread: Bool?
+    var isArchived: Bool?
+    var isPinned: Bool?
     /// The members' profiles, if the request asked for them.
     var profiles: [User]?
 
     enum CodingKeys: String, CodingKey {
-        case id, kind, title, members, version, profiles
+        case id, kind, title, members, version, profiles, data
         case createdBy = "created_by"
         case lastSeq = "last_seq"
         case lastMessageContent = "last_message_content"
@@ -31,6 +38,11 @@ struct WireConversation: Sendable, Codable {
         case createdAt = "created_at"
         case updatedAt = "updated_at"
         case mutedUntil = "muted_until"
+        case pinnedSeqs = "pinned_seqs"
+        case unreadMentions = "unread_mentions"
+        case isMarkedUnread = "is_marked_unread"
+        case isArchived = "is_archived"
+        case isPinned = "is_pinned"
     }
 }
 
@@ -49,15 +61,43 @@ struct WireMessage: Sendable, Codable {
     var createdAt: Date
     var editedAt: Date?
     var deletedAt: Date?
+    var replyTo: Message.Quote?
+    // Nil from a server that does not support mentions.
+    var mentions: [User.ID]?
+    var mentionsEveryone: Bool?
+    var data: [String: JSONValue]?
+
+    /// Returns true if another user sent it, and mentions this user or everyone.
+    func mentions(_ userID: User.ID) -> Bool {
+        senderID != userID && (mentionsEveryone == true || mentions?.contains(userID) == true)
+    }
 
     enum CodingKeys: String, CodingKey {
-        case id, seq, kind, content, attachment, event, version
+        case id, seq, kind, content, attachment, event, version, mentions, data
         case conversationID = "conversation_id"
         case senderID = "sender_id"
         case clientID = "client_id"
         case createdAt = "created_at"
         case editedAt = "edited_at"
         case deletedAt = "deleted_at"
+        case replyTo = "reply_to"
+        case mentionsEveryone = "mentions_everyone"
+    }
+}
+
+/// The reactions to a message.
+struct WireReactions: Sendable, Codable {
+    var conversationID: Conversation.ID
+    var seq: Int
+    var version: Int
+    /// The number of users by emoji.
+    var counts: [String: Int]
+    /// The reactions of this user, or nil in a push of another user's reaction.
+    var own: [String]?
+
+    enum CodingKeys: String, CodingKey {
+        case seq, version, counts, own
+        case conversationID = "conversation_id"
     }
 }
 
@@ -113,6 +153,7 @@ struct Changes: Sendable, Decodable {
     var profiles: [User] = []
     var conversations: [WireConversation] = []
     var messages: [WireMessage] = []
+    var reactions: [WireReactions] = []
     var reads: [WireRead] = []
     var presence: [WirePresence] = []
     var left: [Conversation.ID] = []
@@ -132,12 +173,15 @@ struct Changes: Sendable, Decodable {
         let counts = 0...(1 << 53)
         return conversations.allSatisfy {
             counts.contains($0.lastSeq) && counts.contains($0.lastReadSeq)
+                && counts.contains($0.unreadMentions ?? 0) && $0.pinnedSeqs?.allSatisfy(counts.contains) != false
                 && $0.members.allSatisfy { counts.contains($0.lastReadSeq) }
-        } && messages.allSatisfy { counts.contains($0.seq) } && reads.allSatisfy { counts.contains($0.lastReadSeq) }
+        } && messages.allSatisfy { counts.contains($0.seq) && counts.contains($0.replyTo?.seq ?? 0) }
+            && reads.allSatisfy { counts.contains($0.lastReadSeq) }
+            && reactions.allSatisfy { counts.contains($0.seq) && $0.counts.values.allSatisfy(counts.contains) }
     }
 
     enum CodingKeys: String, CodingKey {
-        case cursor, reset, more, me, profiles, conversations, messages, reads, presence, left
+        case cursor, reset, more, me, profiles, conversations, messages, reactions, reads, presence, left
     }
 
     init(from decoder: any Decoder) throws {
@@ -149,6 +193,7 @@ struct Changes: Sendable, Decodable {
         profiles = try members.decodeIfPresent([User].self, forKey: .profiles) ?? []
         conversations = try members.decodeIfPresent([WireConversation].self, forKey: .conversations) ?? []
         messages = try members.decodeIfPresent([WireMessage].self, forKey: .messages) ?? []
+        reactions = try members.decodeIfPresent([WireReactions].self, forKey: .reactions) ?? []
         reads = try members.decodeIfPresent([WireRead].self, forKey: .reads) ?? []
         presence = try members.decodeIfPresent([WirePresence].self, forKey: .presence) ?? []
         left = try members.decodeIfPresent([Conversation.ID].self, forKey: .left) ?? []

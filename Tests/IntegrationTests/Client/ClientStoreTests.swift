@@ -131,7 +131,7 @@ struct ClientStoreTests {
                     try await DatabaseQueue(path: file.path).write {
                         try $0.execute(
                             sql:
-                                "insert into change (lane, method, params, created_at) values (?, 'messages.pin', '{}', 0)",
+                                "insert into change (lane, method, params, created_at) values (?, 'messages.newer', '{}', 0)",
                             arguments: [Room.aliceBob])
                     }
                     try device.client.connect()

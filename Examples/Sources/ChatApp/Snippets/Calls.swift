@@ -45,6 +45,41 @@ struct Calls {
         try await client.updateProfile { $0.fullName = "Alice" }
     }
 
+    func reply(in chat: Chat, to message: Message, _ bob: User) async throws {
+        try await chat.send(
+            "At noon, @bob?",
+            details: MessageDetails(replyTo: message, mentions: [bob.id], data: ["place": "lake"]))
+        try await client.react(to: message, with: "👍")
+        try await client.react(to: message, with: "👍", isSet: false)
+        try await client.pin(message)
+    }
+
+    func sendPoll(in chat: Chat) async throws {
+        let poll: [String: JSONValue] = ["question": "When?", "options": ["noon", "one"]]
+        try await chat.send("A poll: When?", details: MessageDetails(data: poll, isCustom: true))
+    }
+
+    func tidyUp(_ id: Conversation.ID) async throws {
+        try await client.setMarkedUnread(true, of: id)
+        try await client.setArchived(true, of: id)
+        try await client.setPinned(true, of: id)
+    }
+
+    func shownConversations() -> [Conversation] {
+        let shown = client.conversations.filter { !$0.isArchived }
+        return shown.filter(\.isPinned) + shown.filter { !$0.isPinned }
+    }
+
+    func thread(of message: Message) async throws -> [Message] {
+        var replies = try await client.replies(to: message)
+        while let first = replies.first {
+            let older = try await client.replies(to: message, before: first)
+            if older.isEmpty { break }
+            replies = older + replies
+        }
+        return replies
+    }
+
     func printEvents() async {
         for await event in client.events {
             switch event {

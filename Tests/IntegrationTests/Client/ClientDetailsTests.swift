@@ -1,0 +1,358 @@
+import BoundedWait
+import Foundation
+import GRDB
+import Postline
+import Testing
+
+/// Replies, mentions, data, pins, reactions, and what a user alone sees of a conversation.
+@Suite("Client message details", .timeLimit(.minutes(60)))
+@MainActor
+struct ClientDetailsTests {
+    @Test("a reply with mentions and data is written offline, and arrives as it was shown")
+    func reply() async throws {
+        try await withAliceAndBob { alice, bob in
+            let chat = try await alice.client.loadedChat(with: .aliceBob)
+            let his = try await bob.client.loadedChat(with: .aliceBob)
+            try await his.send("Shall we meet?")
+            try await alice.waitUntil("the question") { _ in chat.messages.last?.content == "Shall we meet?" }
+            let question = try #require(chat.messages.last)
+            await alice.client.disconnect()
+            try await chat.send(
+                "At noon, Bob",
+                details: MessageDetails(replyTo: question, mentions: [.bob], data: ["place": "lake"]))
+            try await chat.send("", details: MessageDetails(data: ["poll": ["noon", "one"]], isCustom: true))
+            @MainActor func check(_ messages: ArraySlice<Message>) throws {
+                let reply = try #require(messages.first)
+                #expect(reply.replyTo?.seq == question.seq && reply.replyTo?.content == "Shall we meet?")
+                #expect(reply.replyTo?.sender?.id == .bob)
+                #expect(reply.mentions == [.bob] && !reply.mentionsEveryone && reply.data == ["place": "lake"])
+                let custom = try #require(messages.last)
+                #expect(custom.kind == .custom && custom.content == "" && custom.data == ["poll": ["noon", "one"]])
+            }
+            try check(chat.messages.suffix(2))
+            // A message that the server does not have cannot be answered yet.
+            await #expect {
+                try await chat.send("no", details: MessageDetails(replyTo: chat.messages.last))
+            } throws: { ($0 as? PostlineError)?.code == .notFound }
+            let events = bob.client.events
+            try alice.client.connect()
+            try await bob.waitUntil("the messages") { _ in his.messages.last?.kind == .custom }
+            try check(his.messages.suffix(2))
+            #expect(his.messages.suffix(2).map(\.mentionsMe) == [true, false])
+            #expect(his.conversation?.unreadMentions == 1)
+            for await event in events {
+                guard case .messageReceived(let message) = event else { continue }
+                #expect(message.mentionsMe && message.replyTo?.content == "Shall we meet?")
+                break
+            }
+            // An edit of the question changes the quote, also before the server has it.
+            await bob.client.disconnect()
+            try await bob.client.edit(question, to: "Shall we meet today?")
+            #expect(his.messages.suffix(2).first?.replyTo?.content == "Shall we meet today?")
+            try bob.client.connect()
+            try await alice.waitUntil("the new quote") { _ in
+                chat.messages.suffix(2).first?.replyTo?.content == "Shall we meet today?"
+            }
+            let replies = try await alice.client.replies(to: question)
+            #expect(replies.map(\.content) == ["At noon, Bob"] && replies[0].replyTo?.version == 2)
+            #expect(try await alice.client.replies(to: question, before: replies[0]).isEmpty)
+            try await bob.client.delete(question)
+            try await alice.waitUntil("the deletion") { _ in
+                chat.messages.suffix(2).first?.replyTo.map { $0.content == nil && $0.version == 3 } == true
+            }
+            // Read in part, the mention stays; read whole, it is gone.
+            try await bob.client.markRead(.aliceBob)
+            #expect(his.conversation?.unreadMentions == 0)
+            try await bob.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
+            #expect(his.conversation?.unreadMentions == 0)
+        }
+    }
+
+    @Test("reactions are shown before they are sent, and taken back if the server refuses them")
+    func reactions() async throws {
+        try await withAliceAndBob { alice, bob in
+            let chat = try await alice.client.loadedChat(with: .aliceBob)
+            let his = try await bob.client.loadedChat(with: .aliceBob)
+            try await chat.send("Good news")
+            try await bob.waitUntil("the message") { _ in his.messages.last?.content == "Good news" }
+            let message = try #require(his.messages.last)
+            try await bob.client.react(to: message, with: "🎉")
+            #expect(his.messages.last?.reactions == [Reaction(emoji: "🎉", count: 1, isMine: true)])
+            #expect(his.messages.last?.delivery == .sent)
+            try await alice.waitUntil("his reaction") { _ in
+                chat.messages.last?.reactions == [Reaction(emoji: "🎉", count: 1)]
+            }
+            await alice.client.disconnect()
+            let own = try #require(chat.messages.last)
+            try await alice.client.react(to: own, with: "🎉")
+            try await alice.client.react(to: own, with: "no emoji")
+            #expect(
+                chat.messages.last?.reactions == [
+                    Reaction(emoji: "🎉", count: 2, isMine: true), Reaction(emoji: "no emoji", count: 1, isMine: true),
+                ])
+            try alice.client.connect()
+            try await alice.waitUntil("the refusal") { $0.pendingChangeCount == 0 && $0.refusedChanges.count == 1 }
+            #expect(chat.messages.last?.reactions == [Reaction(emoji: "🎉", count: 2, isMine: true)])
+            let refused = try #require(alice.client.refusedChanges.first)
+            #expect(refused.kind == .reaction && refused.content == "no emoji" && refused.error.field == "emoji")
+            // In the push of her reaction, his own stays.
+            try await bob.waitUntil("both") { _ in
+                his.messages.last?.reactions == [Reaction(emoji: "🎉", count: 2, isMine: true)]
+            }
+            let first = try await bob.client.reactions(to: message, limit: 1)
+            #expect(first.reactions.map(\.userID) == [.bob] && first.reactions[0].emoji == "🎉")
+            #expect(first.next != nil)
+            let second = try await bob.client.reactions(to: message, emoji: "🎉", after: first.next)
+            #expect(second.reactions.map(\.userID) == [.alice] && second.next == nil)
+            try await bob.client.react(to: message, with: "🎉", isSet: false)
+            #expect(his.messages.last?.reactions == [Reaction(emoji: "🎉", count: 1)])
+            try await alice.waitUntil("its end") { _ in
+                chat.messages.last?.reactions == [Reaction(emoji: "🎉", count: 1, isMine: true)]
+            }
+            try await alice.client.delete(own)
+            #expect(chat.messages.last?.reactions == [])
+            try await bob.waitUntil("the deletion") { _ in
+                his.messages.last?.deletedAt != nil && his.messages.last?.reactions == []
+            }
+        }
+    }
+
+    @Test("pins reach all members, and settings the user's other devices alone")
+    func settings() async throws {
+        try await withAliceAndBob { alice, bob in
+            try await AppDevice.with(alice.server) { laptop in
+                try await laptop.signIn(.alice)
+                let chat = try await alice.client.loadedChat(with: .aliceBob)
+                let message = try #require(chat.messages.last)
+                let seq = try #require(message.seq)
+                await alice.client.disconnect()
+                try await alice.client.pin(message)
+                try await alice.client.setArchived(true, of: .aliceBob)
+                try await alice.client.setPinned(true, of: .aliceBob)
+                try await alice.client.setMarkedUnread(true, of: .aliceBob)
+                try await alice.relaunch()
+                try await alice.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 && $0.state == .live }
+                for device in [alice, laptop] {
+                    try await device.waitUntil("the settings") {
+                        guard let own = $0.conversations.first(where: { $0.id == .aliceBob }) else { return false }
+                        return own.pinnedSeqs == [seq] && own.isArchived && own.isPinned && own.isMarkedUnread
+                    }
+                }
+                try await bob.waitUntil("the pin") {
+                    $0.conversations.first { $0.id == .aliceBob }?.pinnedSeqs == [seq]
+                }
+                let his = try await bob.client.loadedChat(with: .aliceBob)
+                #expect(his.conversation.map { !$0.isArchived && !$0.isPinned && !$0.isMarkedUnread } == true)
+                // A message leaves the archive as it is, and one that mentions the user ends it.
+                try await his.send("Hello")
+                try await his.send("Alice?", details: MessageDetails(mentions: [.alice]))
+                try await laptop.waitUntil("the mention") {
+                    guard let own = $0.conversations.first(where: { $0.id == .aliceBob }) else { return false }
+                    return !own.isArchived && own.unreadMentions == 1 && own.isMarkedUnread && own.isPinned
+                }
+                // Reading ends the mark, also if nothing else is unread.
+                for _ in 1...2 {
+                    try await laptop.client.markRead(.aliceBob)
+                    #expect(laptop.client.conversations.first { $0.id == .aliceBob }?.isMarkedUnread == false)
+                    try await alice.waitUntil("the end of the mark") {
+                        $0.conversations.first { $0.id == .aliceBob }?.isMarkedUnread == false
+                    }
+                    try await laptop.client.setMarkedUnread(true, of: .aliceBob)
+                    try await alice.waitUntil("the mark") {
+                        $0.conversations.first { $0.id == .aliceBob }?.isMarkedUnread == true
+                    }
+                }
+                try await bob.client.unpin(try #require(his.messages.first { $0.seq == seq }))
+                #expect(his.conversation?.pinnedSeqs == [])
+                try await laptop.waitUntil("the end of the pin") {
+                    $0.conversations.first { $0.id == .aliceBob }?.pinnedSeqs == []
+                }
+                // Data of a conversation needs a connection.
+                try await bob.client.setData(["color": "blue"], of: .aliceBob)
+                #expect(his.conversation?.data == ["color": "blue"])
+                try await laptop.waitUntil("the data") {
+                    $0.conversations.first { $0.id == .aliceBob }?.data == ["color": "blue"]
+                }
+            }
+        }
+    }
+
+    @Test("a refused pin is taken back")
+    func refusedPin() async throws {
+        try await withAliceAndBob { alice, bob in
+            let group = try await alice.client.createGroup("Plans", with: [.bob], data: ["color": "red"])
+            let chat = try await alice.client.loadedChat(with: group)
+            try await chat.send("Read this", details: MessageDetails(mentionsEveryone: true))
+            let his = try await bob.client.loadedChat(with: group)
+            try await bob.waitUntil("the message") { _ in his.messages.last?.content == "Read this" }
+            #expect(his.conversation?.data == ["color": "red"] && his.conversation?.unreadMentions == 1)
+            try await bob.client.pin(try #require(his.messages.last))
+            #expect(his.conversation?.pinnedSeqs == [1])
+            try await his.send("All!", details: MessageDetails(mentionsEveryone: true))
+            try await bob.waitUntil("the refusals") { $0.refusedChanges.map(\.kind) == [.pin, .message] }
+            #expect(bob.client.refusedChanges.allSatisfy { $0.error.code == .forbidden })
+            #expect(his.conversation?.pinnedSeqs == [])
+        }
+    }
+
+    @Test("a store of the version before gets the new values with the next sync")
+    func migration() async throws {
+        try await withAliceAndBob { alice, bob in
+            let his = try await bob.client.loadedChat(with: .aliceBob)
+            let message = try #require(his.messages.last)
+            try await bob.client.react(to: message, with: "👍")
+            try await bob.client.pin(message)
+            try await his.send("Alice?", details: MessageDetails(replyTo: message, mentions: [.alice]))
+            try await alice.waitUntil("the mention") {
+                $0.conversations.first { $0.id == .aliceBob }?.unreadMentions == 1
+            }
+            await alice.client.disconnect()
+            try await alice.client.send("waiting", in: .aliceBob)
+            let file = alice.folder.appending(path: "\(Person.alice.id).sqlite")
+            try await DatabaseQueue(path: file.path).write { database in
+                for (table, columns) in [
+                    "conversation": [
+                        "pinned_seqs", "data", "unread_mentions", "is_marked_unread", "is_archived", "is_pinned",
+                    ], "message": ["reply_to", "mentions", "mentions_everyone", "data"],
+                ] {
+                    for column in columns { try database.execute(sql: "alter table \(table) drop column \(column)") }
+                }
+                try database.execute(sql: "drop table reaction; delete from grdb_migrations where identifier = '6'")
+            }
+            // Without a connection the stored data is shown.
+            try await alice.relaunch()
+            let chat = try await alice.client.loadedChat(with: .aliceBob)
+            #expect(chat.messages.suffix(2).map(\.content) == ["Alice?", "waiting"])
+            try await alice.waitUntilLive()
+            try await alice.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
+            #expect(chat.messages.suffix(2).first?.replyTo?.seq == message.seq)
+            #expect(chat.messages.suffix(2).first?.mentionsMe == true)
+            #expect(chat.messages.first { $0.seq == message.seq }?.reactions == [Reaction(emoji: "👍", count: 1)])
+            #expect(chat.conversation?.pinnedSeqs.first == message.seq)
+        }
+    }
+
+    private func withAliceAndBob(_ body: @MainActor (AppDevice, AppDevice) async throws -> Void) async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { alice in
+                    try await AppDevice.with(.node(node.port)) { bob in
+                        try await alice.signIn(.alice)
+                        try await bob.signIn(.bob)
+                        try await body(alice, bob)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The rules by which a client applies changes, in orders that a real server rarely produces.
+@Suite("Client rules for message details")
+@MainActor
+struct ClientDetailsRulesTests {
+    @Test("reactions follow their version, and without own the stored one stays")
+    func reactions() async throws {
+        try await withChat { server, device, chat in
+            func push(_ version: Int, _ counts: String, _ own: String = "") {
+                server.push(
+                    "changes",
+                    #"""
+                    {"cursor":"r\#(version)","reactions":[{"conversation_id":"\#(Room.aliceBob)","seq":1,\#
+                    "version":\#(version),"counts":\#(counts)\#(own)}]}
+                    """#)
+            }
+            push(5, #"{"👍":2}"#, #","own":["👍"]"#)
+            push(4, #"{"👍":9}"#, #","own":[]"#)
+            push(6, #"{"👍":3}"#)
+            try await device.waitUntil("the third") { _ in
+                chat.messages.first?.reactions == [Reaction(emoji: "👍", count: 3, isMine: true)]
+            }
+            push(6, #"{"👍":3}"#, #","own":[]"#)
+            try await device.waitUntil("the same version with own") { _ in
+                chat.messages.first?.reactions == [Reaction(emoji: "👍", count: 3)]
+            }
+            push(7, "{}")
+            try await device.waitUntil("none") { _ in chat.messages.first?.reactions == [] }
+        }
+    }
+
+    @Test("mentions are counted by the newest message, and read with it")
+    func mentions() async throws {
+        try await withChat { server, device, chat in
+            let mention = #","mentions":["\#(Person.alice.id)"],"mentions_everyone":false"#
+            server.push(
+                "changes",
+                #"{"cursor":"m1","messages":[\#(message(3, mention)),\#(message(2, mention))]}"#)
+            try await device.waitUntil("both") { _ in chat.conversation?.unreadMentions == 2 }
+            // The same again, an older message, and one that mentions nobody.
+            server.push(
+                "changes",
+                #"{"cursor":"m2","messages":[\#(message(3, mention)),\#(message(1, mention)),\#(message(4))]}"#)
+            try await device.waitUntil("the last") { _ in chat.messages.last?.seq == 4 }
+            #expect(chat.conversation?.unreadMentions == 2)
+            func read(_ seq: Int) -> String {
+                #"""
+                {"cursor":"r\#(seq)","reads":[{"conversation_id":"\#(Room.aliceBob)","user_id":"\#(Person.alice.id)",\#
+                "last_read_seq":\#(seq)}]}
+                """#
+            }
+            server.push("changes", read(2))
+            try await device.waitUntil("the mark") { _ in chat.conversation?.lastReadSeq == 2 }
+            #expect(chat.conversation?.unreadMentions == 2)
+            server.push("changes", read(4))
+            try await device.waitUntil("the mark") { _ in chat.conversation?.lastReadSeq == 4 }
+            #expect(chat.conversation?.unreadMentions == 0)
+            // Of before the read mark, it changes nothing.
+            let old = ScriptedServer.conversation(#","unread_mentions":2,"is_marked_unread":true,"is_pinned":true"#)
+            server.push("changes", #"{"cursor":"c","conversations":[\#(old)]}"#)
+            try await device.waitUntil("the conversation") { _ in chat.conversation?.isPinned == true }
+            #expect(chat.conversation.map { $0.unreadMentions == 0 && !$0.isMarkedUnread } == true)
+        }
+    }
+
+    @Test("a newer version of a quoted message replaces the quote, an older one does not")
+    func quotes() async throws {
+        try await withChat { server, device, chat in
+            func quote(_ version: Int, _ content: String) -> String {
+                #","reply_to":{"seq":1,"sender_id":"\#(Person.bob.id)","kind":"text","content":"\#(content)","#
+                    + #""version":\#(version)}"#
+            }
+            // The quote is newer than the stored message, and then older.
+            server.push("changes", #"{"cursor":"q","messages":[\#(message(2, quote(3, "third")))]}"#)
+            try await device.waitUntil("the quote") { _ in chat.messages.last?.replyTo?.content == "third" }
+            server.push("changes", #"{"cursor":"q2","messages":[\#(message(1, version: 4, content: "fourth"))]}"#)
+            try await device.waitUntil("the newer quote") { _ in chat.messages.last?.replyTo?.content == "fourth" }
+            #expect(chat.messages.last?.replyTo?.sender?.id == .bob)
+            server.push("changes", #"{"cursor":"q3","messages":[\#(message(2, quote(3, "third")))]}"#)
+            server.push("changes", #"{"cursor":"q4","messages":[\#(message(3))]}"#)
+            try await device.waitUntil("the next message") { _ in chat.messages.last?.seq == 3 }
+            #expect(chat.messages.dropLast().last?.replyTo?.content == "fourth")
+        }
+    }
+
+    private func message(
+        _ seq: Int, _ members: String = "", version: Int = 1, content: String = "text"
+    ) -> String {
+        #"""
+        {"id":"00000000-0000-4000-8000-00000000000\#(seq)","conversation_id":"\#(Room.aliceBob)","seq":\#(seq),\#
+        "sender_id":"\#(Person.bob.id)","client_id":null,"kind":"text","content":"\#(content)","attachment":null,\#
+        "version":\#(version),"created_at":"2026-11-20T10:00:00.000000Z","edited_at":null,"deleted_at":null\#(members)}
+        """#
+    }
+
+    /// Runs a body with a chat that has one message, number 1.
+    private func withChat(
+        _ body: @MainActor (ScriptedServer, AppDevice, Chat) async throws -> Void
+    ) async throws {
+        try await ScriptedServer.with { server in
+            try await AppDevice.with(.node(server.port)) { device in
+                try await device.signIn(.alice)
+                let chat = try await device.client.loadedChat(with: .aliceBob)
+                server.push("changes", #"{"cursor":"first","messages":[\#(message(1))]}"#)
+                try await device.waitUntil("the first message") { _ in chat.messages.count == 1 }
+                try await body(server, device, chat)
+            }
+        }
+    }
+}
