@@ -15,8 +15,17 @@ struct ChatEffects {
     func store(_ effect: ChatEffect) async -> Bool {
         do {
             switch effect {
-            case .send(let id, let content): try await client.send(content, in: id)
-            case .edit(let message, let content): try await client.edit(message, to: content)
+            case .send(let id, let content, let details): try await client.send(content, in: id, details: details)
+            case .edit(let message, let content, let details):
+                let (old, new) = (message, details)
+                try await client.edit(
+                    message, to: content, mentions: old.mentions == new.mentions ? nil : new.mentions,
+                    mentionsEveryone: old.mentionsEveryone == new.mentionsEveryone ? nil : new.mentionsEveryone)
+            case .react(let message, let emoji, let isSet):
+                try await client.react(to: message, with: emoji, isSet: isSet)
+            case .pin(let message, true): try await client.pin(message)
+            case .pin(let message, false): try await client.unpin(message)
+            case .archive(let id, let isArchived): try await client.setArchived(isArchived, of: id)
             case .delete(let message): try await client.delete(message)
             case .markRead(let id, _): try await client.markRead(id)
             case .draft(let id, let content): try await view.chat(id).setDraft(content)
@@ -48,7 +57,8 @@ struct ChatEffects {
                 // If it fails, avatars only have other colours.
                 if let avatars = try? await client.builtInAvatars() { report(.catalogue(avatars)) }
             case .account(let action): try await perform(action)
-            case .send, .edit, .delete, .markRead, .draft, .change, .retry, .discard, .quit: break
+            case .send, .edit, .delete, .react, .pin, .archive, .markRead, .draft, .change, .retry, .discard, .quit:
+                break
             }
         } catch {
             fail(error)

@@ -40,6 +40,14 @@ struct LineFormat: Sendable {
         case .ownMessages(let messages):
             guard !messages.isEmpty else { return said("* you have written nothing here yet") }
             return messages.flatMap { said("  \(TextWidth.fit($0.number, to: 6))\(PlainText.line($0.shownContent))") }
+        case .numbered(let messages):
+            guard !messages.isEmpty else { return said("* nobody has written here yet") }
+            return messages.flatMap { message in
+                said(
+                    "  \(TextWidth.fit(message.number, to: 6))", model.chip(of: message.senderID),
+                    "\(message.isMine ? "you" : shown.name(of: message.senderID)): "
+                        + PlainText.line(message.shownContent))
+            }
         case .edit(let message): return said("! Say it like this: /edit \(PlainText.line(message.content ?? "TEXT"))")
         case .me:
             return (shown.me?.fields ?? []).flatMap { field in
@@ -83,6 +91,15 @@ struct LineFormat: Sendable {
             return said(
                 "* \(shown.name(of: message.senderID)) \(verb) \(message.number): \(PlainText.line(message.shownContent))"
             )
+        case .reacted(let message):
+            let reactions = message.reactions.isEmpty ? "no reactions" : message.shownReactions
+            return said("* \(message.number) has \(reactions): \(PlainText.line(message.shownContent))")
+        case .pinned(let id, let seq, let isPinned):
+            let place = id == model.openID ? "" : " in “\(shown.name(ofConversation: id))”"
+            return said("* #\(seq) is \(isPinned ? "pinned" : "no longer pinned")\(place)")
+        case .archived(let id, let isArchived):
+            let state = isArchived ? "in the archive" : "no longer in the archive"
+            return said("* “\(shown.name(ofConversation: id))” is \(state)")
         case .renamed(_, let from, let to): return said("* \(from) is now \(to)")
         case .newUsername(let id, let to):
             guard id == shown.myID else { return said("* \(shown.name(of: id)) is now @\(to)") }
@@ -120,17 +137,31 @@ struct LineFormat: Sendable {
         let who = message.isMine ? "you" : shown.name(of: message.senderID)
         let place =
             message.conversationID == model.openID ? "" : "[\(shown.name(ofConversation: message.conversationID))] "
+        let conversation = shown.conversation(message.conversationID)
         let texts = PlainText.lines(message.shownContent)
-        return said(
-            "\(clock) \(place)", model.chip(of: message.senderID),
-            "\(who): \(texts.first ?? "")\(message.isOnItsWay ? " …" : "")")
-            + texts.dropFirst().flatMap { said("      \($0)") }
+        var first = said("\(clock) \(place)", model.chip(of: message.senderID), "\(who): ")[0]
+        first.append(texts.first ?? "", .plain, mentionsOf: message, in: conversation)
+        if message.isOnItsWay { first.append(" …") }
+        var lines = [first]
+        for text in texts.dropFirst() {
+            var line = StyledLine("      ")
+            line.append(text, .plain, mentionsOf: message, in: conversation)
+            lines.append(line)
+        }
+        if let quote = message.replyTo {
+            let quoted = TextWidth.truncate(PlainText.line(shown.text(of: quote)), to: 60)
+            lines += said("      > #\(quote.seq) \(quoted)")
+        }
+        if !message.reactions.isEmpty { lines += said("      [\(message.shownReactions)]") }
+        return lines
     }
 
     private func opened(_ id: Conversation.ID, _ model: ChatModel) -> [StyledLine] {
         let messages = (model.shown.chats[id]?.messages ?? []).suffix(10)
         let draft = model.open?.draft.map { said("* not sent yet: \(PlainText.line($0))") } ?? []
-        return said("* in “\(model.shown.name(ofConversation: id))”") + messages.flatMap { message($0, model) } + draft
+        let pins = (model.open?.pinnedSeqs ?? []).map { "#\($0)" }.joined(separator: ", ")
+        return said("* in “\(model.shown.name(ofConversation: id))”")
+            + (pins.isEmpty ? [] : said("* pinned: \(pins); /pins shows them")) + messages.flatMap { message($0, model) } + draft
     }
 
     private func conversations(_ model: ChatModel) -> [StyledLine] {
@@ -138,12 +169,14 @@ struct LineFormat: Sendable {
         guard !conversations.isEmpty else { return said("* no conversations yet; /open NAME begins one") }
         return conversations.enumerated().flatMap { index, conversation in
             let number = index + 1 < 10 ? " \(index + 1)" : "\(index + 1)"
-            let unread = conversation.unreadCount > 0 ? "\(conversation.unreadCount) new" : ""
+            let mention = conversation.unreadMentions > 0 ? " @" : ""
+            let unread = conversation.unreadCount > 0 ? "\(conversation.unreadCount) new\(mention)" : ""
             let last = PlainText.line(conversation.lastMessageSenderID == nil ? "" : conversation.shownLastContent)
             return said(
                 "\(number)  ", model.chip(ofConversation: conversation.id),
                 "\(TextWidth.fit(model.shown.name(ofConversation: conversation.id), to: 24))  "
-                    + "\(TextWidth.fit(unread, to: 7))  \(TextWidth.truncate(last, to: 40))")
+                    + "\(TextWidth.fit(unread, to: 7))  \(TextWidth.truncate(last, to: 40))"
+                    + (conversation.isArchived ? "  (archived)" : ""))
         }
     }
 

@@ -37,9 +37,13 @@ enum SearchPurpose: Sendable, Equatable {
 
 /// A side effect that the client executes.
 enum ChatEffect: Sendable, Equatable {
-    case send(conversationID: Conversation.ID, content: String)
-    case edit(Message, content: String)
+    case send(conversationID: Conversation.ID, content: String, details: MessageDetails = MessageDetails())
+    /// Edits a message, with the mentions of its new text.
+    case edit(Message, content: String, details: MessageDetails = MessageDetails())
     case delete(Message)
+    case react(Message, emoji: String, isSet: Bool)
+    case pin(Message, isPinned: Bool)
+    case archive(conversationID: Conversation.ID, isArchived: Bool)
     case markRead(conversationID: Conversation.ID, seq: Int)
     /// Saves a draft.
     case draft(conversationID: Conversation.ID, content: String)
@@ -69,6 +73,8 @@ enum ChatNotice: Sendable, Equatable {
     case avatars
     /// The user's own messages, to choose from.
     case ownMessages([Message])
+    /// Messages with their numbers.
+    case numbered([Message])
     /// A message to edit.
     case edit(Message)
     /// The user is a guest, with the consequences.

@@ -34,6 +34,16 @@ extension ChatModel {
         case .deleteAccount: return ask(.delete(isGuest: shown.me?.isGuest ?? false))
         case .edit(let seq, let text): return edit(seq, text)
         case .delete(let seq): return delete(seq)
+        case .reply(let seq, let text): return reply(seq, text)
+        case .react(let seq, let emoji): return react(seq, emoji)
+        case .pin(let seq, let isPinned): return pin(seq, isPinned)
+        case .pins: return pins
+        case .numbers:
+            let last = openMessages.filter { $0.seq != nil }.suffix(20)
+            return [.notice(open == nil ? .failed(Self.noneIsOpen) : .numbered(Array(last)))]
+        case .archive(let isArchived):
+            guard let openID else { return [.notice(.failed(Self.noneIsOpen))] }
+            return [.effect(.archive(conversationID: openID, isArchived: isArchived))]
         case .mine: return open == nil ? [.notice(.failed(Self.noneIsOpen))] : [.notice(.ownMessages(ownMessages))]
         case .group(let title, let names): return [.effect(.group(.create(title: title, with: names.map(who))))]
         case .add(let names): return inGroup { _, group in .add(names.map(who), to: group.id) }
@@ -62,7 +72,7 @@ extension ChatModel {
         }
     }
 
-    private static let noneIsOpen = "No conversation is open. /open NAME opens one."
+    static let noneIsOpen = "No conversation is open. /open NAME opens one."
 
     /// Handles a line that answers the question.
     mutating func answer(_ line: String) -> [ChatOutput] {
@@ -138,11 +148,13 @@ extension ChatModel {
     }
 
     private mutating func send(_ text: String) -> [ChatOutput] {
-        guard let openID else {
+        guard let open else {
             return [.notice(.failed("No conversation is open. /open NAME opens one, /list shows them."))]
         }
         hasWritten()
-        return [.effect(.send(conversationID: openID, content: text))]
+        return [
+            .effect(.send(conversationID: open.id, content: text, details: Mentions.details(of: text, in: open)))
+        ]
     }
 
     /// Opens a conversation by its number in the list, then by name, then by searching for a user.
@@ -202,11 +214,18 @@ extension ChatModel {
 
     /// Edits a message. A refused one is written again, and one in flight stays unchanged.
     func edit(_ message: Message, to text: String) -> [ChatOutput] {
-        if message.seq != nil { return text == message.content ? [] : [.effect(.edit(message, content: text))] }
+        let details =
+            shown.conversation(message.conversationID).map { Mentions.details(of: text, in: $0) } ?? MessageDetails()
+        if message.seq != nil {
+            return text == message.content ? [] : [.effect(.edit(message, content: text, details: details))]
+        }
         guard case .refused(_, let change) = message.delivery else {
             return [.notice(.failed("It is still on its way. /delete gives it up, if you do not want it so."))]
         }
-        return [.effect(.discard([change])), .effect(.send(conversationID: message.conversationID, content: text))]
+        return [
+            .effect(.discard([change])),
+            .effect(.send(conversationID: message.conversationID, content: text, details: details)),
+        ]
     }
 
     private func delete(_ seq: Int?) -> [ChatOutput] {

@@ -7,6 +7,10 @@ enum ChatUpdate: Sendable, Equatable {
     case skipped(conversationID: Conversation.ID, count: Int)
     /// A message was edited or deleted.
     case changed(Message)
+    /// A message has other reactions.
+    case reacted(Message)
+    case pinned(conversationID: Conversation.ID, seq: Int, Bool)
+    case archived(conversationID: Conversation.ID, Bool)
     case renamed(userID: User.ID, from: String, to: String)
     /// A user has another username, or a first one.
     case newUsername(userID: User.ID, to: String)
@@ -72,6 +76,12 @@ extension ChatUpdate {
             if held.title != conversation.title {
                 news.append(.retitled(conversationID: held.id, from: old.name(ofConversation: held.id)))
             }
+            let (before, now) = (held.pinnedSeqs, conversation.pinnedSeqs)
+            news += now.filter { !before.contains($0) }.map { .pinned(conversationID: held.id, seq: $0, true) }
+            news += before.filter { !now.contains($0) }.map { .pinned(conversationID: held.id, seq: $0, false) }
+            if held.isArchived != conversation.isArchived {
+                news.append(.archived(conversationID: held.id, conversation.isArchived))
+            }
             news += ofMembers(from: held, to: conversation, old)
         }
         return news
@@ -98,16 +108,15 @@ extension ChatUpdate {
         return news
     }
 
-    /// Returns loaded messages that have been edited or deleted.
+    /// Returns loaded messages that have been edited or deleted, or have other reactions.
     static func ofEdits(from old: ClientSnapshot, to new: ClientSnapshot) -> [ChatUpdate] {
         new.chats.keys.sorted().flatMap { id -> [ChatUpdate] in
             guard let held = old.chats[id]?.messages, let now = new.chats[id]?.messages, held != now else { return [] }
             let before = Dictionary(held.compactMap { message in message.seq.map { ($0, message) } }) { $1 }
             return now.compactMap { message in
-                guard let old = message.seq.flatMap({ before[$0] }),
-                    old.editedAt != message.editedAt || old.deletedAt != message.deletedAt
-                else { return nil }
-                return .changed(message)
+                guard let old = message.seq.flatMap({ before[$0] }) else { return nil }
+                if old.editedAt != message.editedAt || old.deletedAt != message.deletedAt { return .changed(message) }
+                return old.reactions == message.reactions || message.isDeleted ? nil : .reacted(message)
             }
         }
     }

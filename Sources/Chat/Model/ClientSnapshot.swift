@@ -6,7 +6,7 @@ struct ClientSnapshot: Sendable, Equatable {
     /// True while a guest becomes an account, between the two connections.
     let isSigningIn: Bool
     let me: Me?
-    /// The conversations, newest first.
+    /// The conversations, newest first: the pinned ones, the others, and those in the archive.
     let conversations: [Conversation]
     /// The messages of the followed conversations.
     let chats: [Conversation.ID: Messages]
@@ -37,7 +37,9 @@ struct ClientSnapshot: Sendable, Equatable {
         self.state = state
         self.isSigningIn = isSigningIn
         self.me = me
-        self.conversations = conversations
+        let current = conversations.filter { !$0.isArchived }
+        self.conversations =
+            current.filter(\.isPinned) + current.filter { !$0.isPinned } + conversations.filter(\.isArchived)
         self.chats = chats
         self.refused = refused
         self.waiting = waiting
@@ -74,6 +76,14 @@ struct ClientSnapshot: Sendable, Equatable {
         }
     }
 
+    /// Returns the sender and the text of a quote.
+    func text(of quote: Message.Quote) -> String {
+        guard let sender = quote.senderID else { return "#\(quote.seq)" }
+        let picture = quote.kind == .image ? "[a picture]" : ""
+        let content = quote.content.map { $0.isEmpty ? picture : $0 } ?? "(deleted)"
+        return "\(sender == myID ? "you" : name(of: sender)): \(content)"
+    }
+
     /// Returns a group's title, or the other user's name.
     func name(ofConversation id: Conversation.ID) -> String {
         guard let conversation = conversation(id) else { return "(conversation)" }
@@ -103,6 +113,9 @@ extension Message {
         let picture = attachment.mediaID == nil ? attachment.url : attachment.described
         return content.isEmpty ? picture : "\(content)\n\(picture)"
     }
+
+    /// The reactions with their numbers.
+    var shownReactions: String { reactions.map { "\($0.emoji) \($0.count)" }.joined(separator: ", ") }
 
     /// True if the message is deleted, here or everywhere.
     var isDeleted: Bool { content == nil }

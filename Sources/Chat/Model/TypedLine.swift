@@ -26,6 +26,16 @@ enum TypedLine: Sendable, Equatable {
     case delete(seq: Int?)
     /// Shows the user's own messages with their numbers.
     case mine
+    /// Shows the last messages with their numbers.
+    case numbers
+    /// A nil number means the last message of another user.
+    case reply(seq: Int?, String)
+    case react(seq: Int?, emoji: String)
+    /// A nil number means the last message.
+    case pin(seq: Int?, isPinned: Bool)
+    /// Shows the pinned messages.
+    case pins
+    case archive(Bool)
     case group(title: String, with: [String])
     case add([String])
     case remove(String)
@@ -108,6 +118,19 @@ enum TypedLine: Sendable, Equatable {
             let (seq, rest) = number(before: argument)
             return rest.isEmpty ? .delete(seq: seq) : .incomplete(usage: "/delete, or /delete #NUMBER")
         case "mine": return .mine
+        case "numbers": return .numbers
+        case "reply", "r":
+            let (seq, text) = number(before: argument)
+            return text.isEmpty ? .incomplete(usage: "/reply TEXT, or /reply #NUMBER TEXT") : .reply(seq: seq, text)
+        case "react":
+            let (seq, emoji) = number(before: argument)
+            return emoji.isEmpty
+                ? .incomplete(usage: "/react EMOJI, or /react #NUMBER EMOJI") : .react(seq: seq, emoji: emoji)
+        case "pin", "unpin":
+            let (seq, rest) = number(before: argument)
+            return rest.isEmpty
+                ? .pin(seq: seq, isPinned: name == "pin") : .incomplete(usage: "/\(name), or /\(name) #NUMBER")
+        case "pins": return .pins
         case "image", "picture":
             return argument.isEmpty ? .incomplete(usage: "/image FILE") : .image(path: argument)
         case "refused": return .refused
@@ -155,6 +178,8 @@ enum TypedLine: Sendable, Equatable {
                 1...10_000 ~= count
             else { return .incomplete(usage: "/mute, or /mute 30m, 8h or 2d") }
             return .mute(minutes: count * unit)
+        case "archive", "unarchive":
+            return argument.isEmpty ? .archive(name == "archive") : .incomplete(usage: "/\(name), and nothing else")
         case "unmute": return argument.isEmpty ? .unmute : .incomplete(usage: "/unmute, and nothing else")
         case "hide": return argument.isEmpty ? .hide(true) : .incomplete(usage: "/hide, and nothing else")
         case "show": return argument.isEmpty ? .hide(false) : .incomplete(usage: "/show, and nothing else")

@@ -59,10 +59,18 @@ struct MessageRows {
             }
             lastSender = message.senderID
             lastClock = time.clock
-            append(
-                message.shownContent, seq: seq, width: width, isDim: message.isDeleted || message.delivery != .sent,
-                note: message.editedAt != nil && !message.isDeleted ? " (edited)" : "",
-                sign: isMine ? Self.sign(message) : nil)
+            if let quote = message.replyTo {
+                let text = TextWidth.truncate(PlainText.line(shown.text(of: quote)), to: max(8, width - 14))
+                rows.append(Row(id: ID(seq: seq, row: -1_000), line: StyledLine("       ┃ \(text)", .dim)))
+            }
+            append(message, in: conversation, seq: seq, width: width)
+            if !message.reactions.isEmpty {
+                var line = StyledLine("      ")
+                for reaction in message.reactions {
+                    line.append(" \(reaction.emoji) \(reaction.count) ", reaction.isMine ? .color(.cyan) : .dim)
+                }
+                rows.append(Row(id: ID(seq: seq, row: 9_000), line: line))
+            }
             if case .refused(let error, _) = message.delivery {
                 for (index, text) in TextWidth.wrap(PlainText.line(error.sentence), to: max(8, width - 9)).enumerated()
                 {
@@ -89,17 +97,19 @@ struct MessageRows {
         }
     }
 
-    /// Appends the rows of a text, with the sign at the end of the last.
-    private mutating func append(
-        _ content: String, seq: Int, width: Int, isDim: Bool, note: String, sign: (String, Style)?
-    ) {
+    /// Appends the rows of a message's text, with the sign at the end of the last.
+    private mutating func append(_ message: Message, in conversation: Conversation, seq: Int, width: Int) {
+        let isDim = message.isDeleted || message.delivery != .sent
+        var note = message.editedAt != nil && !message.isDeleted ? " (edited)" : ""
+        if message.seq.map(conversation.pinnedSeqs.contains) == true { note += " (pinned)" }
         let indent = "       "
         let room = max(8, width - indent.utf8.count - 4)
-        let lines = PlainText.lines(content + note).flatMap { TextWidth.wrap($0, to: room) }
+        let lines = PlainText.lines(message.shownContent + note).flatMap { TextWidth.wrap($0, to: room) }
         for (index, text) in lines.enumerated() {
             var line = StyledLine(indent)
-            line.append(text, isDim ? .dim : .plain)
-            if index == lines.count - 1, let sign {
+            line.append(text, isDim ? .dim : .plain, mentionsOf: message, in: conversation)
+            if index == lines.count - 1, message.isMine {
+                let sign = Self.sign(message)
                 line.append(String(repeating: " ", count: max(1, room + 1 - TextWidth.of(text))))
                 line.append(sign.0, sign.1)
             }

@@ -96,11 +96,13 @@ extension ScreenModel {
             var first = StyledLine()
             first.append(conversation.id == chat.openID ? "▌" : " ", .color(.green))
             first.append(TextWidth.fit("\(index + 1)", to: conversations.count > 9 ? 3 : 2), isChosen ? style : .dim)
-            let count = unread > 0 ? " \(unread > 99 ? "99+" : String(unread)) " : ""
+            let mention = conversation.unreadMentions > 0 ? "@" : ""
+            let count = unread > 0 ? " \(mention)\(unread > 99 ? "99+" : String(unread)) " : ""
             let clock = conversation.lastMessageTime.map { WallTime($0).clock } ?? ""
             let room = width - first.width - TextWidth.of(count) - clock.utf8.count - 2
             var name = style
-            name.isBold = unread > 0
+            name.isBold = unread > 0 || conversation.isMarkedUnread
+            if conversation.isArchived, !isChosen { name.isDim = true }
             first.append(TextWidth.fit(chat.shown.name(ofConversation: conversation.id), to: max(4, room)), name)
             first.append(" \(clock)", isChosen ? style : .dim)
             if unread > 0 {
@@ -259,6 +261,8 @@ extension StyledLine {
     /// Appends presence and typing after a conversation's name.
     fileprivate mutating func append(beside conversation: Conversation, _ shown: ClientSnapshot) {
         if conversation.isMuted { append("  muted", .dim) }
+        if conversation.isArchived { append("  archived", .dim) }
+        if !conversation.pinnedSeqs.isEmpty { append("  \(conversation.pinnedSeqs.count) pinned", .dim) }
         if let typists = shown.typists(in: conversation.id) {
             append("  \(typists)", .color(.green))
         } else if let presence = shown.presence(in: conversation) {

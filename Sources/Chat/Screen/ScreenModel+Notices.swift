@@ -23,12 +23,10 @@ extension ScreenModel {
             }
         case .ownMessages(let messages):
             guard !messages.isEmpty else { return say("You have written nothing here yet.", .dim) }
-            panel = Panel(messages) { message in
-                var line = StyledLine("  ")
-                line.append(TextWidth.fit(message.number, to: 6), .dim)
-                line.append(PlainText.line(message.shownContent))
-                return line
-            }
+            showNumbered(messages)
+        case .numbered(let messages):
+            guard !messages.isEmpty else { return say("Nobody has written here yet.", .dim) }
+            showNumbered(messages)
         case .edit(let message):
             edit(message)
         case .help:
@@ -88,6 +86,11 @@ extension ScreenModel {
             say(
                 chat.shown.users[id]?.avatarType == nil ? "You have no avatar now." : "You have a new avatar.",
                 .dim)
+        case .news(.pinned(let id, let seq, let isPinned)) where id == chat.openID:
+            say("#\(seq) is \(isPinned ? "pinned" : "no longer pinned").", .dim)
+        case .news(.archived(let id, let isArchived)):
+            let state = isArchived ? "in the archive" : "no longer in the archive"
+            say("“\(chat.shown.name(ofConversation: id))” is \(state).", .dim)
         case .news(.left(_, let name)):
             say("You are no longer in “\(name)”.", .color(.yellow))
         case .news(.renamed(_, let from, let to)):
@@ -100,6 +103,16 @@ extension ScreenModel {
             end()
         case .link(.connecting), .news, .older:
             break
+        }
+    }
+
+    private mutating func showNumbered(_ messages: [Message]) {
+        panel = Panel(messages) { message in
+            var line = StyledLine("  ")
+            line.append(TextWidth.fit(message.number, to: 6), .dim)
+            if !message.isMine { line.append("\(chat.shown.name(of: message.senderID)): ", .bold) }
+            line.append(PlainText.line(message.shownContent))
+            return line
         }
     }
 }

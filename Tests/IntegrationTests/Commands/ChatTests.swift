@@ -46,6 +46,47 @@ struct ChatTests {
         }
     }
 
+    @Test("replies, mentions, reactions and pins reach the other chat")
+    func details() async throws {
+        try await withNode { node in
+            let alice = try chat(.alice, node)
+            let bob = try chat(.bob, node)
+            defer {
+                alice.signal(SIGKILL)
+                bob.signal(SIGKILL)
+            }
+            for (chat, other) in [(alice, "bob"), (bob, "alice")] {
+                try chat.type("/open \(other)")
+                try await chat.waitForOutput("* in “")
+            }
+            try alice.type("Shall we meet?")
+            try await bob.waitForOutput("Alice Moreau: Shall we meet?")
+            try bob.type("/reply At noon, @alice")
+            try await alice.waitForOutput("Bob Okafor: At noon, @alice")
+            try await alice.waitForOutput("      > #")
+            try bob.type("/react 👍")
+            try await alice.waitForOutput(" has 👍 1: Shall we meet?")
+            try alice.type("/pin")
+            try await bob.waitForOutput(" is pinned")
+            try bob.type("/react 👍")
+            try await alice.waitForOutput(" has no reactions: Shall we meet?")
+            try bob.type("/unpin")
+            try await alice.waitForOutput(" is no longer pinned")
+            try alice.type("/archive")
+            try await alice.waitForOutput("* “Bob Okafor” is in the archive")
+            try bob.type("@alice, where?")
+            try await alice.waitForOutput("* “Bob Okafor” is no longer in the archive")
+            #expect(
+                try await node.database.column(
+                    "select mentions::text from public.messages where content like '%@alice%' order by seq")
+                    == ["{\(Person.alice.id)}", "{\(Person.alice.id)}"])
+            for chat in [alice, bob] {
+                try chat.endInput()
+                #expect(try await chat.exit() == 0)
+            }
+        }
+    }
+
     @Test("a script ends after everything that it sends is delivered")
     func script() async throws {
         try await withNode { node in

@@ -1,0 +1,63 @@
+import Postline
+
+/// Commands for replies, reactions and pins.
+extension ChatModel {
+    /// Returns a message that the server has and that is not deleted: by its number, or else the last one that fits.
+    private func message(_ seq: Int?, _ fits: (Message) -> Bool) throws(Refusal) -> Message {
+        guard open != nil else { throw Refusal(Self.noneIsOpen) }
+        let messages = openMessages.filter { $0.seq != nil && !$0.isDeleted && $0.kind != .system }
+        guard let seq else {
+            guard let last = messages.last(where: fits) else { throw Refusal("There is no such message here.") }
+            return last
+        }
+        guard let message = messages.first(where: { $0.seq == seq }) else {
+            throw Refusal("#\(seq) is no message that is here. /numbers shows those there are.")
+        }
+        return message
+    }
+
+    mutating func reply(_ seq: Int?, _ text: String) -> [ChatOutput] {
+        do {
+            let message = try message(seq) { !$0.isMine }
+            guard let open else { return [] }
+            hasWritten()
+            let details = Mentions.details(of: text, in: open, replyTo: message)
+            return [.effect(.send(conversationID: open.id, content: text, details: details))]
+        } catch {
+            return [.notice(.failed(error.sentence))]
+        }
+    }
+
+    /// Sets a reaction, or removes it if the user has set it.
+    func react(_ seq: Int?, _ emoji: String) -> [ChatOutput] {
+        do {
+            let message = try message(seq) { !$0.isMine }
+            let isSet = !message.reactions.contains { $0.emoji == emoji && $0.isMine }
+            return [.effect(.react(message, emoji: emoji, isSet: isSet))]
+        } catch {
+            return [.notice(.failed(error.sentence))]
+        }
+    }
+
+    /// Pins a message, or ends that. Without a number it is the last message, or the one that was pinned last.
+    func pin(_ seq: Int?, _ isPinned: Bool) -> [ChatOutput] {
+        do {
+            let seq = seq ?? (isPinned ? nil : open?.pinnedSeqs.first)
+            return [.effect(.pin(try message(seq) { _ in true }, isPinned: isPinned))]
+        } catch {
+            return [.notice(.failed(error.sentence))]
+        }
+    }
+
+    /// The pinned messages. Those that are not loaded are only named.
+    var pins: [ChatOutput] {
+        guard let open else { return [.notice(.failed(Self.noneIsOpen))] }
+        guard !open.pinnedSeqs.isEmpty else { return [.notice(.info("Nothing is pinned here."))] }
+        let pinned = open.pinnedSeqs.compactMap { seq in openMessages.first { $0.seq == seq } }
+        let missing = open.pinnedSeqs.filter { seq in !pinned.contains { $0.seq == seq } }
+        guard !missing.isEmpty else { return [.notice(.numbered(pinned))] }
+        let names = missing.map { "#\($0)" }.joined(separator: ", ")
+        return (pinned.isEmpty ? [] : [.notice(.numbered(pinned))])
+            + [.notice(.info("\(pinned.isEmpty ? "Pinned" : "Also pinned"): \(names). /older loads older messages."))]
+    }
+}
