@@ -11,7 +11,8 @@ import SwiftUIStubs
 struct ChatRowView: View {
     let client: PostlineClient
     let row: ChatRow
-    let isGroup: Bool
+    let conversation: Conversation?
+    let reply: @MainActor () -> Void
 
     var body: some View {
         VStack(spacing: 8) {
@@ -32,7 +33,9 @@ struct ChatRowView: View {
             if row.message.event != nil {
                 GroupEventView(message: row.message)
             } else {
-                MessageBubble(client: client, message: row.message, showsSender: isGroup && row.isFirstOfSender)
+                MessageBubble(
+                    client: client, message: row.message, conversation: conversation, reply: reply,
+                    showsSender: conversation?.kind == .group && row.isFirstOfSender)
             }
         }
         .frame(maxWidth: .infinity)
@@ -68,7 +71,7 @@ struct ChatRowViewPreviews: PreviewProvider {
         ]
         VStack {
             ForEach(ChatRow.rows(of: messages, firstUnread: messages[0].id)) { row in
-                ChatRowView(client: .sample, row: row, isGroup: true)
+                ChatRowView(client: .sample, row: row, conversation: .hike) {}
             }
         }
     }

@@ -21,6 +21,7 @@ struct ChatView: View {
     /// True once the view has scrolled to its first message, and so shows what the user reads.
     @State private var isOpen = false
     @State private var isShowingGroup = false
+    @State private var replyTo: Message?
     @State private var problem: String?
 
     var body: some View {
@@ -31,7 +32,7 @@ struct ChatView: View {
                         PageView(state: chat.olderState, edge: chat.messages.first?.id) { try await chat.loadOlder() }
                     }
                     ForEach(ChatRow.rows(of: chat.messages, firstUnread: chat.firstUnreadID)) { row in
-                        ChatRowView(client: client, row: row, isGroup: chat.conversation?.kind == .group)
+                        ChatRowView(client: client, row: row, conversation: chat.conversation) { replyTo = row.message }
                     }
                     if chat.hasNewer {
                         PageView(state: chat.newerState, edge: chat.messages.last?.id) { try await chat.loadNewer() }
@@ -50,10 +51,13 @@ struct ChatView: View {
         .overlay(alignment: .bottomTrailing) {
             if chat.hasNewer { NewestButton { await showNewest() } }
         }
+        .safeAreaInset(edge: .top) {
+            PinnedView(chat: chat, show: { try await show($0) }, problem: $problem)
+        }
         .safeAreaInset(edge: .bottom) {
             VStack(alignment: .leading, spacing: 0) {
                 PresenceView(chat: chat).font(.caption).foregroundStyle(.secondary).padding(.horizontal)
-                Composer(chat: chat, problem: $problem)
+                Composer(chat: chat, replyTo: $replyTo, problem: $problem)
             }
             .background(.bar)
         }
@@ -106,6 +110,12 @@ struct ChatView: View {
         let message = seq.flatMap { seq in chat.messages.first { $0.seq == seq }?.id } ?? chat.firstUnreadID
         if let message { proxy.scrollTo(message, anchor: .center) }
         isOpen = true
+    }
+
+    /// Shows a message by its number.
+    private func show(_ seq: Int) async throws {
+        try await chat.jump(toSeq: seq)
+        lowest = chat.messages.first { $0.seq == seq }?.id
     }
 
     private func showNewest() async {

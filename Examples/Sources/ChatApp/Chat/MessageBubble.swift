@@ -10,6 +10,8 @@ import SwiftUIStubs
 struct MessageBubble: View {
     let client: PostlineClient
     let message: Message
+    var conversation: Conversation?
+    var reply: (@MainActor () -> Void)?
     var showsSender = false
     @State private var isEditing = false
     @State private var isShowingPicture = false
@@ -26,8 +28,11 @@ struct MessageBubble: View {
                 if showsSender { Text(sender).font(.caption).foregroundStyle(.secondary).accessibilityHidden(true) }
                 content
                     .contextMenu {
-                        if message.isMine, message.seq != nil, message.deletedAt == nil { menu }
+                        if message.seq != nil, message.deletedAt == nil { menu }
                     }
+                if !message.reactions.isEmpty {
+                    ReactionsView(client: client, message: message, problem: $problem)
+                }
                 DeliveryView(client: client, message: message, problem: $problem)
             }
             if !message.isMine { Spacer(minLength: 48) }
@@ -38,6 +43,7 @@ struct MessageBubble: View {
 
     @ViewBuilder private var content: some View {
         VStack(alignment: .leading) {
+            if let quote = message.replyTo { QuoteView(quote) }
             if let attachment = message.attachment {
                 PictureView(client: client, attachment: attachment)
                     .onTapGesture { isShowingPicture = true }
@@ -54,13 +60,19 @@ struct MessageBubble: View {
         }
         .padding(10)
         .background(
-            message.isMine ? Color.accentColor : Color.secondary.opacity(0.2), in: RoundedRectangle(cornerRadius: 16))
+            message.isMine ? Color.accentColor : Color.secondary.opacity(message.mentionsMe ? 0.4 : 0.2),
+            in: RoundedRectangle(cornerRadius: 16))
     }
 
     @ViewBuilder private var menu: some View {
-        Button("Edit", systemImage: "pencil") { isEditing = true }
-        AsyncButton("Delete", systemImage: "trash", role: .destructive, problem: $problem) {
-            try await client.delete(message)
+        ReactionMenu(client: client, message: message, problem: $problem)
+        if let reply { Button("Reply", systemImage: "arrowshape.turn.up.left", action: reply) }
+        PinButton(client: client, message: message, conversation: conversation, problem: $problem)
+        if message.isMine {
+            Button("Edit", systemImage: "pencil") { isEditing = true }
+            AsyncButton("Delete", systemImage: "trash", role: .destructive, problem: $problem) {
+                try await client.delete(message)
+            }
         }
     }
 
@@ -71,7 +83,7 @@ struct MessageBubblePreviews: PreviewProvider {
     static var previews: some View {
         VStack {
             MessageBubble(client: .sample, message: .sample(1, by: .carol, "Where shall we go?"), showsSender: true)
-            MessageBubble(client: .sample, message: .sample(2, by: .robin, "To the lake.", isRead: true))
+            MessageBubble(client: .sample, message: .sampleReply)
             MessageBubble(client: .sample, message: .sample(nil, by: .robin, "By train?", delivery: .queued(change: 1)))
             MessageBubble(
                 client: .sample,

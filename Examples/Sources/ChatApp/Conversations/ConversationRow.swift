@@ -21,13 +21,19 @@ struct ConversationRow: View {
                     if conversation.isMuted {
                         Image(systemName: "bell.slash").font(.caption).accessibilityLabel("Muted")
                     }
+                    if conversation.isPinned {
+                        Image(systemName: "pin").font(.caption).accessibilityLabel("Pinned")
+                    }
                     Spacer()
+                    if conversation.unreadMentions > 0 {
+                        Image(systemName: "at").foregroundStyle(.red).accessibilityLabel("Mentions you")
+                    }
                     if let time { Text(time).font(.caption).foregroundStyle(.secondary) }
                 }
                 Text(summary).font(.subheadline).foregroundStyle(.secondary).lineLimit(2)
             }
         }
-        .badge(conversation.unreadCount)
+        .badge(conversation.isMarkedUnread ? max(1, conversation.unreadCount) : conversation.unreadCount)
         .accessibilityElement(children: .combine)
     }
 

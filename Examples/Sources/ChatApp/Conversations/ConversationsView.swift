@@ -23,6 +23,7 @@ struct ConversationsView: View {
                 }
                 .swipeActions {
                     MuteButton(client: client, conversation: conversation, problem: $problem)
+                    ArchiveButtons(client: client, conversation: conversation, problem: $problem)
                 }
             }
             .overlay {
@@ -51,8 +52,12 @@ struct ConversationsView: View {
         .problemAlert($problem)
     }
 
+    /// The pinned conversations first. A search finds archived ones too.
     private var found: [Conversation] {
-        guard !search.isEmpty else { return client.conversations }
+        guard !search.isEmpty else {
+            let shown = client.conversations.filter { !$0.isArchived }
+            return shown.filter(\.isPinned) + shown.filter { !$0.isPinned }
+        }
         return client.conversations.filter { $0.displayName?.localizedStandardContains(search) == true }
     }
 

@@ -14,6 +14,7 @@ extension PostlineClient {
             .sample(2, by: .robin, "Hello.", createdAt: Date(timeIntervalSinceNow: -89_000), isRead: true),
             .sample(3, by: .carol, "Where shall we go?", createdAt: Date(timeIntervalSinceNow: -600)),
             .sample(4, by: .carol, "To the lake?", createdAt: Date(timeIntervalSinceNow: -300)),
+            .sampleReply,
             .sample(nil, by: .robin, "By train?"),
         ])
 }
@@ -34,6 +35,14 @@ extension Conversation {
 }
 
 extension Message {
+    /// A reply with a reaction.
+    static var sampleReply: Message {
+        var reply = sample(5, by: .robin, "To the lake.", isRead: true)
+        reply.replyTo = Quote(seq: 3, senderID: User.carol.id, sender: .carol, content: "Where shall we go?")
+        reply.reactions = [Reaction(emoji: "👍", count: 1)]
+        return reply
+    }
+
     static func sample(
         _ seq: Int?, by sender: User, _ content: String, createdAt: Date = Date(), isRead: Bool = false,
         delivery: Delivery = .sent
