@@ -88,6 +88,12 @@ struct ClientProgram {
         case "send":
             let id = try await client.send(try request.text("text"), in: try request.conversation)
             return ["client_id": .string(id.rawValue)]
+        case "reply":
+            let details = MessageDetails(
+                replyTo: try await lastMessage(in: request.conversation),
+                mentions: try request.texts("mentions", default: []).map { User.ID($0) })
+            let id = try await client.send(try request.text("text"), in: try request.conversation, details: details)
+            return ["client_id": .string(id.rawValue)]
         case "sendPicture":
             // One chunk of data between the signature and the checksum.
             let count = try request.number("bytes")
@@ -99,9 +105,31 @@ struct ClientProgram {
                 picture: png, text: try request.text("text"), in: try request.conversation)
             return ["client_id": .string(id.rawValue)]
         case "edit":
-            try await client.edit(try await lastOwnMessage(in: request.conversation), to: try request.text("text"))
-        case "delete": try await client.delete(try await lastOwnMessage(in: request.conversation))
+            try await client.edit(
+                try await lastMessage(in: request.conversation, isMine: true), to: try request.text("text"))
+        case "delete": try await client.delete(try await lastMessage(in: request.conversation, isMine: true))
         case "markRead": try await client.markRead(try request.conversation)
+        case "react":
+            try await client.react(
+                to: try await lastMessage(in: request.conversation), with: try request.text("emoji"),
+                isSet: request.flag("is_set") ?? true)
+        case "pin":
+            let message = try await lastMessage(in: request.conversation)
+            if request.flag("is_pinned") ?? true {
+                try await client.pin(message)
+            } else {
+                try await client.unpin(message)
+            }
+        case "set":
+            let id = try request.conversation
+            for (name, value) in try request.object("settings") {
+                switch name {
+                case "is_marked_unread": try await client.setMarkedUnread(value == true, of: id)
+                case "is_archived": try await client.setArchived(value == true, of: id)
+                case "is_pinned": try await client.setPinned(value == true, of: id)
+                default: throw PostlineError(.invalidParams, "There is no setting \(name).", field: name)
+                }
+            }
         case "updateProfile":
             let fields = try request.object("fields")
             try await client.updateProfile { edit in
@@ -131,12 +159,14 @@ struct ClientProgram {
         }
     }
 
-    private func lastOwnMessage(in id: Conversation.ID) async throws -> Message {
+    /// Returns the last message that the server has and that is not deleted, or the user's own last one.
+    private func lastMessage(in id: Conversation.ID, isMine: Bool = false) async throws -> Message {
         let chat = client.chat(with: id)
         try await chat.load()
-        guard let message = chat.messages.last(where: { $0.isMine && $0.seq != nil && $0.deletedAt == nil }) else {
-            throw PostlineError(.notFound, "The user has no message in this conversation.")
+        let message = chat.messages.last {
+            $0.seq != nil && $0.deletedAt == nil && $0.kind != .system && (!isMine || $0.isMine)
         }
+        guard let message else { throw PostlineError(.notFound, "There is no such message in this conversation.") }
         return message
     }
 
@@ -150,6 +180,11 @@ struct ClientProgram {
             conversations.append([
                 "id": .string(conversation.id.rawValue), "title": .optional(conversation.title),
                 "unread": .integer(conversation.unreadCount), "last_seq": .integer(conversation.lastSeq),
+                "unread_mentions": .integer(conversation.unreadMentions),
+                "is_marked_unread": .bool(conversation.isMarkedUnread), "is_archived": .bool(conversation.isArchived),
+                "is_pinned": .bool(conversation.isPinned),
+                "pinned_seqs": .array(conversation.pinnedSeqs.map { .integer($0) }),
+                "data": conversation.data.map { .object($0) } ?? .null,
                 "members": .array(conversation.users.sorted { $0.id < $1.id }.map(Self.object)),
                 "messages": .array(chat.messages.map(Self.object)),
             ])
@@ -185,6 +220,14 @@ struct ClientProgram {
             "seq": message.seq.map { .integer($0) } ?? .null, "sender": .string(message.senderID.rawValue),
             "content": .optional(message.content), "deleted": .bool(message.deletedAt != nil),
             "edited": .bool(message.editedAt != nil), "delivery": .string(delivery),
+            "reply_to": message.replyTo.map { ["seq": .integer($0.seq), "content": .optional($0.content)] } ?? .null,
+            "mentions": .array(message.mentions.sorted().map { .string($0.rawValue) }),
+            "mentions_everyone": .bool(message.mentionsEveryone),
+            "data": message.data.map { .object($0) } ?? .null,
+            "reactions": .array(
+                message.reactions.sorted { $0.emoji < $1.emoji }.map {
+                    ["emoji": .string($0.emoji), "count": .integer($0.count), "own": .bool($0.isMine)]
+                }),
         ]
     }
 
@@ -208,7 +251,7 @@ private final class ReceivedMessages {
 private struct Request: Decodable {
     let id: JSONValue
     let action: String
-    private let params: [String: JSONValue]
+    let params: [String: JSONValue]
 
     init(from decoder: any Decoder) throws {
         params = try [String: JSONValue](from: decoder)
@@ -230,7 +273,14 @@ private struct Request: Decodable {
         return number
     }
 
-    func texts(_ name: String) throws -> [String] {
+    /// Returns a param that is true or false, or nil if it is missing.
+    func flag(_ name: String) -> Bool? {
+        guard case .bool(let flag)? = params[name] else { return nil }
+        return flag
+    }
+
+    func texts(_ name: String, default fallback: [String]? = nil) throws -> [String] {
+        if let fallback, params[name] == nil { return fallback }
         guard case .array(let values)? = params[name] else { throw missing(name) }
         return values.compactMap(\.text)
     }

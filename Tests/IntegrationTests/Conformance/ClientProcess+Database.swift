@@ -42,16 +42,32 @@ extension ClientProcess {
             """
             select coalesce(jsonb_agg(jsonb_build_object(
                 'id', c.id, 'title', c.title, 'unread', c.last_seq - m.last_read_seq, 'last_seq', c.last_seq,
+                'unread_mentions', app.unread_mentions(c.id, m.user_id, m.last_read_seq),
+                'is_marked_unread', coalesce(s.marked_unread_seq >= m.last_read_seq, false),
+                'is_archived', s.archived_at is not null, 'is_pinned', s.pinned_at is not null,
+                'pinned_seqs', coalesce(to_jsonb(c.pinned_seqs), '[]'), 'data', c.data,
                 'members', (select jsonb_agg(jsonb_build_object('id', p.id, 'full_name', p.full_name, 'bio', p.bio)
                     order by p.id::text)
                     from conversation_members o join user_profiles p on p.id = o.user_id
                     where o.conversation_id = c.id),
                 'messages', (select coalesce(jsonb_agg(jsonb_build_object(
                     'seq', x.seq, 'sender', x.sender_id, 'content', x.content, 'deleted', x.deleted_at is not null,
-                    'edited', x.edited_at is not null, 'delivery', 'sent') order by x.seq), '[]')
+                    'edited', x.edited_at is not null, 'delivery', 'sent',
+                    'reply_to', (select jsonb_build_object('seq', q.seq, 'content', left(q.content, 100))
+                        from messages q where q.conversation_id = x.conversation_id and q.seq = x.reply_to_seq),
+                    'mentions', (select coalesce(jsonb_agg(u order by u::text), '[]') from unnest(x.mentions) as u),
+                    'mentions_everyone', coalesce(x.mentions_everyone, false), 'data', x.data,
+                    'reactions', (select coalesce(jsonb_agg(jsonb_build_object('emoji', k.key, 'count', k.value,
+                            'own', exists (select from message_reactions o
+                                where o.conversation_id = x.conversation_id and o.seq = x.seq
+                                and o.user_id = m.user_id and o.emoji = k.key and o.is_set))
+                            order by k.key collate "C"), '[]')
+                        from reaction_counts r, jsonb_each(r.counts) k
+                        where r.conversation_id = x.conversation_id and r.seq = x.seq)) order by x.seq), '[]')
                     from messages x where x.conversation_id = c.id)
             ) order by c.id::text), '[]')
             from conversations c join conversation_members m on m.conversation_id = c.id
+            left join conversation_mutes s on s.conversation_id = c.id and s.user_id = m.user_id
             where m.user_id = '\(userID)'
             """)
         return try JSONDecoder().decode(JSONValue.self, from: Data((json ?? "[]").utf8))
