@@ -38,7 +38,8 @@ struct ClientModelTests {
                 let index = Int.random(in: 0..<apps.count, using: &random)
                 let room = rooms[people[index]]?.randomElement(using: &random) ?? Room.alps
                 switch random.choose([
-                    (60, 0), (8, 1), (4, 2), (8, 3), (6, 4), (4, 5), (4, 6), (5, 7), (2, 8), (1, 9), (1, 10),
+                    (60, 0), (8, 1), (4, 2), (8, 3), (6, 4), (4, 5), (4, 6), (5, 7), (2, 8), (1, 9), (1, 10), (8, 11),
+                    (4, 12), (6, 13), (8, 14),
                 ]) {
                 case 0:
                     try apps[index].send(
@@ -60,6 +61,29 @@ struct ClientModelTests {
                 case 9:
                     try await postgres.stop(mode: .immediate)
                     try await postgres.start()
+                case 11:
+                    let emoji = ["👍", "🎉", "lake"].randomElement(using: &random) ?? "👍"
+                    try apps[index].send(
+                        "react",
+                        [
+                            "conversation": .string(room), "emoji": .string(emoji),
+                            "is_set": .bool(random.chance(70)),
+                        ])
+                case 12:
+                    try apps[index].send(
+                        "pin", ["conversation": .string(room), "is_pinned": .bool(random.chance(70))])
+                case 13:
+                    let name = ["is_marked_unread", "is_archived", "is_pinned"].randomElement(using: &random) ?? ""
+                    try apps[index].send(
+                        "set", ["conversation": .string(room), "settings": [name: .bool(random.chance(60))]])
+                case 14:
+                    let user = people.randomElement(using: &random) ?? .alice
+                    try apps[index].send(
+                        "reply",
+                        [
+                            "conversation": .string(room), "text": .string("step \(step) of seed \(seed)"),
+                            "mentions": [.string(user.id)],
+                        ])
                 default:
                     try await postgres.stop(mode: .fast)
                     try await postgres.start()
