@@ -80,7 +80,8 @@ struct CompletionTests {
         var screen = ScreenModel(address: "127.0.0.1:7432", chat: model())
         func foot() -> String { screen.frame(width: 60, height: 20).rows[19].text }
         for key in [Key.text("/"), .text("r"), .tab] { _ = screen.handle(key) }
-        #expect(screen.editor.text == "/r" && foot().contains("/remove  /role  /rename  /reply  /react  /refused  /retry"))
+        #expect(
+            screen.editor.text == "/r" && foot().contains("/remove  /role  /rename  /reply  /react  /refused  /retry"))
         _ = screen.handle(.text("e"))
         #expect(screen.completion == nil)
         for (key, text) in [

@@ -161,7 +161,8 @@ struct LineFormat: Sendable {
         let draft = model.open?.draft.map { said("* not sent yet: \(PlainText.line($0))") } ?? []
         let pins = (model.open?.pinnedSeqs ?? []).map { "#\($0)" }.joined(separator: ", ")
         return said("* in “\(model.shown.name(ofConversation: id))”")
-            + (pins.isEmpty ? [] : said("* pinned: \(pins); /pins shows them")) + messages.flatMap { message($0, model) } + draft
+            + (pins.isEmpty ? [] : said("* pinned: \(pins); /pins shows them"))
+            + messages.flatMap { message($0, model) } + draft
     }
 
     private func conversations(_ model: ChatModel) -> [StyledLine] {
