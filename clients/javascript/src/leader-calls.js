@@ -31,8 +31,14 @@ export async function perform({ engine, user: { store }, tokens }, method, param
       const { conversation_id } = params
       const before_seq = store.mirror.conversation.get(conversation_id)?.first_seq ?? 1
       if (before_seq <= 1) return
-      const page = await engine.call('messages.list', { conversation_id, before_seq, limit: pageSize })
-      return store.transact((draft) => applyOlderMessages(draft, conversation_id, before_seq, page))
+      // Again, if a message changed that may be of the page.
+      for (let attempt = 0; attempt < 10; attempt += 1) {
+        const changes = store.olderChanges(conversation_id)
+        const page = await engine.call('messages.list', { conversation_id, before_seq, limit: pageSize })
+        if (changes !== store.olderChanges(conversation_id)) continue
+        return store.transact((draft) => applyOlderMessages(draft, conversation_id, before_seq, page))
+      }
+      return
     }
     default: {
       const result = await engine.call(method, params)

@@ -10,6 +10,8 @@ import { Mirror } from './mirror.js'
 export class Store {
   mirror = new Mirror()
   #last = Promise.resolve()
+  /** @type {Map<string, number>} */
+  #olderChanges = new Map()
   /** @type {Partial<Changes>[]} */
   #pending = []
   /** @type {Promise<void> | null} */
@@ -63,6 +65,7 @@ export class Store {
    * @param {Partial<Changes>} changes
    */
   apply(changes) {
+    this.#countOlder(changes)
     this.#pending.push(changes)
     this.#applying ??= this.transact(async (draft) => {
       const pending = this.#pending
@@ -71,6 +74,22 @@ export class Store {
       for (const each of pending) await applyChanges(draft, each, { userID: this.userID })
     })
     return this.#applying
+  }
+
+  /**
+   * The number of changes so far of messages of a conversation that are older than those that are stored. They are not
+   * applied. If it grows while a page of older messages is fetched, the page may lack them.
+   *
+   * @param {string} id
+   */
+  olderChanges(id) { return this.#olderChanges.get(id) ?? 0 }
+
+  /** @param {Partial<Changes>} changes */
+  #countOlder({ messages = [], reactions = [] }) {
+    for (const { conversation_id: id, seq } of [...messages, ...reactions]) {
+      const held = this.mirror.conversation.get(id)
+      if (held && seq < held.first_seq) this.#olderChanges.set(id, this.olderChanges(id) + 1)
+    }
   }
 
   /**

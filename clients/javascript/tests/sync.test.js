@@ -135,6 +135,20 @@ describe('Sync', () => {
     assert.deepEqual(chat.messages.map(({ seq }) => seq), [1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
+  test('a change of a message whose page is under way is not lost', async (t) => {
+    const { server, client } = script(t)
+    const chat = await signIn(client)
+    await push(server, client, { messages: [message(direct, 9, ben)], limited: [direct] }, '2')
+    const page = (text) => ({ messages: [message(direct, 7, ben, text), message(direct, 8, ben)] })
+    server.methods['messages.list'] = async () => {
+      if (server.calls('messages.list').length > 1) return page({ version: 2, content: 'edited' })
+      await push(server, client, { messages: [message(direct, 7, ben, { version: 2, content: 'edited' })] }, '3')
+      return page({})
+    }
+    await chat.loadOlder()
+    assert.deepEqual(contents(chat), ['edited', 'message 8', 'message 9'])
+  })
+
   test('numbers that the server still moves leave no gap in a page', async (t) => {
     const { server, client } = script(t)
     const chat = await signIn(client)
