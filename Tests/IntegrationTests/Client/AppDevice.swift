@@ -50,8 +50,16 @@ final class AppDevice {
         client = try make(isInBackground)
     }
 
+    /// Signs in. Repeats what an app would repeat: on a busy machine, a connection may end by its timeout.
     func signIn(_ person: Person) async throws {
-        try await client.signIn(email: person.email, password: "postline-dev")
+        try await eventually("the sign-in") {
+            do {
+                try await client.signIn(email: person.email, password: "postline-dev")
+                return true
+            } catch let error as PostlineError where error.isRetryable {
+                return false
+            }
+        }
         try await waitUntilLive()
     }
 
