@@ -90,6 +90,11 @@ export class Directory {
     return conversation.members.find((member) => member.user_id === this.userID)?.role
   }
 
+  /// Returns true if the user is the owner or an admin of a group.
+  moderates(conversation) {
+    return conversation.kind === 'group' && ['owner', 'admin'].includes(this.role(conversation))
+  }
+
   /// Returns the ids of the members who are typing.
   typists({ id, members }) {
     return (this.#client.typing[id] ?? []).filter((user) => members.some((member) => member.user_id === user))

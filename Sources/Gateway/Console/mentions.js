@@ -5,12 +5,10 @@ export const everyone = 'everyone'
 
 /// Returns those whom the user can mention in a conversation as `{ id, names }`. `names[0]` is what the page writes.
 export function mentionable(directory, conversation) {
-  const { kind, members } = conversation
-  const mayMentionAll = kind === 'group' && ['owner', 'admin'].includes(directory.role(conversation))
   return [
-    ...members.map((member) => member.user_id).filter((id) => id !== directory.userID)
+    ...conversation.members.map((member) => member.user_id).filter((id) => id !== directory.userID)
       .map((id) => mention(directory, id)).filter(({ names }) => names.length > 0),
-    ...mayMentionAll ? [mention(directory, everyone)] : [],
+    ...directory.moderates(conversation) ? [mention(directory, everyone)] : [],
   ]
 }
 

@@ -14,7 +14,6 @@ export function messageActions(app, message, handlers) {
   const { client, directory, pictures } = app
   const isMine = message.sender_id === directory.userID
   const conversation = client.conversation(message.conversation_id)
-  const moderates = conversation.kind === 'group' && ['owner', 'admin'].includes(directory.role(conversation))
   const isThere = !message.deleted_at && message.kind !== 'system'
   const hasPicture = isThere && message.attachment?.media_id && pictures.isOffered
   const mayEdit = isMine && isThere && ['text', 'image'].includes(message.kind)
@@ -38,13 +37,15 @@ export function messageActions(app, message, handlers) {
       name: 'info', label: `About ${directory.name(message.sender_id)}`,
       run: () => handlers.openPerson(message.sender_id),
     },
-    isThere && (isMine || moderates) && { name: 'trash', label: 'Delete', run: () => handlers.remove(message) },
+    isThere && (isMine || directory.moderates(conversation)) && {
+      name: 'trash', label: 'Delete', run: () => handlers.remove(message),
+    },
   ].filter(Boolean)
 }
 
 /// Returns true if the user may pin messages: both members of a direct conversation, of a group its owner and admins.
 export function mayPin(directory, conversation) {
-  return conversation.kind === 'direct' || ['owner', 'admin'].includes(directory.role(conversation))
+  return conversation.kind === 'direct' || directory.moderates(conversation)
 }
 
 /// Returns the actions for a message that is not sent yet.
