@@ -1,5 +1,5 @@
 import { applyRead, currentConversation } from './apply-changes.js'
-import { applyReactions, storedMessages } from './apply-reactions.js'
+import { applyReactions, byConversation, storedMessages } from './apply-reactions.js'
 import { firstCharacters, newestPreview } from './reply-preview.js'
 import { messageKey, messageRange } from './storage.js'
 
@@ -17,14 +17,7 @@ import { messageKey, messageRange } from './storage.js'
  * @param {{ userID: string, isResponse: boolean }} options
  */
 export async function applyMessages(draft, messages, { userID, isResponse }) {
-  /** @type {Map<string, Message[]>} */
-  const groups = new Map()
-  for (const message of messages) {
-    const group = groups.get(message.conversation_id)
-    if (group) group.push(message)
-    else groups.set(message.conversation_id, [message])
-  }
-  for (const [id, group] of groups) {
+  for (const [id, group] of byConversation(messages)) {
     const held = currentConversation(draft, id)
     if (held) await applyGroup(draft, held, group, { userID, isResponse })
   }

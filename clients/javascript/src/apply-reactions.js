@@ -16,14 +16,7 @@ import { messageKey, messageRange } from './storage.js'
  * @param {Reactions[]} reactions
  */
 export async function applyReactions(draft, reactions) {
-  /** @type {Map<string, Reactions[]>} */
-  const groups = new Map()
-  for (const each of reactions) {
-    const group = groups.get(each.conversation_id)
-    if (group) group.push(each)
-    else groups.set(each.conversation_id, [each])
-  }
-  for (const [id, group] of groups) {
+  for (const [id, group] of byConversation(reactions)) {
     const held = currentConversation(draft, id)
     if (!held) continue
     const stored = await storedMessages(draft, id, group.map(({ seq }) => seq), held)
@@ -37,6 +30,23 @@ export async function applyReactions(draft, reactions) {
       draft.put('message', messageKey(id, seq), newer)
     }
   }
+}
+
+/**
+ * Returns messages or reactions by conversation.
+ *
+ * @template {{ conversation_id: string }} T
+ * @param {T[]} objects
+ */
+export function byConversation(objects) {
+  /** @type {Map<string, T[]>} */
+  const groups = new Map()
+  for (const each of objects) {
+    const group = groups.get(each.conversation_id)
+    if (group) group.push(each)
+    else groups.set(each.conversation_id, [each])
+  }
+  return groups
 }
 
 /**
