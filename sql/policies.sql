@@ -429,6 +429,7 @@ grant execute on function
     app.message_details(public.messages, text), app.reply_object(public.messages),
     app.own_members(bigint, bigint, boolean, timestamptz, boolean, boolean), app.everyone(),
     app.unread_mentions(uuid, uuid, bigint), app.reactions_object(public.reaction_counts, text),
+    app.reactions_by(uuid, uuid, bigint),
     app.sender_members(uuid, json),
     app.conversation_member(uuid), app.attachment_object(jsonb), app.quoted(text),
     app.presence_object(uuid, boolean, timestamptz), app.epoch(),

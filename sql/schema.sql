@@ -1876,7 +1876,7 @@ CREATE FUNCTION app.set_reaction(conversation_id uuid, seq bigint, emoji text, i
     AS $$
 declare
     me uuid := app.caller();
-    answer text;
+    reactions public.reaction_counts;
 begin
     if is_set then
         insert into public.message_reactions as r (conversation_id, user_id, seq, emoji)
@@ -1894,17 +1894,13 @@ begin
             perform app.refuse_hidden('There is no such message.');
         end if;
     end if;
-    select app.reactions_object(c, coalesce((
-               select pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text
-                 from public.message_reactions r
-                where r.conversation_id = set_reaction.conversation_id and r.user_id = me
-                  and r.seq = set_reaction.seq and r.is_set), '[]'))
-      into answer
-      from public.reaction_counts c
+    select c.* into reactions from public.reaction_counts c
      where c.conversation_id = set_reaction.conversation_id and c.seq = set_reaction.seq;
-    return coalesce(answer, pg_catalog.format(
-        '{"conversation_id":"%s","seq":%s,"version":0,"counts":{},"own":[]}',
-        set_reaction.conversation_id, set_reaction.seq))::json;
+    if not found then
+        reactions := row(set_reaction.conversation_id, set_reaction.seq, '{}', 0, null);
+    end if;
+    return (select app.reactions_object(reactions, o.emojis)
+              from app.reactions_by(me, set_reaction.conversation_id, set_reaction.seq) o)::json;
 end
 $$;
 
@@ -2329,7 +2325,7 @@ begin
     insert into public.conversation_mutes as x (conversation_id, user_id, marked_unread_seq, archived_at, pinned_at)
     select set_conversation.conversation_id, me, case when is_marked_unread then mark end,
            case when is_archived then pg_catalog.now() end, case when is_pinned then pg_catalog.now() end
-     where coalesce(is_marked_unread, false) or coalesce(is_archived, false) or coalesce(is_pinned, false) or exists (
+     where is_marked_unread or is_archived or is_pinned or exists (
         select from public.conversation_mutes m
          where m.conversation_id = set_conversation.conversation_id and m.user_id = me)
     on conflict on constraint conversation_mutes_pkey do update
@@ -6130,6 +6126,24 @@ begin
 end
 $$;
 
+CREATE TABLE public.message_reactions (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    emoji text NOT NULL,
+    is_set boolean DEFAULT true NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+);
+
+CREATE FUNCTION app.reactions_by(user_id uuid, conversation_id uuid, seq bigint) RETURNS TABLE(emojis text)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT COALESCE((json_agg(r.emoji ORDER BY r.created_at, r.emoji))::text, '[]'::text) AS "coalesce"
+    FROM public.message_reactions r
+   WHERE ((r.conversation_id = reactions_by.conversation_id) AND (r.user_id = reactions_by.user_id) AND (r.seq = reactions_by.seq) AND r.is_set);
+END;
+
 CREATE TABLE public.reaction_counts (
     conversation_id uuid NOT NULL,
     seq bigint NOT NULL,
@@ -6969,12 +6983,9 @@ begin
         return;
     end if;
     return query
-    select c.seq, app.reactions_object(c, coalesce(o.own, '[]'))
+    select c.seq, app.reactions_object(c, o.emojis)
       from public.reaction_counts c
-     cross join lateral (
-            select pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text as own
-              from public.message_reactions r
-             where r.conversation_id = c.conversation_id and r.user_id = me and r.seq = c.seq and r.is_set) o
+     cross join lateral app.reactions_by(me, c.conversation_id, c.seq) o
      where c.conversation_id = seen_reactions.conversation_id and c.seq = any (changed)
      order by c.seq;
 end
@@ -8748,16 +8759,6 @@ CREATE FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) RETURNS TABLE(conv
           OFFSET 0) r);
 END;
 
-CREATE TABLE public.message_reactions (
-    conversation_id uuid NOT NULL,
-    user_id uuid NOT NULL,
-    seq bigint NOT NULL,
-    emoji text NOT NULL,
-    is_set boolean DEFAULT true NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
-);
-
 CREATE FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) RETURNS TABLE(conversation_id uuid, user_id uuid, seq bigint)
     LANGUAGE sql STABLE
     BEGIN ATOMIC
@@ -9561,14 +9562,12 @@ CREATE FUNCTION feed.read_own_reactions(lows xid8[], highs xid8[]) RETURNS TABLE
 begin
     return query
     select 'own_reaction', c.changed_xid::text, c.conversation_id, r.user_id, c.seq, null::uuid[],
-           app.reactions_object(c, coalesce(w.own, '[]')), null::text, null::bigint[]
+           app.reactions_object(c, o.emojis), null::text, null::bigint[]
       from (select distinct o.conversation_id, o.user_id, o.seq from feed.changed_own_reactions(lows, highs) o) r
       -- Not for users who have left meanwhile.
       join public.conversation_members m on m.conversation_id = r.conversation_id and m.user_id = r.user_id
       join public.reaction_counts c on c.conversation_id = r.conversation_id and c.seq = r.seq
-     cross join lateral (
-            select json_agg(o.emoji order by o.created_at, o.emoji)::text as own from public.message_reactions o
-             where o.conversation_id = r.conversation_id and o.user_id = r.user_id and o.seq = r.seq and o.is_set) w
+     cross join lateral app.reactions_by(r.user_id, r.conversation_id, r.seq) o
      order by c.conversation_id, c.seq, r.user_id;
 end
 $$;
@@ -11677,6 +11676,24 @@ GRANT ALL ON FUNCTION app.queue_pushes() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
 
+GRANT ALL ON TABLE public.message_reactions TO service_role;
+GRANT SELECT ON TABLE public.message_reactions TO authenticated;
+GRANT SELECT ON TABLE public.message_reactions TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(user_id) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(seq) ON TABLE public.message_reactions TO authenticated;
+
+GRANT INSERT(emoji) ON TABLE public.message_reactions TO authenticated;
+
+GRANT UPDATE(is_set) ON TABLE public.message_reactions TO authenticated;
+
+REVOKE ALL ON FUNCTION app.reactions_by(user_id uuid, conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.reactions_by(user_id uuid, conversation_id uuid, seq bigint) TO authenticated;
+GRANT ALL ON FUNCTION app.reactions_by(user_id uuid, conversation_id uuid, seq bigint) TO postline_feed;
+
 GRANT SELECT ON TABLE public.reaction_counts TO service_role;
 GRANT SELECT ON TABLE public.reaction_counts TO authenticated;
 GRANT SELECT ON TABLE public.reaction_counts TO postline_feed;
@@ -12030,20 +12047,6 @@ GRANT INSERT(pinned_at),UPDATE(pinned_at) ON TABLE public.conversation_mutes TO 
 
 REVOKE ALL ON FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_mutes(lows xid8[], highs xid8[]) TO postline_feed;
-
-GRANT ALL ON TABLE public.message_reactions TO service_role;
-GRANT SELECT ON TABLE public.message_reactions TO authenticated;
-GRANT SELECT ON TABLE public.message_reactions TO postline_feed;
-
-GRANT INSERT(conversation_id) ON TABLE public.message_reactions TO authenticated;
-
-GRANT INSERT(user_id) ON TABLE public.message_reactions TO authenticated;
-
-GRANT INSERT(seq) ON TABLE public.message_reactions TO authenticated;
-
-GRANT INSERT(emoji) ON TABLE public.message_reactions TO authenticated;
-
-GRANT UPDATE(is_set) ON TABLE public.message_reactions TO authenticated;
 
 REVOKE ALL ON FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.changed_own_reactions(lows xid8[], highs xid8[]) TO postline_feed;

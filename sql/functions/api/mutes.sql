@@ -48,7 +48,7 @@ begin
     insert into public.conversation_mutes as x (conversation_id, user_id, marked_unread_seq, archived_at, pinned_at)
     select set_conversation.conversation_id, me, case when is_marked_unread then mark end,
            case when is_archived then pg_catalog.now() end, case when is_pinned then pg_catalog.now() end
-     where coalesce(is_marked_unread, false) or coalesce(is_archived, false) or coalesce(is_pinned, false) or exists (
+     where is_marked_unread or is_archived or is_pinned or exists (
         select from public.conversation_mutes m
          where m.conversation_id = set_conversation.conversation_id and m.user_id = me)
     on conflict on constraint conversation_mutes_pkey do update

@@ -27,6 +27,17 @@ drop function if exists app.own_reactions_object(public.reaction_counts, uuid);
 drop function if exists app.own_reactions(uuid, uuid, bigint);
 drop function if exists app.reactions_object(public.reaction_counts);
 
+-- Returns one row: what a user has set for a message, as JSON. It is inlined into the calling statement.
+create or replace function app.reactions_by(user_id uuid, conversation_id uuid, seq bigint)
+returns table (emojis text)
+language sql stable
+begin atomic
+    select coalesce(pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text, '[]')
+      from public.message_reactions r
+     where r.conversation_id = reactions_by.conversation_id and r.user_id = reactions_by.user_id
+       and r.seq = reactions_by.seq and r.is_set;
+end;
+
 -- Returns the reactions to the messages of a page as the caller sees them: those to messages with numbers above `low`,
 -- up to `high`, in a view that contains what `until` sees (null: everything) and `since` does not (null: nothing).
 -- Without `since`, only messages that have any. Nothing if the caller is not a member.
@@ -65,12 +76,9 @@ begin
         return;
     end if;
     return query
-    select c.seq, app.reactions_object(c, coalesce(o.own, '[]'))
+    select c.seq, app.reactions_object(c, o.emojis)
       from public.reaction_counts c
-     cross join lateral (
-            select pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text as own
-              from public.message_reactions r
-             where r.conversation_id = c.conversation_id and r.user_id = me and r.seq = c.seq and r.is_set) o
+     cross join lateral app.reactions_by(me, c.conversation_id, c.seq) o
      where c.conversation_id = seen_reactions.conversation_id and c.seq = any (changed)
      order by c.seq;
 end
@@ -214,7 +222,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set plan
 set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     me uuid := app.caller();
-    answer text;
+    reactions public.reaction_counts;
 begin
     if is_set then
         insert into public.message_reactions as r (conversation_id, user_id, seq, emoji)
@@ -232,17 +240,13 @@ begin
             perform app.refuse_hidden('There is no such message.');
         end if;
     end if;
-    select app.reactions_object(c, coalesce((
-               select pg_catalog.json_agg(r.emoji order by r.created_at, r.emoji)::text
-                 from public.message_reactions r
-                where r.conversation_id = set_reaction.conversation_id and r.user_id = me
-                  and r.seq = set_reaction.seq and r.is_set), '[]'))
-      into answer
-      from public.reaction_counts c
+    select c.* into reactions from public.reaction_counts c
      where c.conversation_id = set_reaction.conversation_id and c.seq = set_reaction.seq;
-    return coalesce(answer, pg_catalog.format(
-        '{"conversation_id":"%s","seq":%s,"version":0,"counts":{},"own":[]}',
-        set_reaction.conversation_id, set_reaction.seq))::json;
+    if not found then
+        reactions := row(set_reaction.conversation_id, set_reaction.seq, '{}', 0, null);
+    end if;
+    return (select app.reactions_object(reactions, o.emojis)
+              from app.reactions_by(me, set_reaction.conversation_id, set_reaction.seq) o)::json;
 end
 $$;
 

@@ -25,14 +25,12 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return query
     select 'own_reaction', c.changed_xid::text, c.conversation_id, r.user_id, c.seq, null::uuid[],
-           app.reactions_object(c, coalesce(w.own, '[]')), null::text, null::bigint[]
+           app.reactions_object(c, o.emojis), null::text, null::bigint[]
       from (select distinct o.conversation_id, o.user_id, o.seq from feed.changed_own_reactions(lows, highs) o) r
       -- Not for users who have left meanwhile.
       join public.conversation_members m on m.conversation_id = r.conversation_id and m.user_id = r.user_id
       join public.reaction_counts c on c.conversation_id = r.conversation_id and c.seq = r.seq
-     cross join lateral (
-            select json_agg(o.emoji order by o.created_at, o.emoji)::text as own from public.message_reactions o
-             where o.conversation_id = r.conversation_id and o.user_id = r.user_id and o.seq = r.seq and o.is_set) w
+     cross join lateral app.reactions_by(r.user_id, r.conversation_id, r.seq) o
      order by c.conversation_id, c.seq, r.user_id;
 end
 $$;
