@@ -9,12 +9,12 @@ func withPrivateServer<Value: Sendable>(
     settings: [String: String] = [:], in place: String? = nil,
     _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Value
 ) async throws -> Value {
-    await privateServers.enter()
-    let made = FileManager.default.temporaryDirectory.appending(
-        path: "postline-own-\(UUID().uuidString.prefix(8))"
-    ).path
-    let directory = place ?? made
-    do {
+    try await privateServers.run {
+        let made = FileManager.default.temporaryDirectory.appending(
+            path: "postline-own-\(UUID().uuidString.prefix(8))"
+        ).path
+        defer { try? FileManager.default.removeItem(atPath: made) }
+        let directory = place ?? made
         try await copyCluster(from: clusterTemplate.value, to: directory)
         let postgres = PrivatePostgres(
             installation: try await .ofTests(), directory: directory, settings: unsafeSettings.merging(settings) { $1 })
@@ -31,13 +31,7 @@ func withPrivateServer<Value: Sendable>(
             throw error
         }
         try await postgres.stop(mode: .immediate)
-        try? FileManager.default.removeItem(atPath: made)
-        await privateServers.leave()
         return value
-    } catch {
-        try? FileManager.default.removeItem(atPath: made)
-        await privateServers.leave()
-        throw error
     }
 }
 

@@ -33,28 +33,22 @@ struct TestDatabase: Sendable {
         migrated: Bool = true, _ body: @Sendable (TestDatabase) async throws -> Value
     ) async throws -> Value {
         // Each test uses up to a dozen connections and much of a processor.
-        await slots.enter()
-        let suite = Test.current?.sourceLocation.fileName.replacing(".swift", with: "") ?? "other"
-        let start = ContinuousClock.now
-        defer { TestDurations.add(ContinuousClock.now - start, to: suite) }
-        do {
+        try await slots.run {
+            let suite = Test.current?.sourceLocation.fileName.replacing(".swift", with: "") ?? "other"
+            let start = ContinuousClock.now
+            defer { TestDurations.add(ContinuousClock.now - start, to: suite) }
             if migrated { try await template.value }
             let name = "test_\(suite.lowercased())_\(UInt32.random(in: 0 ... .max))"
             try await create(name, template: migrated ? templateName : "template1")
-            let database = TestDatabase(name: name, server: url)
             let value: Value
             do {
-                value = try await body(database)
+                value = try await body(TestDatabase(name: name, server: url))
             } catch {
                 try? await drop(name)
                 throw error
             }
             try await drop(name)
-            await slots.leave()
             return value
-        } catch {
-            await slots.leave()
-            throw error
         }
     }
 
