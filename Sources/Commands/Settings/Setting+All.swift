@@ -1,3 +1,4 @@
+import Accounts
 import DatabaseAccess
 import Gateway
 import LineServer

@@ -1,3 +1,4 @@
+import Accounts
 import LineClient
 import Messaging
 import Testing

@@ -1,3 +1,4 @@
+import Accounts
 import BoundedWait
 import Foundation
 import LineClient

@@ -1,4 +1,5 @@
 @testable import Messaging
+import Accounts
 import LineClient
 import TestSupport
 import Testing

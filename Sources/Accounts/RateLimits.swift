@@ -1,14 +1,12 @@
-import Accounts
-import ChangeFeed
-import Foundations
-import Metrics
-import WireProtocol
+package import Foundations
+package import Metrics
+package import WireProtocol
 
 /// The rate limits of clients: password attempts by address, account and session; sends, other changes, searches and
 /// all requests by user; sends and changes by address.
 ///
 /// Each node counts separately.
-struct RateLimits: Sendable {
+package struct RateLimits: Sendable {
     private let signIns: RateLimiter<AddressKey>
     private let passwords: RateLimiter<PasswordAttempts>
     private let sends: RateLimiter<ID>
@@ -58,7 +56,7 @@ struct RateLimits: Sendable {
     /// - Parameters:
     ///   - rates: nil for load tests without limits.
     ///   - metrics: the factory of the counters of rejected and delayed requests.
-    init(_ rates: Rates?, metrics: any MetricsFactory = MetricsSystem.factory) {
+    package init(_ rates: Rates?, metrics: any MetricsFactory = MetricsSystem.factory) {
         counters = Dictionary(
             uniqueKeysWithValues: Limit.allCases.map {
                 let dimensions = [("limit", $0.rawValue)]
@@ -107,7 +105,7 @@ struct RateLimits: Sendable {
     ///
     /// - Parameter canWait: false to reject instead of delaying.
     /// - Throws: `rate_limited`; `timeout` if the task is cancelled during the delay.
-    func admitRequest(
+    package func admitRequest(
         of user: ID?, at address: AddressKey, bytes: Int = 0, canWait: Bool = true
     ) async throws(ProtocolError) {
         guard let wait = reserveRequests(1 + bytes / Self.bytesPerRequest, of: user, at: address) else { return }
@@ -126,7 +124,7 @@ struct RateLimits: Sendable {
     }
 
     /// Counts more requests of a user, or of an address, without delaying them.
-    func countRequests(_ count: Int, of user: ID?, at address: AddressKey) {
+    package func countRequests(_ count: Int, of user: ID?, at address: AddressKey) {
         guard count > 0 else { return }
         _ = reserveRequests(count, of: user, at: address)
     }
@@ -144,14 +142,14 @@ struct RateLimits: Sendable {
     /// Counts a sign-in attempt of an address, whatever its outcome.
     ///
     /// - Throws: `rate_limited`.
-    func takeSignIn(from address: String) throws(ProtocolError) {
+    package func takeSignIn(from address: String) throws(ProtocolError) {
         try take(AddressKey(address), from: signIns, .signIns, "Too many sign-ins from this address.")
     }
 
     /// Counts a requested mail by the address of the client.
     ///
     /// - Throws: `rate_limited`.
-    func takeMail(from address: String) throws(ProtocolError) {
+    package func takeMail(from address: String) throws(ProtocolError) {
         try take(AddressKey(address), from: mails, .mails, "Too many mails were requested from this address.")
     }
 
@@ -159,7 +157,7 @@ struct RateLimits: Sendable {
     ///
     /// - Parameter isGuest: true for a guest: all guests of one address share a smaller limit.
     /// - Throws: `rate_limited`.
-    func takeMedia(of user: ID, bytes: Int, from address: String, isGuest: Bool) throws(ProtocolError) {
+    package func takeMedia(of user: ID, bytes: Int, from address: String, isGuest: Bool) throws(ProtocolError) {
         let (address, cost) = (AddressKey(address), Double(bytes))
         if isGuest {
             try take(
@@ -175,7 +173,7 @@ struct RateLimits: Sendable {
     ///
     /// - Parameter isGuest: true for a guest: all guests of one address share the bytes of one user.
     /// - Throws: `rate_limited`.
-    func takeSend(of user: ID, bytes: Int, at address: AddressKey, isGuest: Bool) throws(ProtocolError) {
+    package func takeSend(of user: ID, bytes: Int, at address: AddressKey, isGuest: Bool) throws(ProtocolError) {
         try take(user, from: sends, .sends, "You send too quickly.")
         try takeWrite(bytes: bytes, of: user, at: address, isGuest: isGuest)
     }
@@ -200,7 +198,7 @@ struct RateLimits: Sendable {
     ///   - addressCost: the number that it counts as for the address; nil for `cost`.
     ///   - isGuest: true for a guest, as in ``takeSend(of:bytes:at:isGuest:)``.
     /// - Throws: `rate_limited`.
-    func takeChange(
+    package func takeChange(
         of user: ID, cost: Int = 1, addressCost: Int? = nil, bytes: Int = 0, at address: AddressKey, isGuest: Bool
     ) throws(ProtocolError) {
         try take(user, from: changes, .changes, cost: Double(cost), "You change things too quickly.")
@@ -210,7 +208,7 @@ struct RateLimits: Sendable {
     /// Counts a search.
     ///
     /// - Throws: `rate_limited`.
-    func takeSearch(of user: ID) throws(ProtocolError) {
+    package func takeSearch(of user: ID) throws(ProtocolError) {
         try take(user, from: searches, .searches, "You search too quickly.")
     }
 
@@ -220,7 +218,7 @@ struct RateLimits: Sendable {
     /// - Parameter check: returns true if the notice may be published.
     /// - Returns: true if the notice is to be published.
     /// - Throws: the error of `check`; the notice does not count then.
-    func takeTyping(
+    package func takeTyping(
         of user: ID, in conversation: ID, at address: AddressKey, _ check: () async throws(ProtocolError) -> Bool
     ) async throws(ProtocolError) -> Bool {
         let key = TypingKey(user: user, conversation: conversation)
@@ -256,7 +254,7 @@ struct RateLimits: Sendable {
     /// that concurrent guesses do not exceed the limit.
     ///
     /// - Throws: `rate_limited`, or the error of `work`.
-    func withPasswordLimit<Value>(
+    package func withPasswordLimit<Value>(
         _ attempts: PasswordAttempts, _ work: () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
         guard isEnabled else { return try await work() }
