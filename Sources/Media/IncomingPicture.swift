@@ -108,10 +108,13 @@ package final class IncomingPicture: Sendable {
             guard Date() < expires else {
                 throw MediaError("This upload URL has expired. Request another by media.create.")
             }
-            guard let file = state.file, sync(file), mark(marker, in: marker.removingLastComponent()),
-                link(path, destination)
-            else {
+            guard let file = state.file, sync(file), mark(marker, in: marker.removingLastComponent()) else {
                 throw MediaError("This upload URL was already used, or the picture cannot be written.")
+            }
+            guard link(path, destination) else {
+                // Nothing is stored, so the URL can be used again.
+                remove(marker)
+                throw MediaError("The picture cannot be written.")
             }
         }
     }

@@ -1,3 +1,4 @@
+import Accounts
 import BoundedWait
 import Foundation
 import Foundations
@@ -341,6 +342,26 @@ struct MediaTests {
                 try await store.tidy()
                 #expect(FileManager.default.fileExists(atPath: marker) == isThere, "\(age)")
             }
+        }
+    }
+
+    @Test("keeps a URL usable if the picture cannot be moved to its place")
+    func failedLink() async throws {
+        try await PictureFolder.with { folder in
+            let store = try folder.store()
+            let picture = Picture(id: .random(), purpose: .avatar, type: .png, bytes: 10)
+            func receive() throws -> IncomingPicture {
+                let incoming = try store.receive(picture, from: AddressKey("192.0.2.1"), until: Date() + 60)
+                try incoming.write(ByteBuffer(bytes: IntegrationTests.picture(bytes: 10)))
+                return incoming
+            }
+            let (place, elsewhere) = ("\(folder.path)/avatars", "\(folder.path)/elsewhere")
+            try FileManager.default.moveItem(atPath: place, toPath: elsewhere)
+            let failing = try receive()
+            #expect(throws: MediaError.self) { try failing.finish() }
+            try FileManager.default.moveItem(atPath: elsewhere, toPath: place)
+            try receive().finish()
+            #expect(try folder.files == ["avatars/\(picture.id)"])
         }
     }
 
