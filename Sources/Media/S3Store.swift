@@ -22,7 +22,7 @@ package struct S3Store: MediaStore {
     private let client: HTTPClient
 
     /// The timeout of requests to the store.
-    private static let waitTimeout = TimeAmount.seconds(10)
+    private static let waitTimeout = Duration.seconds(10)
 
     /// The validity of the node's own addresses, in seconds.
     private static let ownSeconds = 60
@@ -131,26 +131,29 @@ package struct S3Store: MediaStore {
 
     /// Reads an upload, in parts.
     private func inspect(_ picture: Picture, tag: String) async throws -> Inspection {
-        let response = try await read(picture, tag: tag)
-        if response.status == .preconditionFailed { return .changed }
-        var eraser = MetadataEraser(picture.type)
-        for try await part in response.body {
-            var output = ByteBuffer()
-            do throws(PictureDamage) {
-                try eraser.erase(part.readableBytesView, into: &output)
-            } catch {
-                return .damaged(error)
+        try await client.response(to: readRequest(picture, tag: tag), within: Self.waitTimeout(for: picture)) {
+            response in
+            guard try Self.isUnchanged(response) else { return .changed }
+            var eraser = MetadataEraser(picture.type)
+            for try await part in response.body {
+                var output = ByteBuffer()
+                do throws(PictureDamage) {
+                    try eraser.erase(part.readableBytesView, into: &output)
+                } catch {
+                    return .damaged(error)
+                }
             }
+            var rest = ByteBuffer()
+            eraser.finish(into: &rest)
+            return eraser.hasErased ? .hasMetadata : .hasNoMetadata
         }
-        var rest = ByteBuffer()
-        eraser.finish(into: &rest)
-        return eraser.hasErased ? .hasMetadata : .hasNoMetadata
     }
 
     /// Writes an upload to its final place without its metadata, while it is read.
     private func writeWithoutMetadata(_ picture: Picture, tag: String) async throws -> HTTPResponseStatus {
-        let upload = try await read(picture, tag: tag)
-        if upload.status == .preconditionFailed { return upload.status }
+        let timeout = TimeAmount(Self.waitTimeout(for: picture))
+        let upload = try await client.execute(readRequest(picture, tag: tag), timeout: timeout)
+        guard try Self.isUnchanged(upload) else { return upload.status }
         let (bucket, headers) = (bucket(picture.purpose), Self.headers(of: picture))
         var request = HTTPClientRequest(
             url: url("PUT", bucket, Self.key(picture.id, picture.purpose), headers, seconds: Self.ownSeconds))
@@ -158,25 +161,32 @@ package struct S3Store: MediaStore {
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         request.body = .stream(
             WithoutMetadata(base: upload.body, type: picture.type), length: .known(Int64(picture.bytes)))
-        return try await client.execute(request, timeout: Self.waitTimeout(for: picture)).status
+        // The store responds once it has everything, so this time bounds the reading too.
+        return try await client.execute(request, timeout: timeout).status
     }
 
-    /// Starts to read a version of an upload.
-    private func read(_ picture: Picture, tag: String) async throws -> HTTPClientResponse {
+    /// A request for a version of an upload.
+    private func readRequest(_ picture: Picture, tag: String) -> HTTPClientRequest {
         let headers = [(name: "If-Match", value: tag)]
         var request = HTTPClientRequest(
             url: url("GET", settings.bucket, Self.upload(picture.id), headers, seconds: Self.ownSeconds))
         for (name, value) in headers { request.headers.add(name: name, value: value) }
-        let response = try await client.execute(request, timeout: Self.waitTimeout(for: picture))
+        return request
+    }
+
+    /// Returns true for a response with the requested version, and false if another version has replaced it.
+    ///
+    /// - Throws: `MediaError` for any other response.
+    private static func isUnchanged(_ response: HTTPClientResponse) throws -> Bool {
         guard [.ok, .preconditionFailed].contains(response.status) else {
             throw MediaError("The store responded with \(response.status.code).")
         }
-        return response
+        return response.status == .ok
     }
 
     /// The timeout of a whole picture: at least 1 MiB per second.
-    private static func waitTimeout(for picture: Picture) -> TimeAmount {
-        waitTimeout + .seconds(Int64(picture.bytes >> 20))
+    private static func waitTimeout(for picture: Picture) -> Duration {
+        waitTimeout + .seconds(picture.bytes >> 20)
     }
 
     /// The headers with which the store serves a picture.
@@ -244,7 +254,7 @@ private struct WithoutMetadata: AsyncSequence, Sendable {
 }
 
 extension S3Store {
-    private struct StoreResponse {
+    private struct StoreResponse: Sendable {
         let status: HTTPResponseStatus
         let headers: HTTPHeaders
         let body: ByteBuffer
@@ -280,14 +290,15 @@ extension S3Store {
         request.method = HTTPMethod(rawValue: method)
         for (name, value) in headers where name != "Content-Length" { request.headers.add(name: name, value: value) }
         if method == "PUT" { request.body = .bytes(ByteBuffer()) }
-        let response = try await client.execute(request, timeout: Self.waitTimeout)
-        // Read no more than the requested part, even if the store sends everything.
-        var body = ByteBuffer()
-        for try await part in response.body {
-            body.writeImmutableBuffer(part)
-            if body.readableBytes >= 65_536 { break }
+        return try await client.response(to: request, within: Self.waitTimeout) { response in
+            // Read no more than the requested part, even if the store sends everything.
+            var body = ByteBuffer()
+            for try await part in response.body {
+                body.writeImmutableBuffer(part)
+                if body.readableBytes >= 65_536 { break }
+            }
+            return StoreResponse(status: response.status, headers: response.headers, body: body)
         }
-        return StoreResponse(status: response.status, headers: response.headers, body: body)
     }
 
     private func url(

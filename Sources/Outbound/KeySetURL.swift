@@ -17,19 +17,18 @@ package struct KeySetURL: KeySetSource {
     package func fetch() async throws -> FetchedKeySet {
         var request = HTTPClientRequest(url: url)
         request.headers.add(name: "accept", value: "application/json")
-        let response: HTTPClientResponse
-        let body: ByteBuffer
+        let (head, body): (HTTPClientResponse, ByteBuffer)
         do {
-            response = try await HTTPClient.shared.execute(
-                request, timeout: TimeAmount(timeout))
-            body = try await response.body.collect(upTo: 65_536)
+            (head, body) = try await HTTPClient.shared.response(to: request, within: timeout) {
+                ($0, try await $0.body.collect(upTo: 65_536))
+            }
         } catch {
             throw KeySetError("no key set from \(url): \(error)")
         }
-        guard response.status == .ok else {
-            throw KeySetError("\(url) responded with \(response.status.code)")
+        guard head.status == .ok else {
+            throw KeySetError("\(url) responded with \(head.status.code)")
         }
-        return FetchedKeySet(text: String(buffer: body), lifetime: Self.lifetime(response.headers))
+        return FetchedKeySet(text: String(buffer: body), lifetime: Self.lifetime(head.headers))
     }
 
     /// Returns the time for which a response may be cached (RFC 9111, 4.2): between a minute and a day, an hour if not

@@ -48,12 +48,34 @@ extension HTTPClient {
         request.method = .POST
         request.headers = HTTPHeaders(headers)
         request.body = .bytes(ByteBuffer(bytes: body))
-        let response = try await execute(request, timeout: .seconds(10))
-        let answered = try await response.body.collect(upTo: 65_536)
-        let retry = response.headers.first(name: "retry-after").flatMap { Int64($0) }
-        return ProviderResponse(
-            status: Int(response.status.code), body: Array(answered.readableBytesView),
-            retryAfter: retry.map { .seconds(max(1, min($0, 86_400))) })
+        return try await response(to: request, within: .seconds(10)) { response in
+            let answered = try await response.body.collect(upTo: 65_536)
+            let retry = response.headers.first(name: "retry-after").flatMap { Int64($0) }
+            return ProviderResponse(
+                status: Int(response.status.code), body: Array(answered.readableBytesView),
+                retryAfter: retry.map { .seconds(max(1, min($0, 86_400))) })
+        }
+    }
+
+    /// Sends a request and reads its response, together within a time.
+    ///
+    /// The timeout of `execute(_:timeout:)` ends when the head of the response has arrived.
+    ///
+    /// - Throws: `HTTPClientError.deadlineExceeded` after that time, or the error of the request or of `read`.
+    package func response<Value: Sendable>(
+        to request: HTTPClientRequest, within timeout: Duration,
+        read: @escaping @Sendable (HTTPClientResponse) async throws -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await read(try await self.execute(request, timeout: TimeAmount(timeout))) }
+            group.addTask {
+                try await _Concurrency.Task.sleep(for: timeout)
+                throw HTTPClientError.deadlineExceeded
+            }
+            guard let first = try await group.next() else { throw CancellationError() }
+            return first
+        }
     }
 }
 

@@ -224,7 +224,7 @@ struct AppleTests {
                 let client = try await node.connect()
                 for answer in [
                     KeyServer.Answer.silence, .says(500, "no"), .says(200, "<html>"), .says(200, #"{"keys":[]}"#),
-                    .says(200, String(repeating: " ", count: 70_000)), .flood,
+                    .says(200, String(repeating: " ", count: 70_000)), .flood, .drip,
                 ] {
                     server.answer(answer)
                     try await client.refused(

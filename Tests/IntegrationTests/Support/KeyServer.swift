@@ -12,6 +12,8 @@ final class KeyServer: Sendable {
         case silence
         /// A head, and an endless body.
         case flood
+        /// A head, and a byte every 50 ms without end.
+        case drip
     }
 
     private let channel: any Channel
@@ -80,6 +82,14 @@ final class KeyServer: Sendable {
             case .flood:
                 write(.head(.init(version: .http1_1, status: .ok)), context)
                 write(.body(.byteBuffer(ByteBuffer(repeating: 0x20, count: 1 << 20))), context)
+            case .drip:
+                write(.head(.init(version: .http1_1, status: .ok)), context)
+                let channel = context.channel
+                let drops = channel.eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(50)) { _ in
+                    channel.writeAndFlush(
+                        HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(string: " "))), promise: nil)
+                }
+                channel.closeFuture.whenComplete { _ in drops.cancel() }
             }
             context.flush()
         }
