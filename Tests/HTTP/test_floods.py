@@ -45,10 +45,12 @@ class Floods(unittest.TestCase):
             peers, times = [], []
             try:
                 for _ in range(count // 250):
-                    some = [connect(port) for _ in range(250)]
+                    some = []
+                    for _ in range(250):
+                        some.append(connect(port))
+                        # At once: the node closes a connection that sends nothing for 10 s.
+                        some[-1].sendall(ASK)
                     peers += some
-                    for peer in some:
-                        peer.sendall(ASK)
                     # Each connection gets a response and stays open.
                     for peer in some:
                         self.assertTrue(peer.recv(4_096).startswith(b"HTTP/1.1 200 "))
