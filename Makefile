@@ -2,7 +2,8 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run chat release test test-all check soak sanitize fuzz format lint schema schema-check build bench env \
-	test-swift test-console test-long test-alone test-postgres test-compose test-examples docs documentation clean
+	test-swift test-console test-long test-long-swift test-alone test-postgres test-compose test-examples docs \
+	documentation clean
 
 .NOTPARALLEL:
 
@@ -40,8 +41,14 @@ release: ## Build the optimized programs that are shipped, in .build/release.
 # (Tests/IntegrationTests/Support/DocumentedTime.swift) or of the protocol, and one that takes all of the machine.
 alone := [.](AvatarSync|ProfileFlow|KilledNode|ClientModel)Tests/
 
-# Suites of a rare case or of random input that take much processor time. scripts/test-http has others.
-long := [.](Conformance|FuzzedLines|Leak|MergeSize|Model|Standby)Tests/
+# The names of the suites in folders of Tests/IntegrationTests, whose files are named after them.
+suites-in = $(basename $(notdir $(wildcard $(1:%=Tests/IntegrationTests/%/*Tests.swift))))
+one-of = [.]($(subst $(empty) $(empty),|,$(strip $(1))))/
+
+# Suites of rare cases, of random input, or of deployment and failures, which changes seldom affect. scripts/test-http
+# has others.
+long := $(call one-of,$(filter-out RestoreTests,$(call suites-in,Conformance Deployment Failures)) \
+	FuzzedLinesTests LeakTests MergeSizeTests ModelTests StandbyTests)
 
 # What must hold over WebSocket as it does over lines. Two promises are others there: a message that is too long, or no
 # UTF-8, ends the connection (docs/protocol.md, section 1), which Tests/HTTP/test_websocket.py holds.
@@ -69,16 +76,19 @@ test-swift:
 	@scripts/run-tests --filter '^LineServerTests[.]PipelineTests'
 	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' --skip '$(alone)' \
 	--skip '$(long)' && \
-	scripts/test-sql && \
-	POSTLINE_TEST_WAY=websocket scripts/run-tests --filter '$(both_ways)' --skip '$(lines_alone)'"
+	scripts/test-sql"
 
 test-console: build ## Test the web console in Chromium.
 	@scripts/test-http --console
 
-test-long: build
+test-long: build ## Test what takes long: random input, deployment, failures, WebSocket, generated clients.
 	@scripts/install-dependencies http
 	@scripts/install-dependencies javascript
-	@scripts/side-by-side "scripts/with-postgres scripts/run-tests --filter '$(long)'" "scripts/test-http --long"
+	@scripts/side-by-side "make --no-print-directory test-long-swift" "scripts/test-http --long"
+
+test-long-swift:
+	@scripts/with-postgres sh -c "scripts/run-tests --filter '$(long)' && \
+	POSTLINE_TEST_WAY=websocket scripts/run-tests --filter '$(both_ways)' --skip '$(lines_alone)'"
 
 # One after another: they need the machine for themselves.
 test-alone: build
@@ -114,9 +124,7 @@ bench: ## Measure Postline beside pgbench, nats-server and bare C (ARGS="sends r
 	$(swift-build) -c release --product postline-bench
 	@.build/release/postline-bench $(ARGS)
 
-# The suites of these folders, whose files are named after them.
-folders := Feed Accounts Profiles Conversations Supabase
-on_other_postgres := $(basename $(notdir $(wildcard $(folders:%=Tests/IntegrationTests/%/*Tests.swift))))
+on_other_postgres := $(call suites-in,Feed Accounts Profiles Conversations Supabase)
 
 test-postgres: export POSTLINE_TEST_POSTGRES := $(or $(POSTGRES),17)
 test-postgres: build ## Test the SQL, the feed, the methods and Supabase's rules on another PostgreSQL (POSTGRES=17).
