@@ -116,6 +116,20 @@ struct ScreenTests {
             screen.handle(.enter).contains(.send(conversationID: Fixture.group, content: "Draft\nquick question")))
     }
 
+    @Test("keeps text typed while a conversation loads, behind its draft")
+    func typedWhileLoading() {
+        var scene = Scene()
+        scene.change { $0.draft = "Draft" }
+        let messages = scene.messages.removeValue(forKey: Fixture.direct)
+        var screen = screen(scene)
+        _ = screen.handle(.enter)
+        for character in "typed" { _ = screen.handle(.text(String(character))) }
+        #expect(screen.chat.openID == Fixture.direct && !screen.isDraftDue)
+        scene.messages[Fixture.direct] = messages
+        _ = screen.handle(.shows(scene.shown))
+        #expect(screen.editor.text == "Draft\ntyped")
+    }
+
     @Test("navigates the list by keys while letters go to the input")
     func listKeys() {
         var scene = Scene()

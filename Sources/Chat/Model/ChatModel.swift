@@ -36,7 +36,7 @@ struct ChatModel: Sendable {
     /// The highest requested read mark of each conversation.
     private var requestedMarks: [Conversation.ID: Int] = [:]
     /// True while the messages of an opened conversation are loading.
-    private var isOpening = false
+    private(set) var isOpening = false
     /// The oldest message when older ones were requested, or nil.
     private var loadsBefore: Int?
     private var knowsItIsGuest = false

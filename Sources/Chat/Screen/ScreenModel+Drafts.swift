@@ -9,8 +9,8 @@ extension ScreenModel {
         return text
     }
 
-    /// True if the draft differs from the saved one.
-    var isDraftDue: Bool { chat.open.map { ($0.draft ?? "") != draft } ?? false }
+    /// True if the draft differs from the saved one. While a conversation loads, its draft is not in the input line yet.
+    var isDraftDue: Bool { !chat.isOpening && chat.open.map { ($0.draft ?? "") != draft } ?? false }
 
     /// Saves the draft.
     mutating func keepDraft() -> [ChatEffect] {
@@ -25,15 +25,20 @@ extension ScreenModel {
             return take([])
         }
         let kept = keepDraft()
-        return kept + take(chat.open(id))
+        let outputs = chat.open(id)
+        // What is typed from now on is for this conversation, also before its messages are loaded.
+        edit(nil)
+        return kept + take(outputs)
     }
 
     /// Executes a line, which may open another conversation.
     mutating func perform(_ command: TypedLine) -> [ChatEffect] {
         let kept = keepDraft()
         let former = chat.openID
-        let effects = take(chat.perform(command))
-        return (chat.openID == former ? [] : kept) + effects
+        let outputs = chat.perform(command)
+        guard chat.openID != former else { return take(outputs) }
+        edit(nil)
+        return kept + take(outputs)
     }
 
     /// Handles keys while a message is edited. Returns nil for keys with their usual meaning.

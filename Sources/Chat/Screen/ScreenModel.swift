@@ -217,13 +217,15 @@ struct ScreenModel: Sendable {
         if message != nil { isInList = false }
     }
 
-    /// Moves to a conversation that was opened. Its draft is in the input line, and behind it the unaddressed text.
+    /// Moves to a conversation that was opened. Its draft is in the input line, and behind it the unaddressed text and
+    /// what was typed while it loaded.
     mutating func begin(_ id: Conversation.ID) {
         selectedID = id
         isInList = false
         bottom = nil
+        let typed = edited == nil ? editor.text : ""
         edit(nil)
-        let texts = [chat.open?.draft ?? "", unaddressed].filter { !$0.isEmpty }
+        let texts = [chat.open?.draft ?? "", unaddressed, typed].filter { !$0.isEmpty }
         _ = editor.handle(.paste(texts.joined(separator: "\n")))
         unaddressed = ""
     }
