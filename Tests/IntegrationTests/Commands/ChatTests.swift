@@ -1,3 +1,4 @@
+import BoundedWait
 import Foundation
 import TestSupport
 import Testing
@@ -74,6 +75,11 @@ struct ChatTests {
             try await alice.waitForOutput(" is no longer pinned")
             try alice.type("/archive")
             try await alice.waitForOutput("* “Bob Okafor” is in the archive")
+            // The chat shows it before the server has it.
+            try await eventually("the archive to be stored") {
+                try await node.database.value(
+                    "select count(*) from conversation_mutes where archived_at is not null") == "1"
+            }
             try bob.type("@alice, where?")
             try await alice.waitForOutput("* “Bob Okafor” is no longer in the archive")
             #expect(

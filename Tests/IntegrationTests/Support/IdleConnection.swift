@@ -33,7 +33,8 @@ struct IdleConnection: ~Copyable {
     #if canImport(Darwin)
     private static let stream = SOCK_STREAM
     #else
-    private static let stream = Int32(SOCK_STREAM.rawValue)
+    /// A program that another test starts must not hold the connection open.
+    private static let stream = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     #endif
 
     /// Raises the process's descriptor limit to the maximum.
