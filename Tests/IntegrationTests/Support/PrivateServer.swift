@@ -1,6 +1,7 @@
 import Foundation
 import PrivatePostgres
 import Schema
+import Testing
 
 /// Runs a PostgreSQL with the schema and the dev world, which a test can stop, crash and starve.
 ///
@@ -9,7 +10,7 @@ func withPrivateServer<Value: Sendable>(
     settings: [String: String] = [:], in place: String? = nil,
     _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Value
 ) async throws -> Value {
-    try await privateServers.run {
+    try await privateServers.run(of: Test.currentSuite) {
         let made = FileManager.default.temporaryDirectory.appending(
             path: "postline-own-\(UUID().uuidString.prefix(8))"
         ).path

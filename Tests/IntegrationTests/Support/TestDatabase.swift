@@ -33,8 +33,8 @@ struct TestDatabase: Sendable {
         migrated: Bool = true, _ body: @Sendable (TestDatabase) async throws -> Value
     ) async throws -> Value {
         // Each test uses up to a dozen connections and much of a processor.
-        try await slots.run {
-            let suite = Test.current?.sourceLocation.fileName.replacing(".swift", with: "") ?? "other"
+        let suite = Test.currentSuite
+        return try await slots.run(of: suite) {
             let start = ContinuousClock.now
             defer { TestDurations.add(ContinuousClock.now - start, to: suite) }
             if migrated { try await template.value }
@@ -177,6 +177,13 @@ struct TestDatabase: Sendable {
             }
         }
         return components.string ?? base
+    }
+}
+
+extension Test {
+    /// The name of the file of the current test, without extension, or "other" outside of tests.
+    static var currentSuite: String {
+        current?.sourceLocation.fileName.replacing(".swift", with: "") ?? "other"
     }
 }
 
