@@ -2,8 +2,8 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run chat release test test-all check soak sanitize fuzz format lint schema schema-check build bench env \
-	test-swift test-console test-long test-long-swift test-alone test-postgres test-compose test-examples docs \
-	documentation clean
+	test-swift test-console test-long test-long-swift test-alone test-all-but-examples test-postgres test-compose \
+	test-examples docs documentation clean
 
 .NOTPARALLEL:
 
@@ -64,7 +64,12 @@ else
 	@scripts/side-by-side "make --no-print-directory test-swift" scripts/test-http
 endif
 
-test-all: test test-console test-long test-alone test-examples documentation ## All tests, also on PostgreSQL 18.
+# The examples are another build, which takes what processor time the tests leave.
+test-all: build ## All tests, also on PostgreSQL 18.
+	@scripts/side-by-side "make --no-print-directory test-all-but-examples" \
+	"nice -n 19 scripts/test-examples"
+
+test-all-but-examples: test test-console test-long test-alone documentation
 	@scripts/test-javascript
 	@scripts/test-newest-postgres
 
