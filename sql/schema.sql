@@ -9513,15 +9513,7 @@ begin
       join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
      where is_opened
      order by o.conversation_id, o.seq;
-    return query
-    select 'opening_reaction', null::text, r.conversation_id, null::uuid, r.seq, null::uuid[],
-           app.reactions_object(r, null), null::text, null::bigint[]
-      from unnest(entered) as e (id)
-      join public.conversations c on c.id = e.id
-      join public.reaction_counts r on r.conversation_id = c.id and r.seq > c.last_seq - 100
-     where is_opened and r.counts <> '{}'
-     order by r.conversation_id, r.seq;
-    -- A user who has returned may have set some of them.
+    -- A user who has returned may have set some of the reactions. First, since one object of a message is pushed.
     return query
     select 'own_reaction', null::text, r.conversation_id, w.user_id, r.seq, null::uuid[],
            app.reactions_object(r, w.own), null::text, null::bigint[]
@@ -9537,6 +9529,14 @@ begin
       join public.reaction_counts r on r.conversation_id = w.conversation_id and r.seq = w.seq
      where is_opened
      order by r.conversation_id, r.seq, w.user_id;
+    return query
+    select 'opening_reaction', null::text, r.conversation_id, null::uuid, r.seq, null::uuid[],
+           app.reactions_object(r, null), null::text, null::bigint[]
+      from unnest(entered) as e (id)
+      join public.conversations c on c.id = e.id
+      join public.reaction_counts r on r.conversation_id = c.id and r.seq > c.last_seq - 100
+     where is_opened and r.counts <> '{}'
+     order by r.conversation_id, r.seq;
 end
 $$;
 

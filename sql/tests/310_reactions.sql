@@ -157,9 +157,10 @@ select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('bob');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('bob'));
-select is((select array_agg(l order by l) from unnest(pg_temp.poll()) l where l like '% 2 %'),
-    array['opening_reaction group 2 {"👍": 2, "❤️": 1}', 'own_reaction group bob 2 {"👍": 2, "❤️": 1} ["❤️"]'],
-    'who joins gets the reactions, and who returns its own');
+select is((select array_agg(l order by place) from unnest(pg_temp.poll()) with ordinality u (l, place)
+            where l like '% 2 %'),
+    array['own_reaction group bob 2 {"👍": 2, "❤️": 1} ["❤️"]', 'opening_reaction group 2 {"👍": 2, "❤️": 1}'],
+    'who joins gets the reactions, and who returns its own, which are pushed as they come first');
 select is(pg_temp.page('mallory', '4:4:') @> array['group 2 {"👍": 2, "❤️": 1} []'], true,
     'a delta with a new conversation');
 
