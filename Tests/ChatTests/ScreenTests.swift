@@ -130,6 +130,18 @@ struct ScreenTests {
         #expect(screen.editor.text == "Draft\ntyped")
     }
 
+    @Test("keeps text as the draft of the conversation it was typed in when another opens later")
+    func typedBeforeOpening() {
+        var scene = Scene()
+        scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.carol])
+        var screen = screen(scene)
+        _ = screen.handle(.enter)
+        for character in "typed" { _ = screen.handle(.text(String(character))) }
+        let effects = screen.handle(.opened(conversationID: Fixture.group))
+        #expect(effects.contains(.draft(conversationID: Fixture.direct, content: "typed")))
+        #expect(screen.chat.openID == Fixture.group && screen.editor.isEmpty)
+    }
+
     @Test("navigates the list by keys while letters go to the input")
     func listKeys() {
         var scene = Scene()

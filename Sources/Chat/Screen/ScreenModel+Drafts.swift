@@ -18,25 +18,27 @@ extension ScreenModel {
         return [.draft(conversationID: id, content: draft)]
     }
 
-    /// Opens a conversation. Text that was typed in the former one stays there as its draft.
+    /// Opens a conversation.
     mutating func open(_ id: Conversation.ID) -> [ChatEffect] {
         guard id != chat.openID else {
             isInList = false
             return take([])
         }
-        let kept = keepDraft()
-        let outputs = chat.open(id)
-        // What is typed from now on is for this conversation, also before its messages are loaded.
-        edit(nil)
-        return kept + take(outputs)
+        return change { $0.open(id) }
     }
 
     /// Executes a line, which may open another conversation.
     mutating func perform(_ command: TypedLine) -> [ChatEffect] {
+        change { $0.perform(command) }
+    }
+
+    /// Changes the chat. If that opens another conversation, text that was typed in the former one stays there as its
+    /// draft, and what is typed from then on is for the new one, also before its messages are loaded.
+    mutating func change(_ body: (inout ChatModel) -> [ChatOutput]) -> [ChatEffect] {
         let kept = keepDraft()
         let former = chat.openID
-        let outputs = chat.perform(command)
-        guard chat.openID != former else { return take(outputs) }
+        let outputs = body(&chat)
+        guard let former, let opened = chat.openID, opened != former else { return take(outputs) }
         edit(nil)
         return kept + take(outputs)
     }

@@ -45,7 +45,7 @@ struct ScreenModel: Sendable {
     }
 
     mutating func handle(_ event: ChatEvent) -> [ChatEffect] {
-        let effects = take(chat.handle(event))
+        let effects = change { $0.handle(event) }
         if wasWarned, chat.shown.waiting == 0 {
             status = nil
             wasWarned = false
