@@ -32,9 +32,9 @@ struct LoopStallTests {
                     let request =
                         "\(route) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n"
                         + "Accept-Encoding: \(coding)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-                    let (answer, longest) = try await Self.exchange(request, with: node)
-                    #expect(answer.starts(with: Array("HTTP/1.1 200 OK".utf8)))
-                    #expect(longest < Self.bound, "\(route), \(coding): \(answer.count) bytes")
+                    let (response, longest) = try await Self.measure(request, with: node)
+                    #expect(response.starts(with: Array("HTTP/1.1 200 OK".utf8)))
+                    #expect(longest < Self.bound, "\(route), \(coding): \(response.count) bytes")
                 }
             }
         }
@@ -72,20 +72,34 @@ struct LoopStallTests {
                 let request =
                     "POST /v1/me.get HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n"
                     + "Content-Length: 0\r\n\r\n"
-                let (answer, longest) = try await Self.exchange(request, with: node)
-                #expect(answer.starts(with: Array("HTTP/1.1 401".utf8)))
+                let (response, longest) = try await Self.measure(request, with: node)
+                #expect(response.starts(with: Array("HTTP/1.1 401".utf8)))
                 #expect(longest < Self.bound, "token \(index)")
             }
         }
     }
 
-    /// Returns the response to a request, and the longest work of an event loop meanwhile.
+    /// Returns the response to a request, and the longest work of an event loop meanwhile: the least of up to five
+    /// measurements.
+    ///
+    /// A virtual machine counts the time for which its host suspends it (50 ms at a time on CI) as the thread's own.
+    /// A request that blocks a loop does so every time.
+    private static func measure(_ request: String, with node: TestNode) async throws -> ([UInt8], Duration) {
+        var (response, least) = try await exchange(request, with: node)
+        for _ in 1..<5 where least >= bound {
+            let longest: Duration
+            (response, longest) = try await exchange(request, with: node)
+            least = min(least, longest)
+        }
+        return (response, least)
+    }
+
     private static func exchange(_ request: String, with node: TestNode) async throws -> ([UInt8], Duration) {
-        let probes = MultiThreadedEventLoopGroup.singleton.makeIterator().map { LoopMonitor($0) }
-        let answer = try await RawSocketClient.connect(port: node.httpPort).exchange(Array(request.utf8))
+        let monitors = MultiThreadedEventLoopGroup.singleton.makeIterator().map { LoopMonitor($0) }
+        let response = try await RawSocketClient.connect(port: node.httpPort).exchange(Array(request.utf8))
         var longest = Duration.zero
-        for probe in probes { longest = max(longest, try await probe.stop()) }
-        return (answer, longest)
+        for monitor in monitors { longest = max(longest, try await monitor.stop()) }
+        return (response, longest)
     }
 
     /// Two groups of 250 users with long profiles, each more than a page by itself, and messages of 48 kB.
