@@ -9513,11 +9513,12 @@ begin
       join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
      where is_opened
      order by o.conversation_id, o.seq;
-    -- A user who has returned may have set some of the reactions. First, since one object of a message is pushed.
+    -- A user who has returned may have set some of the reactions. First, since one object of a message is pushed. It
+    -- belongs to the membership: without a transaction it would be pushed to sessions whose page had it.
     return query
-    select 'own_reaction', null::text, r.conversation_id, w.user_id, r.seq, null::uuid[],
+    select 'own_reaction', w.joined_xid::text, r.conversation_id, w.user_id, r.seq, null::uuid[],
            app.reactions_object(r, w.own), null::text, null::bigint[]
-      from (select m.conversation_id, m.user_id, o.seq,
+      from (select m.conversation_id, m.user_id, m.joined_xid, o.seq,
                    json_agg(o.emoji order by o.created_at, o.emoji)::text as own
               from unnest(entered) as e (id)
               join public.conversations c on c.id = e.id
@@ -9525,7 +9526,7 @@ begin
               join public.message_reactions o
                 on o.conversation_id = c.id and o.user_id = m.user_id and o.seq > c.last_seq - 100 and o.is_set
              where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
-             group by m.conversation_id, m.user_id, o.seq) w
+             group by m.conversation_id, m.user_id, m.joined_xid, o.seq) w
       join public.reaction_counts r on r.conversation_id = w.conversation_id and r.seq = w.seq
      where is_opened
      order by r.conversation_id, r.seq, w.user_id;

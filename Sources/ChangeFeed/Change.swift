@@ -4,7 +4,7 @@ import NIOCore
 /// A change that a poll of the feed found: a row of `feed.poll_changes`.
 package struct Change: Sendable {
     /// The transaction that made the change. A session whose snapshot sees it already has the change.
-    /// `.max` for rows that only accompany another change: no snapshot sees them.
+    /// `.max` for rows that only accompany another change and are not pushed without it: no snapshot sees them.
     package let transaction: UInt64
     let fact: Fact
 
@@ -93,10 +93,8 @@ struct ConversationObject: Sendable {
 
 /// The changes that one poll of the feed found.
 struct ChangeBatch: Sendable {
-    let snapshot: Snapshot
-
-    /// The cursor of a client that has received the whole batch.
-    let cursor: String
+    /// The feed's position after the batch, which is that of a client that has received all of it.
+    var position: Feed.Position
 
     /// The changes, memberships first.
     let changes: [Change]
@@ -104,12 +102,14 @@ struct ChangeBatch: Sendable {
     /// Users with more changes than the batch contains. They receive `sync.lagged` and must resync.
     var affectedUsers = AffectedUsers.nobody
 
+    var snapshot: Snapshot { position.snapshot }
+
     /// The approximate memory that the batch holds, in bytes.
     var heldBytes: Int { changes.reduce(0) { $0 + $1.fact.object.readableBytes } }
 
     /// The batch without its changes. All users must resync.
     var withoutChanges: ChangeBatch {
-        ChangeBatch(snapshot: snapshot, cursor: cursor, changes: [], affectedUsers: .everybody)
+        ChangeBatch(position: position, changes: [], affectedUsers: .everybody)
     }
 
     enum AffectedUsers: Sendable {

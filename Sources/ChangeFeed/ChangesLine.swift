@@ -8,10 +8,11 @@ struct ChangesLine {
     static func push(of batch: ChangeBatch, _ body: (inout ChangesLine) -> Void) -> Push {
         var line = ChangesLine(line: ByteBuffer())
         line.line.writeString(
-            #"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"\#(batch.cursor)","reset":false,"more":false"#)
+            #"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"\#(batch.position.cursor)","reset":false,"more":false"#
+        )
         body(&line)
         line.line.writeString("}}\n")
-        return Push(line: line.line, cursor: batch.cursor)
+        return Push(line: line.line, cursor: batch.position.cursor)
     }
 
     mutating func member(_ name: StaticString, _ value: ByteBuffer) {

@@ -159,26 +159,37 @@ extension Fanout {
     mutating func distribute(_ batch: ChangeBatch) -> [AddressedPush] {
         if !waiting.isEmpty { keep(batch) }
         nextBatch += 1
-        return distribute(batch, only: nil)
-    }
-
-    private mutating func distribute(_ batch: ChangeBatch, only: SubscriptionID?) -> [AddressedPush] {
+        let stillAhead = ahead.filter { id in live[id]?.seen.map { !batch.snapshot.covers($0) } ?? false }
         var groups = RecipientGroups()
         for (index, change) in batch.changes.enumerated() {
             // Membership changes update the index, so the receivers are determined first.
-            let receivers = receivers(of: change.fact)
-            if let only {
-                if receivers.contains(only) { add(change, at: index, to: only, &groups) }
-            } else {
-                groups.reserveCapacity(receivers.count)
-                for id in receivers { add(change, at: index, to: id, &groups) }
-            }
+            var receivers = receivers(of: change.fact)
+            if !stillAhead.isEmpty { receivers.subtract(stillAhead) }
+            groups.reserveCapacity(receivers.count)
+            for id in receivers { add(change, at: index, to: id, &groups) }
         }
-        for id in only.map({ [$0] }) ?? Array(ahead) {
-            if let seen = live[id]?.seen, batch.snapshot.covers(seen) {
-                live[id]?.seen = nil
-                ahead.remove(id)
-            }
+        for id in ahead.subtracting(stillAhead) { live[id]?.seen = nil }
+        ahead = stillAhead
+        return compose(groups, of: batch) + stillAhead.flatMap { distribute(batch, only: $0) }
+    }
+
+    /// Returns the pushes of a batch for a subscriber whose page may show more than the batch.
+    private mutating func distribute(_ batch: ChangeBatch, only id: SubscriptionID) -> [AddressedPush] {
+        var batch = batch
+        let seen = live[id]?.seen
+        let isAhead = seen.map { !batch.snapshot.covers($0) } ?? false
+        if isAhead, let seen {
+            if seen.covers(batch.snapshot) { return [] }
+            // A push never moves a client's cursor back, or the client would receive changes twice.
+            batch.position = Feed.Position(epoch: batch.position.epoch, snapshot: batch.snapshot.union(seen))
+        }
+        var groups = RecipientGroups()
+        for (index, change) in batch.changes.enumerated() where receivers(of: change.fact).contains(id) {
+            add(change, at: index, to: id, &groups)
+        }
+        if !isAhead {
+            live[id]?.seen = nil
+            ahead.remove(id)
         }
         return compose(groups, of: batch)
     }

@@ -335,8 +335,7 @@ extension Feed {
         metrics.recordBatchSize(changes.count)
         changeCount = summary.changes.count
         position = now
-        distribute(
-            ChangeBatch(snapshot: now.snapshot, cursor: now.cursor, changes: changes, affectedUsers: affectedUsers))
+        distribute(ChangeBatch(position: now, changes: changes, affectedUsers: affectedUsers))
         if !summary.deletedUsers.isEmpty { await onDeletion(summary.deletedUsers) }
     }
 

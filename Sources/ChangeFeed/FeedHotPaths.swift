@@ -26,7 +26,7 @@ package enum FeedHotPaths {
             Change(
                 transaction: 15, fact: .message(conversation: room, seq: Int64(number), object: object))
         }
-        let batch = ChangeBatch(snapshot: now, cursor: Cursor(epoch: "e", place: .at(now)).text, changes: changes)
+        let batch = ChangeBatch(position: Feed.Position(epoch: "e", snapshot: now), changes: changes)
         return { fanout.distribute(batch).reduce(0) { $0 + $1.subscribers.count } * messages }
     }
 }

@@ -32,7 +32,7 @@ struct FanoutSharingTests {
         for number in 12..<40 {
             let now = try #require(Snapshot("\(number):\(number):"))
             let changes = Self.changes(by: UInt64(number - 1), users, rooms, &random)
-            let batch = ChangeBatch(snapshot: now, cursor: "\(number)", changes: changes)
+            let batch = ChangeBatch(position: Feed.Position(epoch: "e", snapshot: now), changes: changes)
             var given: [Fanout.SubscriptionID: [String]] = [:]
             for delivery in together.distribute(batch) {
                 for id in delivery.subscribers { given[id, default: []].append(String(buffer: delivery.push.line)) }

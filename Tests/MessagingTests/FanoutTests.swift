@@ -50,13 +50,31 @@ struct FanoutTests {
         #expect(Array(fanout.upToDate) == [id])
     }
 
+    @Test("keeps the cursor of a client that has seen more than the batch")
+    func cursor() throws {
+        var fanout = Fanout()
+        let id = fanout.subscribe(user: alice, messagesPerConversation: 20)
+        let other = try live(bob, in: [room], &fanout)
+        // A standby has shown transaction 13 before the primary does.
+        _ = fanout.activate(id, from: start(try #require(Snapshot("12:14:12")), [room]))
+        let pushes = fanout.distribute(
+            try batch("13:15:13", [message(room, 2, by: 12), message(room, 3, by: 14)]))
+        let cursors = Dictionary(uniqueKeysWithValues: pushes.map { ($0.subscribers, $0.params["cursor"]) })
+        #expect(
+            cursors == [
+                [id]: .string(try position("15:15:").cursor), [other]: .string(try position("13:15:13").cursor),
+            ])
+        #expect(Set(pushes.map(\.seqs)) == [[2, 3]])
+        let later = fanout.distribute(try batch("15:15:", [message(room, 1, by: 13)]))
+        #expect(later.map(\.subscribers) == [[other]])
+    }
+
     @Test("drops users with more changes than the batch contains")
     func affected() throws {
         var fanout = Fanout()
         let first = try live(alice, in: [room], &fanout)
         let second = try live(bob, in: [room], &fanout)
-        let many = ChangeBatch(
-            snapshot: try #require(Snapshot("13:13:")), cursor: "", changes: [], affectedUsers: .users([alice]))
+        let many = ChangeBatch(position: try position("13:13:"), changes: [], affectedUsers: .users([alice]))
         #expect(fanout.dropAffected(by: many) == [first])
         #expect(fanout.distribute(many).isEmpty)
         let deliveries = fanout.distribute(try batch("14:14:", [message(room, 1, by: 13)]))
@@ -66,8 +84,7 @@ struct FanoutTests {
     @Test("drops opening syncs with changes beyond the batch")
     func affectedMeanwhile() throws {
         var fanout = Fanout()
-        let many = ChangeBatch(
-            snapshot: try #require(Snapshot("13:13:")), cursor: "", changes: [], affectedUsers: .users([alice]))
+        let many = ChangeBatch(position: try position("13:13:"), changes: [], affectedUsers: .users([alice]))
         for (user, page, isBehind) in [(alice, "12:12:", true), (alice, "13:13:", false), (bob, "12:12:", false)] {
             let id = fanout.subscribe(user: user, messagesPerConversation: 20)
             #expect(fanout.dropAffected(by: many).isEmpty)
@@ -310,7 +327,11 @@ struct FanoutTests {
     }
 
     private func batch(_ snapshot: String, _ changes: [Change]) throws -> ChangeBatch {
-        ChangeBatch(snapshot: try #require(Snapshot(snapshot)), cursor: "c", changes: changes)
+        ChangeBatch(position: try position(snapshot), changes: changes)
+    }
+
+    private func position(_ snapshot: String) throws -> Feed.Position {
+        Feed.Position(epoch: "e", snapshot: try #require(Snapshot(snapshot)))
     }
 
     private func message(_ conversation: ID, _ seq: Int64, by transaction: UInt64) -> Change {

@@ -161,6 +161,9 @@ select is((select array_agg(l order by place) from unnest(pg_temp.poll()) with o
             where l like '% 2 %'),
     array['own_reaction group bob 2 {"👍": 2, "❤️": 1} ["❤️"]', 'opening_reaction group 2 {"👍": 2, "❤️": 1}'],
     'who joins gets the reactions, and who returns its own, which are pushed as they come first');
+select is(array(select distinct kind from feed.read_changes('4:4:') where xid is null order by kind),
+    array['opening_message', 'opening_profile', 'opening_reaction'],
+    'only rows that a joined user gets have no transaction: sessions whose page has the others do not get them again');
 select is(pg_temp.page('mallory', '4:4:') @> array['group 2 {"👍": 2, "❤️": 1} []'], true,
     'a delta with a new conversation');
 

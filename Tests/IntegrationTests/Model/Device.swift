@@ -1,4 +1,5 @@
 import BoundedWait
+@testable import ChangeFeed
 import LineClient
 import Testing
 import WireProtocol
@@ -88,10 +89,10 @@ actor Device {
         case "changes":
             try await take(params, on: line)
         case "server.ping":
-            cursor = params["cursor"]?.stringValue ?? cursor
+            await take(cursor: params["cursor"])
         case "sync.lagged":
             lags += 1
-            cursor = params["cursor"]?.stringValue ?? cursor
+            await take(cursor: params["cursor"])
             try await sync(on: line)
         default:
             break
@@ -106,7 +107,7 @@ actor Device {
             await recordViolation("\(violation); recent changes:\n\(recentChanges.joined(separator: "\n"))")
         }
         // The cursor is stored with the list of gaps, so that gaps left open now are closed after a reconnect.
-        cursor = changes["cursor"]?.stringValue ?? cursor
+        await take(cursor: changes["cursor"])
         openGaps += gaps
         while let gap = openGaps.first {
             var below = gap.seqs.upperBound
@@ -129,6 +130,19 @@ actor Device {
             guard model.fence >= waiter.fence else { return false }
             waiter.1.resume()
             return true
+        }
+    }
+
+    /// Stores a cursor, which must not be behind the last: the client would receive changes twice.
+    private func take(cursor new: JSON?) async {
+        guard let new = new?.stringValue else { return }
+        let reached = cursor.flatMap { Cursor($0) }?.place.snapshots.last
+        cursor = new
+        guard let snapshot = Cursor(new)?.place.snapshots.last else {
+            return await recordViolation("its cursor became \(new), which is invalid")
+        }
+        if let reached, !snapshot.covers(reached) {
+            await recordViolation("its cursor moved back from \(reached.text) to \(snapshot.text)")
         }
     }
 
