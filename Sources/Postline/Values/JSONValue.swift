@@ -22,14 +22,14 @@ public enum JSONValue: Sendable, Hashable, Codable {
         let value = try decoder.singleValueContainer()
         if value.decodeNil() {
             self = .null
-        } else if let bool = try? value.decode(Bool.self) {
-            self = .bool(bool)
+        } else if let string = try? value.decode(String.self) {
+            self = .string(string)
         } else if let integer = try? value.decode(Int.self) {
             self = .integer(integer)
         } else if let number = try? value.decode(Double.self) {
             self = .number(number)
-        } else if let string = try? value.decode(String.self) {
-            self = .string(string)
+        } else if let bool = try? value.decode(Bool.self) {
+            self = .bool(bool)
         } else if let array = try? value.decode([JSONValue].self) {
             self = .array(array)
         } else {
