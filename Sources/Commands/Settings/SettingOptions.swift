@@ -30,13 +30,28 @@ struct SettingOptions: ParsableArguments, CustomReflectable {
     init(from decoder: any Decoder) throws {
         let flags = try decoder.container(keyedBy: Flag.self)
         config = try flags.decode(Option<String?>.self, forKey: Self.config).wrappedValue
-        for setting in Setting.all {
+        for setting in Setting.all where Self.isDeclared(setting.key) {
             given[setting.key] =
                 try flags.decode(Option<String?>.self, forKey: Flag(stringValue: setting.key)).wrappedValue
         }
     }
 
-    var customMirror: Mirror { Mirror(self, children: Self.options) }
+    var customMirror: Mirror {
+        Mirror(self, children: Self.options.filter { $0.label == "config" || Self.isDeclared($0.label ?? "") })
+    }
+
+    /// The words whose flags are declared; nil to declare all flags.
+    @TaskLocal private static var words: Set<String>?
+
+    /// Runs a parser for which only the flags among the words are declared.
+    static func declaring<Parsed>(_ words: ArraySlice<String>, _ parse: () throws -> Parsed) rethrows -> Parsed {
+        let names = words.map { $0.prefix { $0 != "=" } }
+        return try $words.withValue(Set(names.map(String.init)), operation: parse)
+    }
+
+    private static func isDeclared(_ key: String) -> Bool {
+        words?.contains(SettingNames.flag(key)) ?? true
+    }
 
     /// The options, which the parser reads some twenty times in a debug build.
     private static let options: [(label: String?, value: any Sendable)] = {
