@@ -137,7 +137,11 @@ extension PostlineClient {
         // The task was running until here, and no other could have started.
         guard engineTask == self.engineTask else { return }
         self.engineTask = nil
-        if store != nil { state = .offline(since: Date()) }
+        guard store != nil else { return }
+        state = .offline(since: Date())
+        typingUserIDs = [:]
+        // Presence is known only while the state is live.
+        await reload()
     }
 
     /// Connects after ``disconnect()``, and tries again to open a store that could not be used. Does nothing if the

@@ -31,7 +31,7 @@ extension PostlineClient {
     ///   - attachment: A picture.
     ///   - details: The message to answer, mentions, and data of the app.
     /// - Returns: The message's id.
-    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message to answer yet; `signed_out`,
+    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message to answer yet; `signed_out`,
     ///   `store_unusable`.
     @discardableResult
     public func send(
@@ -63,8 +63,8 @@ extension PostlineClient {
     ///   - mentions: The users to mention, or nil to leave them as they are.
     ///   - mentionsEveryone: True to mention all members of a group, or nil to leave that as it is.
     ///   - data: The app's new data, `.null` to remove it, or nil to leave it as it is.
-    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
-    ///   `store_unusable`.
+    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `not_found` if it is
+    ///   deleted; `signed_out`, `store_unusable`.
     public func edit(
         _ message: Message, to content: String, mentions: [User.ID]? = nil, mentionsEveryone: Bool? = nil,
         data: JSONValue? = nil
@@ -78,19 +78,22 @@ extension PostlineClient {
 
     /// Deletes a message for all members. When it returns, the deletion is stored on the device and shown.
     ///
-    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
+    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
     public func delete(_ message: Message) async throws(PostlineError) {
         try await enqueue(.delete, of: message, [:])
     }
 
-    /// Queues a change of a message that the server has.
+    /// Queues a change of a message that the server has. One that is deleted can only be deleted again.
     func enqueue(
         _ method: QueuedChange.Method, of message: Message, _ params: [String: JSONValue]
     ) async throws(PostlineError) {
         var params = params
         params["conversation_id"] = .id(message.conversationID)
         params["seq"] = .integer(try seq(of: message))
+        guard message.deletedAt == nil || method == .delete else {
+            throw PostlineError(.notFound, "The message is deleted.")
+        }
         try await write { [params] in
             try $0.enqueue(method, queueKey: message.conversationID.rawValue, params)
         }
@@ -98,7 +101,7 @@ extension PostlineClient {
 
     func seq(of message: Message) throws(PostlineError) -> Int {
         guard let seq = message.seq else {
-            throw PostlineError(.notFound, "The server does not have this message yet: discard it instead.")
+            throw PostlineError(.notSent, "The server does not have this message yet: discard it instead.")
         }
         return seq
     }

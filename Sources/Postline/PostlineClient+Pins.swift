@@ -3,7 +3,7 @@ extension PostlineClient {
     /// Pins a message for all members (``Conversation/pinnedSeqs``). Both members of a direct conversation may, and the
     /// owner and admins of a group. When it returns, the pin is stored on the device and shown.
     ///
-    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
+    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
     public func pin(_ message: Message) async throws(PostlineError) {
         try await enqueue(.pin, of: message, ["is_pinned": true])
@@ -11,7 +11,7 @@ extension PostlineClient {
 
     /// Ends the pin of a message.
     ///
-    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
+    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
     public func unpin(_ message: Message) async throws(PostlineError) {
         try await enqueue(.pin, of: message, ["is_pinned": false])

@@ -6,7 +6,7 @@ extension PostlineClient {
     ///   - message: A message that the server has and that is not deleted.
     ///   - emoji: One emoji, or a name of the app of `a-z 0-9 _ + -`, at most 32 bytes.
     ///   - isSet: False to remove the reaction.
-    /// - Throws: ``PostlineError``: `not_found` if the server does not have the message yet; `signed_out`,
+    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `signed_out`,
     ///   `store_unusable`.
     public func react(to message: Message, with emoji: String, isSet: Bool = true) async throws(PostlineError) {
         try await enqueue(.react, of: message, ["emoji": .string(emoji), "is_set": .bool(isSet)])

@@ -126,7 +126,7 @@ public final class PostlineClient {
         server: Server, store: StoreLocation, secrets: (any SecretStore)? = nil, authorities: String? = nil,
         legacyData: (any LegacyData)? = nil, isInBackground: Bool = false,
         pictureLimits: PictureLimits = PictureLimits(), logger: Logger = Logger(label: "postline.client")
-    ) throws {
+    ) throws(PostlineError) {
         try self.init(
             server: server, store: store,
             secrets: secrets
@@ -150,7 +150,7 @@ public final class PostlineClient {
         server: Server, store: StoreLocation, secrets: any SecretStore, connector: any Connector,
         legacyData: (any LegacyData)?, isInBackground: Bool = false,
         pictureLimits: PictureLimits = PictureLimits(), logger: Logger
-    ) throws {
+    ) throws(PostlineError) {
         self.server = server
         folder = store.folder
         locks = FolderLocks(sharedFolder: store.isShared ? store.folder : nil)
@@ -166,7 +166,7 @@ public final class PostlineClient {
         // Any number of chats lead to one read.
         let (openings, chatOpened) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.chatOpened = chatOpened
-        try restart()
+        try convertingErrors { try restart() }
         networkObserver = Platform.onNetworkChange { [connectSignal] in connectSignal.signal() }
         followProcesses()
         // The task ends with the client, which finishes the stream.

@@ -115,7 +115,11 @@ extension ChatUpdate {
             let before = Dictionary(held.compactMap { message in message.seq.map { ($0, message) } }) { $1 }
             return now.compactMap { message in
                 guard let old = message.seq.flatMap({ before[$0] }) else { return nil }
-                if old.editedAt != message.editedAt || old.deletedAt != message.deletedAt { return .changed(message) }
+                // The times of changes that wait are those of this device.
+                let isSent = message.delivery == .sent
+                if isSent, old.editedAt != message.editedAt || old.deletedAt != message.deletedAt {
+                    return .changed(message)
+                }
                 return old.reactions == message.reactions || message.isDeleted ? nil : .reacted(message)
             }
         }

@@ -60,8 +60,11 @@ extension StoreReader {
 
     private func presence(isLive: Bool) throws -> [User.ID: Presence] {
         try Row.fetchAll(database.cachedStatement(sql: "select * from presence")).reduce(into: [:]) { found, row in
+            let wasOnline = row["is_online"] as Bool
+            // Of a user who was online when the client was live, the time is that of the session before.
             found[row.id("user_id")] = Presence(
-                isOnline: isLive && row["is_online"], lastSeenAt: Self.date(row["last_seen_at"]))
+                isOnline: isLive && wasOnline,
+                lastSeenAt: wasOnline && !isLive ? nil : Self.date(row["last_seen_at"]))
         }
     }
 

@@ -51,7 +51,7 @@ extension StoreReader {
                 if change.refusal == nil { messages[index].apply(edit: change) }
                 messages[index].delivery = change.delivery
             case .delete:
-                if change.refusal == nil { messages[index].applyDeletion() }
+                if change.refusal == nil { messages[index].apply(deletion: change) }
                 messages[index].delivery = change.delivery
             case .send, .sendPicture, .react, .pin, .set, .markRead, .save, .fill: break
             }
@@ -137,6 +137,7 @@ extension Message {
     /// Applies the content and details of a pending change. Those that it does not have stay.
     fileprivate mutating func apply(edit change: QueuedChange) {
         content = change.content
+        editedAt = change.createdAt
         if let ids = change.mentions { mentions = ids }
         if let everyone = change.flag("mentions_everyone") { mentionsEveryone = everyone }
         switch change.params["data"] {
@@ -147,7 +148,8 @@ extension Message {
     }
 
     /// Removes what a deleted message does not have.
-    fileprivate mutating func applyDeletion() {
+    fileprivate mutating func apply(deletion change: QueuedChange) {
+        deletedAt = change.createdAt
         (content, attachment, data) = (nil, nil, nil)
         (mentions, mentionsEveryone, mentionsMe, reactions) = ([], false, false, [])
     }

@@ -27,12 +27,12 @@ public struct MessageDetails: Sendable, Hashable {
 
     /// The params of `messages.send`, without those that are not set.
     ///
-    /// - Throws: ``PostlineError``, `not_found` if the server does not have the message to answer yet.
+    /// - Throws: ``PostlineError``, `not_sent` if the server does not have the message to answer yet.
     func params() throws(PostlineError) -> [String: JSONValue] {
         var params: [String: JSONValue] = [:]
         if let replyTo {
             guard let seq = replyTo.seq else {
-                throw PostlineError(.notFound, "The server does not have the message to answer yet.")
+                throw PostlineError(.notSent, "The server does not have the message to answer yet.")
             }
             params["reply_to_seq"] = .integer(seq)
         }

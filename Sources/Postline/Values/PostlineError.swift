@@ -97,6 +97,8 @@ public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringCon
         public static let cancelled: Self = "cancelled"
         /// The device's store cannot be used.
         public static let storeUnusable: Self = "store_unusable"
+        /// The server does not have the message yet, so it cannot be changed or answered.
+        public static let notSent: Self = "not_sent"
         /// Too many pictures wait in the outbox (``PictureLimits``).
         public static let outboxFull: Self = "outbox_full"
     }

@@ -33,7 +33,7 @@ struct ClientDetailsTests {
             // A message that the server does not have cannot be answered yet.
             await #expect {
                 try await chat.send("no", details: MessageDetails(replyTo: chat.messages.last))
-            } throws: { ($0 as? PostlineError)?.code == .notFound }
+            } throws: { ($0 as? PostlineError)?.code == .notSent }
             let events = bob.client.events
             try alice.client.connect()
             try await bob.waitUntil("the messages") { _ in his.messages.last?.kind == .custom }
@@ -174,6 +174,32 @@ struct ClientDetailsTests {
                     $0.conversations.first { $0.id == .aliceBob }?.data == ["color": "blue"]
                 }
             }
+        }
+    }
+
+    @Test("edits and deletions that wait are shown as such, and a deleted message cannot be changed")
+    func waitingChanges() async throws {
+        try await withAliceAndBob { alice, bob in
+            let chat = try await alice.client.loadedChat(with: .aliceBob)
+            for text in ["one", "two"] { try await chat.send(text) }
+            try await alice.waitUntil("an empty outbox") { $0.pendingChangeCount == 0 }
+            await alice.client.disconnect()
+            try await alice.client.edit(try #require(chat.messages.dropLast().last), to: "one, edited")
+            try await alice.client.delete(try #require(chat.messages.last))
+            let edited = try #require(chat.messages.dropLast().last)
+            #expect(edited.content == "one, edited" && edited.editedAt != nil)
+            let deleted = try #require(chat.messages.last)
+            #expect(deleted.content == nil && deleted.deletedAt != nil)
+            await #expect {
+                try await alice.client.edit(deleted, to: "again")
+            } throws: { ($0 as? PostlineError)?.code == .notFound }
+            await #expect {
+                try await alice.client.react(to: deleted, with: "👍")
+            } throws: { ($0 as? PostlineError)?.code == .notFound }
+            try alice.client.connect()
+            let his = try await bob.client.loadedChat(with: .aliceBob)
+            try await bob.waitUntil("both") { _ in his.messages.suffix(2).map(\.content) == ["one, edited", nil] }
+            #expect(alice.client.refusedChanges.isEmpty)
         }
     }
 

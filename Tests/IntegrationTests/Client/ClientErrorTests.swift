@@ -11,6 +11,7 @@ struct ClientErrorTests {
             .invalidCredentials, .invalidToken, .tokenExpired, .sessionRevoked, .forbidden, .notFound, .usernameTaken,
             .emailTaken, .emailUnconfirmed, .versionConflict, .clientIDReused, .lineTooLong, .usernameCooldown,
             .rateLimited, .unavailable, .timeout, .offline, .signedOut, .notTrusted, .malformedAnswer, .storeUnusable,
+            .outboxFull, .notSent,
         ]
         for code in codes {
             let error = PostlineError(code, "errno 5 in shard 7")

@@ -39,6 +39,15 @@ struct ClientPresenceTests {
                         try await bob.waitUntil("her typing") { _ in chat.typingUsers.map(\.id) == [.alice]
                         }
                         #expect(bob.client.typingUserIDs == [.aliceBob: [.alice]])
+                        // While the client is not live, it knows of no typing, nor of the end of this session.
+                        await bob.client.disconnect()
+                        #expect(bob.client.typingUserIDs.isEmpty && chat.typingUsers.isEmpty)
+                        let absent = try #require(bob.client.presence(of: .alice))
+                        #expect(!absent.isOnline && absent.lastSeenAt == nil)
+                        try bob.client.connect()
+                        try await bob.waitUntil("her presence again") {
+                            $0.presence(of: .alice)?.isOnline == true
+                        }
                         try await own.send("hello")
                         try await bob.waitUntil("her message, and the end of her typing") { _ in
                             chat.messages.last?.content == "hello" && chat.typingUsers.isEmpty

@@ -21,7 +21,7 @@ struct DeliveryView: View {
                 switch message.delivery {
                 case .sent: if message.isMine { Text(message.isRead ? "Read" : "Sent") }
                 case .queued: queued
-                case .refused: Text("Not sent").foregroundStyle(.red)
+                case .refused: Text(message.seq == nil ? "Not sent" : "Not changed").foregroundStyle(.red)
                 }
             }
             .accessibilityElement(children: .combine)
