@@ -50,16 +50,22 @@ struct Postline: AsyncParsableCommand {
     /// It first declares only the command and the flags among the words: in a debug build, to declare all of them takes
     /// a tenth of a second. If the words are not valid, the parser of all commands throws the error.
     private static func parse(_ words: [String]) throws -> any ParsableCommand {
+        let (command, rest) = command(namedBy: words)
+        guard command.configuration.subcommands.isEmpty,
+            let parsed = try? SettingOptions.declaring(rest, { try command.parseAsRoot(Array(rest)) })
+        else { return try parseAsRoot(words) }
+        return parsed
+    }
+
+    /// Returns the command that the first words name, and the words after its name.
+    private static func command(namedBy words: [String]) -> (any ParsableCommand.Type, rest: ArraySlice<String>) {
         var command: any ParsableCommand.Type = self
         var rest = words[...]
         while let next = command.configuration.subcommands.first(where: { name(of: $0) == rest.first }) {
             command = next
             rest.removeFirst()
         }
-        guard command.configuration.subcommands.isEmpty,
-            let parsed = try? SettingOptions.declaring(rest, { try command.parseAsRoot(Array(rest)) })
-        else { return try parseAsRoot(words) }
-        return parsed
+        return (command, rest)
     }
 
     /// The command as the user wrote it.
@@ -73,21 +79,14 @@ struct Postline: AsyncParsableCommand {
     ///
     /// The parser would report the options after an unknown command instead.
     static func unknownCommand(in words: [String]) -> (sentence: String, isAdmin: Bool)? {
-        var command: any ParsableCommand.Type = self
-        for (index, word) in words.prefix(2).enumerated() {
-            let subcommands = command.configuration.subcommands
-            guard !subcommands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
-            guard let next = subcommands.first(where: { name(of: $0) == word }) else {
-                let names = subcommands.map(name)
-                let path = (["postline"] + words.prefix(index)).joined(separator: " ")
-                let hint =
-                    Suggestion.nearest(to: word, among: names).map { "Did you mean '\($0)'?" }
-                    ?? "`\(path) --help` lists the commands."
-                return ("`\(path)` has no command '\(word)'. \(hint)", index > 0)
-            }
-            command = next
-        }
-        return nil
+        let (command, rest) = command(namedBy: words)
+        let names = command.configuration.subcommands.map(name)
+        guard let word = rest.first, !names.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
+        let path = (["postline"] + words.prefix(rest.startIndex)).joined(separator: " ")
+        let hint =
+            Suggestion.nearest(to: word, among: names).map { "Did you mean '\($0)'?" }
+            ?? "`\(path) --help` lists the commands."
+        return ("`\(path)` has no command '\(word)'. \(hint)", rest.startIndex > 0)
     }
 
     private static func name(of command: any ParsableCommand.Type) -> String {
