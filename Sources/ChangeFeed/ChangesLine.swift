@@ -6,13 +6,13 @@ struct ChangesLine {
 
     /// Returns a push with the batch's cursor and the members that `body` writes.
     static func push(of batch: ChangeBatch, _ body: (inout ChangesLine) -> Void) -> Push {
+        let cursor = batch.position.cursor
         var line = ChangesLine(line: ByteBuffer())
         line.line.writeString(
-            #"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"\#(batch.position.cursor)","reset":false,"more":false"#
-        )
+            #"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"\#(cursor)","reset":false,"more":false"#)
         body(&line)
         line.line.writeString("}}\n")
-        return Push(line: line.line, cursor: batch.position.cursor)
+        return Push(line: line.line, cursor: cursor)
     }
 
     mutating func member(_ name: StaticString, _ value: ByteBuffer) {
