@@ -123,7 +123,7 @@ struct ScreenTests {
         let messages = scene.messages.removeValue(forKey: Fixture.direct)
         var screen = screen(scene)
         _ = screen.handle(.enter)
-        for character in "typed" { _ = screen.handle(.text(String(character))) }
+        write("typed", &screen)
         #expect(screen.chat.openID == Fixture.direct && !screen.isDraftDue)
         scene.messages[Fixture.direct] = messages
         _ = screen.handle(.shows(scene.shown))
@@ -136,7 +136,7 @@ struct ScreenTests {
         scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.carol])
         var screen = screen(scene)
         _ = screen.handle(.enter)
-        for character in "typed" { _ = screen.handle(.text(String(character))) }
+        write("typed", &screen)
         let effects = screen.handle(.opened(conversationID: Fixture.group))
         #expect(effects.contains(.draft(conversationID: Fixture.direct, content: "typed")))
         #expect(screen.chat.openID == Fixture.group && screen.editor.isEmpty)
@@ -302,8 +302,13 @@ struct ScreenTests {
         #expect(mayQuitOffline && screen.farewell == "What you wrote last is kept, and sent when you come back.")
     }
 
-    private func type(_ text: String, _ screen: inout ScreenModel) -> [ChatEffect] {
+    private func write(_ text: String, _ screen: inout ScreenModel) {
         for character in text { _ = screen.handle(.text(String(character))) }
+    }
+
+    /// Types a line and Enter, and returns the effects of Enter.
+    private func type(_ text: String, _ screen: inout ScreenModel) -> [ChatEffect] {
+        write(text, &screen)
         return screen.handle(.enter)
     }
 
@@ -312,7 +317,7 @@ struct ScreenTests {
         var screen = screen()
         #expect(type("/password", &screen).isEmpty)
         #expect(text(&screen).contains("Your password: "))
-        for character in "secret" { _ = screen.handle(.text(String(character))) }
+        write("secret", &screen)
         let asked = text(&screen)
         #expect(asked.contains("Your password: ••••••") && !asked.contains("secret"))
         _ = screen.handle(.escape)
@@ -353,7 +358,7 @@ struct ScreenTests {
         scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.carol])
         var screen = screen(scene)
         _ = screen.handle(.enter)
-        for character in "Dear B" { _ = screen.handle(.text(String(character))) }
+        write("Dear B", &screen)
         #expect(screen.isDraftDue)
         let effects = screen.handle(.next)
         #expect(effects.first == .draft(conversationID: Fixture.direct, content: "Dear B"))
@@ -369,7 +374,7 @@ struct ScreenTests {
         #expect(restarted.editor.text == "Dear B")
         _ = restarted.handle(.deleteToStart)
         #expect(restarted.keepDraft() == [.draft(conversationID: Fixture.direct, content: "")])
-        for character in "/he" { _ = restarted.handle(.text(String(character))) }
+        write("/he", &restarted)
         #expect(restarted.draft == "")
     }
 
