@@ -82,12 +82,8 @@ extension PostlineClient {
         case .state(let state):
             // Earlier writes are shown before the state that follows them.
             if state == .live { await reload() }
-            let wasLive = self.state == .live
             if state == .live, case .failed = refreshState { refreshState = .idle }
-            if self.state != state { self.state = state }
-            if wasLive, !typingUserIDs.isEmpty { typingUserIDs = [:] }
-            // Presence is known only while the state is live.
-            if wasLive != (state == .live) { await reload() }
+            await enter(state)
             if state == .live { connectionError = nil }
         case .connectionFailed(let error): connectionError = error
         case .typing(let notice): handleTyping(notice)
@@ -137,11 +133,15 @@ extension PostlineClient {
         // The task was running until here, and no other could have started.
         guard engineTask == self.engineTask else { return }
         self.engineTask = nil
-        guard store != nil else { return }
-        state = .offline(since: Date())
-        typingUserIDs = [:]
-        // Presence is known only while the state is live.
-        await reload()
+        if store != nil { await enter(.offline(since: Date())) }
+    }
+
+    /// Shows a state. Presence and typing are known only while it is live.
+    private func enter(_ state: ConnectionState) async {
+        let wasLive = self.state == .live
+        if self.state != state { self.state = state }
+        if wasLive, !typingUserIDs.isEmpty { typingUserIDs = [:] }
+        if wasLive != (state == .live) { await reload() }
     }
 
     /// Connects after ``disconnect()``, and tries again to open a store that could not be used. Does nothing if the

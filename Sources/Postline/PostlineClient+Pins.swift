@@ -3,16 +3,16 @@ extension PostlineClient {
     /// Pins a message for all members (``Conversation/pinnedSeqs``). Both members of a direct conversation may, and the
     /// owner and admins of a group. When it returns, the pin is stored on the device and shown.
     ///
-    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `signed_out`,
-    ///   `store_unusable`.
+    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `not_found` if it is
+    ///   deleted; `signed_out`, `store_unusable`.
     public func pin(_ message: Message) async throws(PostlineError) {
         try await enqueue(.pin, of: message, ["is_pinned": true])
     }
 
     /// Ends the pin of a message.
     ///
-    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `signed_out`,
-    ///   `store_unusable`.
+    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `not_found` if it is
+    ///   deleted; `signed_out`, `store_unusable`.
     public func unpin(_ message: Message) async throws(PostlineError) {
         try await enqueue(.pin, of: message, ["is_pinned": false])
     }

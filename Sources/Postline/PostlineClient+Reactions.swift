@@ -6,8 +6,8 @@ extension PostlineClient {
     ///   - message: A message that the server has and that is not deleted.
     ///   - emoji: One emoji, or a name of the app of `a-z 0-9 _ + -`, at most 32 bytes.
     ///   - isSet: False to remove the reaction.
-    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `signed_out`,
-    ///   `store_unusable`.
+    /// - Throws: ``PostlineError``: `not_sent` if the server does not have the message yet; `not_found` if it is
+    ///   deleted; `signed_out`, `store_unusable`.
     public func react(to message: Message, with emoji: String, isSet: Bool = true) async throws(PostlineError) {
         try await enqueue(.react, of: message, ["emoji": .string(emoji), "is_set": .bool(isSet)])
     }
@@ -19,7 +19,7 @@ extension PostlineClient {
     ///   - emoji: The reaction, or nil for all.
     ///   - limit: 1 to 200 reactions.
     ///   - after: The ``ReactionPage/next`` of the page before.
-    /// - Throws: ``PostlineError``: `offline`, `not_found`, `invalid_params`.
+    /// - Throws: ``PostlineError``: `offline`, `not_sent`, `not_found`, `invalid_params`.
     public func reactions(
         to message: Message, emoji: String? = nil, limit: Int = 50, after: String? = nil
     ) async throws(PostlineError) -> ReactionPage {

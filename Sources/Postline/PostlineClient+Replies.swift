@@ -7,7 +7,8 @@ extension PostlineClient {
     ///   - before: The oldest reply of the page after, or nil for the newest replies.
     ///   - limit: 1 to 200 replies.
     /// - Returns: The replies before that. Only an empty page is the first one.
-    /// - Throws: ``PostlineError``: `offline`, `not_found`, `invalid_params`, `signed_out`, `store_unusable`.
+    /// - Throws: ``PostlineError``: `offline`, `not_sent`, `not_found`, `invalid_params`, `signed_out`,
+    ///   `store_unusable`.
     public func replies(
         to message: Message, before: Message? = nil, limit: Int = 50
     ) async throws(PostlineError) -> [Message] {
