@@ -1,6 +1,6 @@
 -- Rules for every object, also for new ones.
 begin;
-select plan(13);
+select plan(14);
 
 select is_empty($$
     select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -24,6 +24,14 @@ select is_empty($$
        and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
        and p.prolang <> (select oid from pg_language where lanname = 'c')
 $$, 'row 38: every function resolves names in pg_catalog before pg_temp');
+
+-- A forbidden kind of plan that is used all the same costs 10,000,000,000, so that such a plan would be compiled.
+select is_empty($$
+    select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed', 'admin')
+       and exists (select from unnest(p.proconfig) c where c ~ '^enable_.*=off$')
+       and not coalesce('jit=off' = any (p.proconfig), false)
+$$, 'no function that forbids kinds of plans compiles plans');
 
 select is_empty($$
     select d.datname, r from pg_database d,

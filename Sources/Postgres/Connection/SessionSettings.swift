@@ -30,7 +30,7 @@ package enum SessionSettings {
         ("plan_cache_mode", "auto"), ("constraint_exclusion", "partition"), ("geqo", "on"),
         ("force_parallel_mode", "off"), ("debug_parallel_query", "off"), ("from_collapse_limit", "8"),
         ("join_collapse_limit", "8"), ("cursor_tuple_fraction", "0.1"), ("recursive_worktable_factor", "10"),
-        ("jit_above_cost", "100000"), ("timezone_abbreviations", "Default"), ("gin_fuzzy_search_limit", "0"),
+        ("jit", "off"), ("timezone_abbreviations", "Default"), ("gin_fuzzy_search_limit", "0"),
         ("zero_damaged_pages", "off"), ("ignore_checksum_failure", "off"), ("allow_system_table_mods", "off"),
     ]
 

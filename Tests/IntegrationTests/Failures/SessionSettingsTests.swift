@@ -24,9 +24,10 @@ struct SessionSettingsTests {
         ],
         [
             "plan_cache_mode = force_custom_plan", "enable_indexscan = off", "enable_nestloop = off",
-            "enable_hashjoin = off", "enable_bitmapscan = off", "jit_above_cost = 0", "from_collapse_limit = 1",
-            "join_collapse_limit = 1", "geqo_threshold = 2", "gin_fuzzy_search_limit = 1", "role = 'postline_feed'",
-            "plpgsql.extra_errors = 'all'", "search_path = '\"\"'", "DateStyle = 'German'", "TimeZone = 'EST5EDT'",
+            "enable_hashjoin = off", "enable_bitmapscan = off", "jit = on", "jit_above_cost = 0",
+            "from_collapse_limit = 1", "join_collapse_limit = 1", "geqo_threshold = 2", "gin_fuzzy_search_limit = 1",
+            "role = 'postline_feed'", "plpgsql.extra_errors = 'all'", "search_path = '\"\"'", "DateStyle = 'German'",
+            "TimeZone = 'EST5EDT'",
         ],
     ]
 

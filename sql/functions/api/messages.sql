@@ -94,7 +94,7 @@ create or replace function app.message_page(
     out mark bigint, out beyond bigint, out sender_ids uuid[])
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_sort = off set enable_bitmapscan = off as $$
+set enable_sort = off set enable_bitmapscan = off set jit = off as $$
 declare
     me uuid := auth.uid();
     newest bigint;
@@ -127,7 +127,7 @@ create or replace function api.messages(
     max_results integer default 50) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off as $$
+set enable_sort = off set enable_bitmapscan = off set enable_seqscan = off set jit = off as $$
 declare
     -- A bound in a variable becomes a condition of the index; with `coalesce`, under row-level security, it would not.
     bound bigint := coalesce(before_seq, 9223372036854775807);
@@ -192,7 +192,7 @@ create or replace function api.replies(
     conversation_id uuid, reply_to_seq bigint, before_seq bigint, after_seq bigint, max_results integer) returns text
 language plpgsql stable
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
     upper bigint := coalesce(before_seq, 9223372036854775807);
     lower bigint := coalesce(after_seq, 0);

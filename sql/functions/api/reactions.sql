@@ -12,7 +12,7 @@ create or replace function api.reactions(
     returns json
 language plpgsql stable
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
     me uuid := app.caller();
     after_time timestamptz := '-infinity';

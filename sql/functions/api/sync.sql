@@ -17,7 +17,7 @@ create or replace function api.sync(
     out conversation_ids text)
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
     me uuid := app.caller();
     is_standby boolean := pg_catalog.pg_is_in_recovery();

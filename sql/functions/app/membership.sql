@@ -7,7 +7,7 @@
 -- made.
 create or replace function app.my_conversations() returns setof uuid
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off rows 50 as $$
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set jit = off rows 50 as $$
 declare
     me uuid := auth.uid();
 begin

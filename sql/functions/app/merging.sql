@@ -59,7 +59,7 @@ $$;
 create or replace function app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint)
 returns integer
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 begin
     return (select count(*) from public.messages m
              where m.conversation_id = count_messages.conversation_id and m.seq > after_seq and m.seq <= last_seq

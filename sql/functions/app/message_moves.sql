@@ -55,7 +55,7 @@ $$;
 create or replace function app.reassign_messages(ids uuid[], from_id uuid, into_id uuid, base bigint) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 begin
     update public.messages m
        set conversation_id = reassign_messages.into_id, seq = reassign_messages.base + m.seq, sender_id = n.sender_id,
@@ -90,7 +90,7 @@ $$;
 create or replace function app.move_batch(conversation_id uuid, guest_id uuid, most integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off as $$
 declare
     most_bytes constant bigint := 1048576;
     most_read constant bigint := 10000;

@@ -219,7 +219,7 @@ create or replace trigger ring after insert or update or delete on public.reacti
 -- rules.
 create or replace function app.set_reaction(conversation_id uuid, seq bigint, emoji text, is_set boolean) returns json
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
     me uuid := app.caller();
     reactions public.reaction_counts;

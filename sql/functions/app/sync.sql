@@ -62,7 +62,7 @@ create or replace function app.changes_since(
     out has_profiles boolean, out has_presence boolean, out has_members boolean, out has_removals boolean)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
     most constant integer := 64;
     me uuid := auth.uid();
@@ -336,7 +336,7 @@ create or replace function app.shared_presence(
 returns table (user_id uuid, is_new boolean, is_online boolean, last_seen_at timestamptz, changed_xid xid8)
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 #variable_conflict use_column
 declare
     me uuid := auth.uid();
@@ -573,7 +573,7 @@ $$;
 create or replace function app.conversations_with_reactions(since pg_snapshot, mine uuid[]) returns uuid[]
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
     most constant integer := 64;
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);

@@ -50,7 +50,7 @@ create or replace trigger follow_words_changed
 -- Returns true if a name contains that word. Uses the inverted index, since the planner would prefer to scan all users.
 create or replace function app.is_name_word(word text) returns boolean
 language plpgsql stable security definer
-set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_indexscan = off as $$
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_indexscan = off set jit = off as $$
 begin
     return exists (select from app.search_names s where s.words @> array[is_name_word.word]);
 end
@@ -119,7 +119,7 @@ $functions$;
 -- Returns the words that a search may mean by this one: those with one typo, or else the most similar.
 create or replace function app.meant_words(word text) returns text[]
 language plpgsql stable set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
 declare
     meant text[] := app.spellings(word);
 begin
